@@ -1,0 +1,179 @@
+//! The tools that a plan may call, and what is known about them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::schema::Schema;
+
+/// One tool of one server.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The server that offers it.
+    pub server: Arc<str>,
+    /// Its name there.
+    pub name: Arc<str>,
+    /// A line for people.
+    pub title: Option<Arc<str>>,
+    /// What it does, in its server's words.
+    pub description: Option<Arc<str>>,
+    /// What it takes.
+    pub input: Schema,
+    /// What it gives; [`Schema::any`] where it does not say.
+    pub output: Schema,
+    /// What it says about its effects.
+    pub annotations: Annotations,
+    /// Whether a person must agree before each call, whatever the annotations say.
+    pub approval: bool,
+}
+
+/// What a tool says about its effects, with the defaults of MCP 2026-07-28.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may destroy something.
+    pub destructive: bool,
+    /// A second call with the same arguments does no further harm.
+    pub idempotent: bool,
+    /// It reaches beyond a closed domain.
+    pub open_world: bool,
+    /// Whether the server is trusted to say so. Nothing is made easier on the word of one that is not.
+    pub trusted: bool,
+}
+
+impl Default for Annotations {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: true,
+            trusted: false,
+        }
+    }
+}
+
+impl Tool {
+    /// A tool about which nothing but its name is known.
+    pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            server: server.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            input: Schema::any(),
+            output: Schema::any(),
+            annotations: Annotations::default(),
+            approval: false,
+        }
+    }
+
+    /// `server.tool`, which names it in any catalog.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.server, self.name)
+    }
+
+    /// Whether a second call with the same arguments does no further harm, as far as one may believe it.
+    pub fn is_repeatable(&self) -> bool {
+        self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
+    }
+
+    /// Whether a person must agree before each call.
+    pub fn needs_approval(&self) -> bool {
+        self.approval
+    }
+}
+
+/// All tools that a plan may call, in the order in which the servers list them.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tools: IndexMap<String, Arc<Tool>>,
+    by_name: HashMap<Arc<str>, Vec<usize>>,
+}
+
+/// What a tool's name leads to.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// One tool.
+    Found(Arc<Tool>),
+    /// Several servers offer one of that name.
+    Ambiguous(Vec<Arc<Tool>>),
+    /// None has it.
+    Unknown,
+}
+
+impl Catalog {
+    /// A catalog without tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool. One with the same server and name is replaced.
+    pub fn add(&mut self, tool: Tool) {
+        let tool = Arc::new(tool);
+        let (index, old) = self
+            .tools
+            .insert_full(tool.qualified_name(), Arc::clone(&tool));
+        if old.is_none() {
+            self.by_name
+                .entry(Arc::clone(&tool.name))
+                .or_default()
+                .push(index);
+        }
+    }
+
+    /// The tool that a plan calls `name`: `tool` where one server offers it, `server.tool` always.
+    pub fn find(&self, name: &str) -> Lookup {
+        if let Some(tool) = self.tools.get(name) {
+            return Lookup::Found(Arc::clone(tool));
+        }
+        let found: Vec<Arc<Tool>> = self
+            .by_name
+            .get(name)
+            .into_iter()
+            .flatten()
+            .filter_map(|index| self.tools.get_index(*index))
+            .map(|(_, tool)| Arc::clone(tool))
+            .collect();
+        match found.as_slice() {
+            [] => Lookup::Unknown,
+            [tool] => Lookup::Found(Arc::clone(tool)),
+            _ => Lookup::Ambiguous(found),
+        }
+    }
+
+    /// The name that a plan would use for `tool`: the bare one where it is unique.
+    pub fn shortest_name(&self, tool: &Tool) -> String {
+        match self.by_name.get(&tool.name) {
+            Some(indices) if indices.len() > 1 => tool.qualified_name(),
+            _ => tool.name.to_string(),
+        }
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.values()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+impl FromIterator<Tool> for Catalog {
+    fn from_iter<T: IntoIterator<Item = Tool>>(tools: T) -> Self {
+        let mut catalog = Self::new();
+        for tool in tools {
+            catalog.add(tool);
+        }
+        catalog
+    }
+}

@@ -1,0 +1,225 @@
+//! Findings about a plan, made for three readers: a person, a program, a model.
+
+mod code;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use code::Code;
+use serde::{Serialize, Serializer};
+
+use crate::{Place, Sources, Span};
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// Which kind of finding it is; `docs/codes/` has a page for each.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is the matter: one lower-case clause, user data in backticks, no full stop.
+    pub message: String,
+    /// Where, as a JSON pointer (RFC 6901) into the text.
+    pub pointer: String,
+    /// Where, as bytes of the text, if it was written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// The way out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// A change that mends it, where one is safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+    /// The text that pointer and span refer to, where it is not the plan itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Arc<str>>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The plan runs, but probably not as meant.
+    Warning,
+    /// The plan does not run.
+    Error,
+}
+
+/// A change to the plan's text that mends a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// The value to replace, as a JSON pointer.
+    pub pointer: String,
+    /// What to put there: a JSON text value without its quotes.
+    pub replacement: String,
+}
+
+impl Diagnostic {
+    /// A finding that the plan cannot run with.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, message)
+    }
+
+    /// A finding that the plan can run with.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, message)
+    }
+
+    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            message: message.into(),
+            pointer: String::new(),
+            span: None,
+            help: None,
+            fix: None,
+            source: None,
+        }
+    }
+
+    /// Says where: `place`, among `sources`.
+    pub fn at(mut self, place: Place, sources: &Sources) -> Self {
+        if let Some(source) = sources.source_of(place) {
+            self.pointer = source.pointer(place).unwrap_or_default();
+            self.span = source.span(place);
+        }
+        self
+    }
+
+    /// Says where, for a finding in a text that is not in any plan.
+    pub fn at_span(mut self, pointer: impl Into<String>, span: impl Into<Span>) -> Self {
+        self.pointer = pointer.into();
+        self.span = Some(span.into());
+        self
+    }
+
+    /// Adds the way out.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a safe fix: replace the value at this finding's pointer.
+    pub fn fix(mut self, replacement: impl Into<String>) -> Self {
+        self.fix = Some(Fix {
+            pointer: self.pointer.clone(),
+            replacement: replacement.into(),
+        });
+        self
+    }
+
+    /// Whether the plan cannot run with it.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// Short text for a model: code, place, message, help.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if !self.pointer.is_empty() {
+            write!(f, " at {}", self.pointer)?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Findings, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+#[must_use = "findings that nobody reads are lost"]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// No findings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    /// Adds the findings of `other`.
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether there is a finding that the plan cannot run with.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether there are no findings.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many findings there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The findings.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    /// The findings, to change.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.0.iter_mut()
+    }
+
+    /// Sorts by place in the text, errors before warnings where they share one. Findings in other texts come last.
+    pub fn sort(&mut self) {
+        self.0.sort_by(|a, b| {
+            let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| b.severity.cmp(&a.severity))
+        });
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(findings: T) -> Self {
+        Self(findings.into_iter().collect())
+    }
+}

@@ -1,0 +1,91 @@
+//! The table of all diagnostic codes. Each has a page in `docs/codes/` and a golden case.
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal;)*) => {
+        /// The kind of a finding.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $title] $name,)*
+        }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The code as it is shown, such as `PW0201`.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $code,)*
+                }
+            }
+
+            /// What the code stands for, in a few words.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    NotJson = "PW0001", "the text is not JSON";
+    TooLarge = "PW0002", "the text is too large";
+    TooDeep = "PW0003", "the text is nested too deeply";
+    DuplicateKey = "PW0004", "an object has a key twice";
+    LoneSurrogate = "PW0005", "an escape stands for no character";
+    NumberOutOfRange = "PW0006", "a number cannot be kept as it is written";
+    NotUtf8 = "PW0007", "the text is not UTF-8";
+
+    UnknownDialect = "PW0101", "the text has the shape of no dialect";
+    AmbiguousDialect = "PW0102", "the text has the shape of several dialects";
+    MissingField = "PW0103", "a field is missing";
+    WrongFieldType = "PW0104", "a field has the wrong type";
+    UnknownField = "PW0105", "a field is not known";
+    EmptyPlan = "PW0106", "the plan has no steps";
+    ConflictingFields = "PW0107", "fields exclude each other";
+    InvalidFieldValue = "PW0108", "a field has a value that is not allowed";
+    InvalidId = "PW0109", "an id is blank or reserved";
+
+    UnknownTool = "PW0201", "a tool is not known";
+    AmbiguousTool = "PW0202", "several servers offer a tool of that name";
+    DuplicateStep = "PW0203", "two steps have the same id";
+    UnknownStep = "PW0204", "a step is not known";
+    UnknownInput = "PW0205", "an input or variable is not known";
+    MissingInput = "PW0206", "a required input is missing";
+    UnknownPlan = "PW0207", "a plan is not known";
+    RecursivePlan = "PW0208", "a plan runs itself";
+    NestedPlanTool = "PW0209", "a plan calls the plan tool";
+
+    Cycle = "PW0301", "steps wait for each other in a circle";
+    LaterStep = "PW0302", "a reference points to a later step";
+
+    MalformedReference = "PW0401", "a reference is malformed";
+    ImpossiblePath = "PW0402", "a path leads nowhere";
+    MixedOperators = "PW0403", "a reference mixes operators";
+    OutOfScope = "PW0404", "a name is not available here";
+    InvalidExpression = "PW0405", "an expression is malformed";
+    UnlistedPath = "PW0406", "a path leads to a field that the schema does not list";
+    UnwrittenSlot = "PW0407", "a slot is read that nothing fills";
+
+    InvalidLiteral = "PW0501", "a value does not fit the schema";
+    MissingArgument = "PW0502", "a required argument is missing";
+    UnknownArgument = "PW0503", "an argument is not known";
+    WrongReferenceType = "PW0504", "a reference has the wrong type";
+    InvalidSchema = "PW0505", "a schema is malformed";
+    InvalidInputValue = "PW0506", "an input value does not fit its schema";
+
+    NotSharable = "PW0601", "a parameter may not receive references";
+    DeniedTool = "PW0602", "the policy denies a tool";
+
+    TooManySteps = "PW0701", "the plan has too many steps";
+    ExpressionTooLong = "PW0702", "an expression is too long";
+    BoundTooLarge = "PW0703", "a bound is too large";
+
+    UnusedInput = "PW0801", "an input is never read";
+    CompetingWriters = "PW0802", "two steps write the same slot";
+
+    Unprintable = "PW0901", "a dialect cannot say something";
+}

@@ -1,0 +1,39 @@
+//! What a tool plan *is*, and when it is sound.
+//!
+//! A [`Plan`] comes from a dialect or from a program; [`check()`] looks at it together with the
+//! [`Catalog`] of tools and gives every finding at once, and, where none of them is an error, a
+//! [`CheckedPlan`]: the only thing that an engine takes.
+//!
+//! The modules are listed in the order in which data flows through them.
+
+/// Values that are cheap to share.
+pub mod value;
+
+/// Where in which text something stands.
+pub mod place;
+
+/// Findings, their codes, their three readers.
+pub mod diagnostic;
+
+/// The one meaning of a plan.
+pub mod plan;
+
+/// CEL: conditions and computed values.
+pub mod expression;
+
+/// JSON Schema: types ahead, validation of values.
+pub mod schema;
+
+/// The tools that a plan may call.
+pub mod catalog;
+
+/// The passes that prove a plan sound.
+pub mod check;
+
+pub use catalog::{Annotations, Catalog, Lookup, Tool};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+pub use expression::Expression;
+pub use place::{Place, PointerSegment, Source, Sources, Span};
+pub use plan::{Plan, Step, StepId};
+pub use schema::Schema;
+pub use value::{Number, Object, Value};

@@ -1,0 +1,240 @@
+//! Where in which text something stands: spans and JSON pointers, kept apart from the plan itself.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// A mark on one spot of a text. It means something only together with the [`Sources`] of its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place(u32);
+
+impl Place {
+    /// The place of what was never written down, such as a plan that a program built.
+    pub const NOWHERE: Place = Place(u32::MAX);
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::NOWHERE
+    }
+}
+
+/// A stretch of a text, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
+/// One step of a JSON pointer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PointerSegment {
+    /// The whole text.
+    Root,
+    /// A field of an object.
+    Key(Arc<str>),
+    /// An item of a list.
+    Index(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    parent: Place,
+    segment: PointerSegment,
+    span: Span,
+}
+
+/// One text and the places in it. Entries are added parent first.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: Arc<str>,
+    text: Arc<str>,
+    base: u32,
+    entries: Vec<Entry>,
+}
+
+impl Source {
+    /// A text called `name`, whose places are numbered from `base` on, so that texts that join
+    /// one plan later do not share numbers.
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>, base: u32) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+            base,
+            entries: Vec::new(),
+        }
+    }
+
+    /// What people call the text: a file name, `stdin`, a library plan's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The text itself.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The first number that a further text may use as its base.
+    pub fn next_base(&self) -> u32 {
+        self.base
+            .saturating_add(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a place below `parent`.
+    pub fn add(&mut self, parent: Place, segment: PointerSegment, span: Span) -> Place {
+        let place = Place(self.next_base());
+        self.entries.push(Entry {
+            parent,
+            segment,
+            span,
+        });
+        place
+    }
+
+    /// Sets the span of a place that was added before its end was known.
+    pub fn set_span(&mut self, place: Place, span: Span) {
+        let index = place.0.wrapping_sub(self.base) as usize;
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.span = span;
+        }
+    }
+
+    fn entry(&self, place: Place) -> Option<&Entry> {
+        let index = place.0.checked_sub(self.base)? as usize;
+        self.entries.get(index)
+    }
+
+    /// The stretch of text at `place`.
+    pub fn span(&self, place: Place) -> Option<Span> {
+        self.entry(place).map(|entry| entry.span)
+    }
+
+    /// The JSON pointer (RFC 6901) of `place`.
+    pub fn pointer(&self, place: Place) -> Option<String> {
+        let mut segments = Vec::new();
+        let mut at = self.entry(place)?;
+        loop {
+            segments.push(&at.segment);
+            match self.entry(at.parent) {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        let mut pointer = String::new();
+        for segment in segments.into_iter().rev() {
+            push_pointer_segment(&mut pointer, segment);
+        }
+        Some(pointer)
+    }
+
+    /// The place of the part of `place` that `path` leads to, or of its nearest ancestor that was
+    /// written down. Linear in the size of the text: for messages, not for the common path.
+    pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
+        let mut at = place;
+        for segment in path {
+            let found = self
+                .entries
+                .iter()
+                .position(|entry| entry.parent == at && entry.segment == *segment);
+            match found.and_then(|index| u32::try_from(index).ok()) {
+                Some(index) => at = Place(self.base + index),
+                None => break,
+            }
+        }
+        at
+    }
+}
+
+/// Appends one segment to a JSON pointer, escaped as RFC 6901 asks.
+pub fn push_pointer_segment(pointer: &mut String, segment: &PointerSegment) {
+    match segment {
+        PointerSegment::Root => {}
+        PointerSegment::Key(key) => {
+            pointer.push('/');
+            for character in key.chars() {
+                match character {
+                    '~' => pointer.push_str("~0"),
+                    '/' => pointer.push_str("~1"),
+                    other => pointer.push(other),
+                }
+            }
+        }
+        PointerSegment::Index(index) => {
+            pointer.push('/');
+            pointer.push_str(&index.to_string());
+        }
+    }
+}
+
+/// All texts that a plan came from: one for most, more for a plan that was extended.
+#[derive(Clone, Default)]
+pub struct Sources(Vec<Arc<Source>>);
+
+impl Sources {
+    /// The sources of a plan that came from one text.
+    pub fn one(source: Source) -> Self {
+        Self(vec![Arc::new(source)])
+    }
+
+    /// Adds the texts of `other`.
+    pub fn join(&mut self, other: &Sources) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    /// The first number that a further text may use as its base.
+    pub fn next_base(&self) -> u32 {
+        self.0
+            .iter()
+            .map(|source| source.next_base())
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The text that `place` is in.
+    pub fn source_of(&self, place: Place) -> Option<&Arc<Source>> {
+        self.0.iter().find(|source| source.entry(place).is_some())
+    }
+
+    /// The stretch of text at `place`.
+    pub fn span(&self, place: Place) -> Option<Span> {
+        self.source_of(place)?.span(place)
+    }
+
+    /// The JSON pointer of `place`.
+    pub fn pointer(&self, place: Place) -> Option<String> {
+        self.source_of(place)?.pointer(place)
+    }
+
+    /// See [`Source::descend`].
+    pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
+        self.source_of(place)
+            .map_or(place, |source| source.descend(place, path))
+    }
+
+    /// The texts, in the order in which they joined.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Source>> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|source| &source.name))
+            .finish()
+    }
+}

@@ -1,0 +1,1 @@
+//! How plans are written: one reader and printer for each notation.

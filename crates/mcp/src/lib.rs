@@ -1,0 +1,1 @@
+//! How Planwright speaks the Model Context Protocol.

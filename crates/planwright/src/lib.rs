@@ -1,0 +1,1 @@
+//! Check and run declarative plans of tool calls over MCP servers: library and command line.

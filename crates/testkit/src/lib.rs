@@ -1,0 +1,1 @@
+//! What tests share: a fake MCP server, golden files, scripted tools.
