@@ -31,6 +31,10 @@ pub mod catalog;
 pub mod check;
 
 pub use catalog::{Annotations, Catalog, Lookup, Tool};
+pub use check::{
+    CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits, Policy,
+    check,
+};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 pub use expression::Expression;
 pub use place::{Place, PointerSegment, Source, Sources, Span};

@@ -1,0 +1,113 @@
+//! A plan that was proved sound: the only thing that an engine takes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::soundness;
+use super::writers::{Writers, slot_keys};
+use super::{CheckContext, Dependency};
+use crate::plan::{Read, SlotKind, Source};
+use crate::{Diagnostics, Object, Plan, StepId, Tool};
+
+/// A plan without errors, and what the check learned about it. Only [`check()`](crate::check())
+/// makes one. Cloning it is cheap.
+#[derive(Clone, Debug)]
+pub struct CheckedPlan(Arc<Sound>);
+
+#[derive(Debug)]
+pub(super) struct Sound {
+    pub(super) plan: Plan,
+    pub(super) steps: Vec<CheckedStep>,
+    pub(super) ids: HashMap<StepId, u32>,
+    pub(super) writers: Writers,
+    pub(super) digest: String,
+    pub(super) inputs: Object,
+    /// The reads of slots that no step of the plan writes, sub-plans that share the slots included.
+    pub(super) open_reads: Vec<Read>,
+}
+
+/// What the check learned about one step.
+#[derive(Clone, Debug)]
+pub struct CheckedStep {
+    /// The step's position in the plan.
+    pub index: u32,
+    /// The tool that it calls.
+    pub tool: Option<Arc<Tool>>,
+    /// The plan that it runs.
+    pub plan: Option<CheckedPlan>,
+    /// Every step that this one may wait for, each once per kind, by position.
+    pub dependencies: Vec<Dependency>,
+    /// The steps that must have settled before this one is looked at for the first time, by
+    /// position: all dependencies but those behind an earlier alternative.
+    pub first_waits: Vec<u32>,
+}
+
+impl CheckedPlan {
+    pub(super) fn new(sound: Sound) -> Self {
+        Self(Arc::new(sound))
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.0.plan
+    }
+
+    /// What is known about its steps, in their order.
+    pub fn steps(&self) -> &[CheckedStep] {
+        &self.0.steps
+    }
+
+    /// The position of the step `id`.
+    pub fn step_index(&self, id: &str) -> Option<u32> {
+        self.0.ids.get(id).copied()
+    }
+
+    /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only
+    /// in layout, titles and notes.
+    pub fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    /// The values of the inputs by name: what was given over the defaults. Of a plan that runs as
+    /// a step: its defaults.
+    pub fn inputs(&self) -> &Object {
+        &self.0.inputs
+    }
+
+    /// The steps that must have settled before `read` can be answered, by position: the step
+    /// itself, or all that may write a part of the slot, the slot, or one around it.
+    pub fn producers(&self, read: &Read) -> Vec<u32> {
+        producers(&self.0.ids, &self.0.writers, read)
+    }
+
+    /// The places of slots of `kind` that the plan reads and that none of its steps writes: what
+    /// it takes from its caller where the caller shares the slots.
+    pub fn open_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
+        self.0
+            .open_reads
+            .iter()
+            .filter(move |read| read.source == Source::Slot(kind))
+    }
+
+    /// This plan with the steps of `more` at its end. The old steps keep their positions, the new
+    /// ones may refer to them, and all of it is checked again.
+    ///
+    /// What `more` says beside its steps is added: inputs, contents, slot schemas, texts. Its
+    /// output replaces the old one unless it selects everything. Places of the new texts must not
+    /// overlap with old ones (see [`Source::new`](crate::place::Source::new)).
+    pub fn extend(
+        &self,
+        more: Plan,
+        context: &CheckContext<'_>,
+    ) -> (Option<CheckedPlan>, Diagnostics) {
+        soundness::check(soundness::joined(self.plan().clone(), more), context)
+    }
+}
+
+pub(super) fn producers(ids: &HashMap<StepId, u32>, writers: &Writers, read: &Read) -> Vec<u32> {
+    match &read.source {
+        Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
+        Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)),
+        Source::Item | Source::Index | Source::Last => Vec::new(),
+    }
+}

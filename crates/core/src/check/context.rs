@@ -1,0 +1,154 @@
+//! What a plan is checked against: tools, other plans, rules, values that are known already.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::{Catalog, Object, Plan};
+
+/// What a plan is checked against.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckContext<'a> {
+    /// The tools that the plan may call.
+    pub catalog: &'a Catalog,
+    /// The plans that it may run by name.
+    pub library: &'a Library,
+    /// What it may do, and how much.
+    pub policy: &'a Policy,
+    /// The inputs and variables that this run is given, by name.
+    pub given: &'a Object,
+}
+
+impl<'a> CheckContext<'a> {
+    /// The tools of `catalog`, no other plans, no rules but the default limits, nothing given.
+    pub fn new(catalog: &'a Catalog) -> Self {
+        Self {
+            catalog,
+            library: Library::none(),
+            policy: Policy::permissive(),
+            given: no_values(),
+        }
+    }
+
+    /// With the plans of `library`.
+    #[must_use]
+    pub fn with_library(mut self, library: &'a Library) -> Self {
+        self.library = library;
+        self
+    }
+
+    /// With the rules of `policy`.
+    #[must_use]
+    pub fn with_policy(mut self, policy: &'a Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// With `given` as the run's inputs and variables.
+    #[must_use]
+    pub fn with_given(mut self, given: &'a Object) -> Self {
+        self.given = given;
+        self
+    }
+}
+
+/// Plans that steps run by name.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    plans: IndexMap<Arc<str>, Arc<Plan>>,
+}
+
+impl Library {
+    /// A library without plans.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `plan` under `name`. An earlier one of that name is replaced.
+    pub fn add(&mut self, name: impl Into<Arc<str>>, plan: Plan) {
+        self.plans.insert(name.into(), Arc::new(plan));
+    }
+
+    /// The plan called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<Plan>> {
+        self.plans.get(name)
+    }
+
+    /// The names of all plans, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.plans.keys()
+    }
+
+    fn none() -> &'static Self {
+        static NONE: std::sync::OnceLock<Library> = std::sync::OnceLock::new();
+        NONE.get_or_init(Self::new)
+    }
+}
+
+/// What plans may do, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// How large plans may be.
+    pub limits: Limits,
+    /// The tools that plans may not call: `tool`, `server.tool`, or `server.*`.
+    pub denied: Vec<String>,
+}
+
+impl Policy {
+    /// The default limits, and nothing denied.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With one more tool denied: `tool`, `server.tool`, or `server.*`.
+    #[must_use]
+    pub fn deny(mut self, tool: impl Into<String>) -> Self {
+        self.denied.push(tool.into());
+        self
+    }
+
+    fn permissive() -> &'static Self {
+        static PERMISSIVE: std::sync::OnceLock<Policy> = std::sync::OnceLock::new();
+        PERMISSIVE.get_or_init(Self::new)
+    }
+}
+
+/// How large plans may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most steps of one plan.
+    pub max_steps: usize,
+    /// How deep plans may run plans; 0 allows none.
+    pub max_depth: usize,
+    /// The longest expression, in bytes.
+    pub max_expression_length: usize,
+    /// The most rounds that a `repeat` may ask for.
+    pub max_repeat: u32,
+    /// The most attempts that a `retry` may ask for.
+    pub max_attempts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_steps: 10_000,
+            max_depth: 16,
+            max_expression_length: 4_000,
+            max_repeat: 1_000,
+            max_attempts: 100,
+        }
+    }
+}
+
+fn no_values() -> &'static Object {
+    static NONE: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
+    NONE.get_or_init(Object::new)
+}

@@ -1,0 +1,358 @@
+//! What a plan means, as one short text: SHA-256 over its parts, without places, layout and notes.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::CheckedPlan;
+use crate::plan::{
+    Action, Alternative, Approval, Company, Form, Idempotency, InputKind, Method, Missing, Mode,
+    Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
+    Segment, Sharing, SlotPath, Source, Targets, TextPart,
+};
+use crate::{Plan, Step, Value};
+
+/// The digest of `plan`, in hexadecimal digits. `sub_plans` are the checked plans that its steps
+/// run: what one of them means is part of what the plan means.
+pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
+    let mut writer = Writer(Sha256::new());
+    writer.word("planwright.plan/1");
+    writer.plan(plan, sub_plans);
+    writer.finish()
+}
+
+/// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins
+/// with its tag or its length.
+struct Writer(Sha256);
+
+impl Writer {
+    fn finish(self) -> String {
+        use std::fmt::Write as _;
+        let mut text = String::with_capacity(64);
+        for byte in self.0.finalize() {
+            // Writing to a text cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+
+    fn word(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.update(text.as_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        self.0.update((count as u64).to_le_bytes());
+    }
+
+    fn tag(&mut self, tag: u8) {
+        self.0.update([tag]);
+    }
+
+    fn optional<T>(&mut self, part: Option<&T>, write: impl FnOnce(&mut Self, &T)) {
+        match part {
+            None => self.tag(0),
+            Some(part) => {
+                self.tag(1);
+                write(self, part);
+            }
+        }
+    }
+
+    fn list<'a, T: 'a>(
+        &mut self,
+        parts: impl ExactSizeIterator<Item = &'a T>,
+        mut write: impl FnMut(&mut Self, &'a T),
+    ) {
+        self.count(parts.len());
+        for part in parts {
+            write(self, part);
+        }
+    }
+
+    fn shared_word(&mut self, text: &Arc<str>) {
+        self.word(text);
+    }
+
+    fn plan(&mut self, plan: &Plan, sub_plans: &[Option<CheckedPlan>]) {
+        self.list(plan.inputs.iter(), |writer, input| {
+            writer.word(&input.name);
+            writer.tag(match input.kind {
+                InputKind::Input => 0,
+                InputKind::Variable => 1,
+            });
+            writer.value(&input.schema);
+            writer.optional(input.default.as_ref(), Self::value);
+        });
+        self.list(plan.contents.iter(), |writer, content| {
+            writer.word(content.kind.as_str());
+            writer.optional(content.instance.as_ref(), Self::shared_word);
+            writer.value(&content.value);
+        });
+        self.list(plan.slot_schemas.iter(), |writer, slots| {
+            writer.word(slots.kind.as_str());
+            writer.value(&slots.schema);
+        });
+        self.list(plan.instances.iter(), Self::shared_word);
+        self.count(plan.steps.len());
+        for (index, step) in plan.steps.iter().enumerate() {
+            self.step(step, sub_plans.get(index).and_then(Option::as_ref));
+        }
+        match &plan.output {
+            Output::All => self.tag(0),
+            Output::Steps(names) => {
+                self.tag(1);
+                self.list(names.iter(), |writer, name| writer.word(&name.text));
+            }
+            Output::Value(node) => {
+                self.tag(2);
+                self.node(node);
+            }
+        }
+        self.tag(match plan.ordering {
+            Ordering::Dataflow => 0,
+            Ordering::Listed => 1,
+        });
+        self.tag(match plan.on_failure {
+            OnFailure::KeepGoing => 0,
+            OnFailure::Stop => 1,
+        });
+        self.tag(match plan.sharing {
+            Sharing::Open => 0,
+            Sharing::MarkedOnly => 1,
+        });
+        self.tag(match plan.mode {
+            Mode::Run => 0,
+            Mode::Show => 1,
+        });
+    }
+
+    fn step(&mut self, step: &Step, sub_plan: Option<&CheckedPlan>) {
+        self.word(step.id.as_str());
+        match &step.action {
+            Action::Tool(name) => {
+                self.tag(0);
+                self.word(&name.text);
+            }
+            Action::Plan(call) => {
+                self.tag(1);
+                match &call.target {
+                    PlanTarget::Named(name) => self.word(&name.text),
+                    PlanTarget::Inline(_) => self.word(""),
+                }
+                self.word(sub_plan.map_or("", CheckedPlan::digest));
+                self.list(call.scopes.iter(), |writer, kind| {
+                    writer.word(kind.as_str());
+                });
+            }
+            Action::Value(node) => {
+                self.tag(2);
+                self.node(node);
+            }
+        }
+        self.node(&step.args);
+        self.list(step.after.iter(), |writer, name| writer.word(&name.text));
+        self.optional(step.when.as_ref(), Self::node);
+        self.optional(step.for_each.as_ref(), |writer, for_each| {
+            writer.node(&for_each.over);
+            writer.count(for_each.max_parallel.map_or(0, |most| most.get() as usize));
+        });
+        self.optional(step.repeat.as_ref(), |writer, repeat| {
+            writer.node(&repeat.until);
+            writer.count(repeat.max.get() as usize);
+        });
+        self.optional(step.writes.as_ref(), |writer, writes| {
+            match &writes.targets {
+                Targets::All(paths) => {
+                    writer.tag(0);
+                    writer.list(paths.iter(), Self::slot);
+                }
+                Targets::OneOf(paths) => {
+                    writer.tag(1);
+                    writer.list(paths.iter(), Self::slot);
+                }
+            }
+            writer.tag(match writes.method {
+                Method::Set => 0,
+                Method::Merge => 1,
+                Method::Assign => 2,
+                Method::Push => 3,
+                Method::Concat => 4,
+            });
+        });
+        match &step.on_error {
+            OnError::Fail => self.tag(0),
+            OnError::Continue => self.tag(1),
+            OnError::Output(node) => {
+                self.tag(2);
+                self.node(node);
+            }
+        }
+        self.optional(step.retry.as_ref(), |writer, retry| {
+            writer.count(retry.attempts.get() as usize);
+            writer.optional(retry.delay.as_ref(), |writer, delay| {
+                writer.word(&delay.as_nanos().to_string());
+            });
+        });
+        self.optional(step.timeout.as_ref(), |writer, timeout| {
+            writer.word(&timeout.as_nanos().to_string());
+        });
+        self.tag(match step.approval {
+            Approval::AsTool => 0,
+            Approval::Ask => 1,
+        });
+        self.tag(match step.idempotency {
+            Idempotency::AsTool => 0,
+            Idempotency::Idempotent => 1,
+        });
+        self.tag(match step.company {
+            Company::Any => 0,
+            Company::Alone => 1,
+        });
+        self.optional(step.instance.as_ref(), Self::shared_word);
+    }
+
+    fn slot(&mut self, slot: &SlotPath) {
+        self.word(slot.kind.as_str());
+        self.list(slot.keys.iter(), Self::shared_word);
+    }
+
+    fn node(&mut self, node: &Node) {
+        match &node.kind {
+            NodeKind::Literal(value) => {
+                self.tag(0);
+                self.value(value);
+            }
+            NodeKind::Reference(reference) => {
+                self.tag(1);
+                self.reference(reference);
+            }
+            NodeKind::Text(parts) => {
+                self.tag(2);
+                self.list(parts.iter(), |writer, part| match part {
+                    TextPart::Literal(text) => {
+                        writer.tag(0);
+                        writer.word(text);
+                    }
+                    TextPart::Reference(reference) => {
+                        writer.tag(1);
+                        writer.reference(reference);
+                    }
+                });
+            }
+            NodeKind::List(items) => {
+                self.tag(3);
+                self.list(items.iter(), Self::node);
+            }
+            NodeKind::Object(fields) => {
+                self.tag(4);
+                self.list(fields.iter(), |writer, field| {
+                    writer.word(&field.key);
+                    writer.node(&field.value);
+                });
+            }
+        }
+    }
+
+    fn reference(&mut self, reference: &Reference) {
+        match &reference.form {
+            Form::First(alternatives) => {
+                self.tag(0);
+                self.list(
+                    alternatives.iter(),
+                    |writer, alternative| match alternative {
+                        Alternative::Read(read) => {
+                            writer.tag(0);
+                            writer.read(read);
+                        }
+                        Alternative::Literal(value) => {
+                            writer.tag(1);
+                            writer.value(value);
+                        }
+                        Alternative::Expression(expression) => {
+                            writer.tag(2);
+                            writer.word(expression.text());
+                        }
+                    },
+                );
+            }
+            Form::All(reads) => {
+                self.tag(1);
+                self.list(reads.iter(), Self::read);
+            }
+        }
+    }
+
+    fn read(&mut self, read: &Read) {
+        match &read.source {
+            Source::Step(id) => {
+                self.tag(0);
+                self.word(id.as_str());
+            }
+            Source::Result(id) => {
+                self.tag(1);
+                self.word(id.as_str());
+            }
+            Source::Slot(kind) => {
+                self.tag(2);
+                self.word(kind.as_str());
+            }
+            Source::Item => self.tag(3),
+            Source::Index => self.tag(4),
+            Source::Last => self.tag(5),
+        }
+        self.path(&read.path);
+        self.tag(match read.missing {
+            Missing::Fail => 0,
+            Missing::Null => 1,
+            Missing::NullInItems => 2,
+        });
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.list(path.iter(), |writer, segment| match segment {
+            Segment::Key(key) => {
+                writer.tag(0);
+                writer.word(key);
+            }
+            Segment::Index(index) => {
+                writer.tag(1);
+                writer.0.update(index.to_le_bytes());
+            }
+            Segment::Each => writer.tag(2),
+        });
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.tag(0),
+            Value::Bool(value) => {
+                self.tag(1);
+                self.tag(u8::from(*value));
+            }
+            Value::Number(number) => {
+                self.tag(2);
+                self.word(&number.to_string());
+            }
+            Value::Text(text) => {
+                self.tag(3);
+                self.word(text);
+            }
+            Value::List(items) => {
+                self.tag(4);
+                self.list(items.iter(), Self::value);
+            }
+            Value::Object(fields) => {
+                self.tag(5);
+                // The order of fields means nothing in JSON.
+                let mut sorted: Vec<_> = fields.iter().collect();
+                sorted.sort_unstable_by_key(|(key, _)| *key);
+                self.count(sorted.len());
+                for (key, value) in sorted {
+                    self.word(key);
+                    self.value(value);
+                }
+            }
+        }
+    }
+}
