@@ -1,1 +1,54 @@
-fn main() {}
+//! The project's own chores, run as `cargo xtask CHORE`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person at the terminal"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a chore measures its own time and looks at its surroundings"
+)]
+
+mod command;
+mod deps;
+mod generate;
+mod project;
+mod servers;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use project::Project;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  test      everything that must hold before a change is merged
+  tidy      house rules: captions, sizes, codes, rooms, words, links
+  deps      allowed edges between the crates
+  servers   installs the real MCP servers that the tests talk to
+  generate  writes the generated files anew";
+
+fn main() -> ExitCode {
+    let chores: Vec<String> = std::env::args().skip(1).collect();
+    let project = Project::here();
+    let done = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => return test::run(&project),
+        ["tidy"] => tidy::run(&project),
+        ["deps"] => deps::run(&project),
+        ["servers"] => servers::run(&project),
+        ["generate"] => generate::run(&project),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

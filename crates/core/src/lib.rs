@@ -5,6 +5,23 @@
 //! [`CheckedPlan`]: the only thing that an engine takes.
 //!
 //! The modules are listed in the order in which data flows through them.
+#![warn(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "a test that cannot go on says so by panicking"
+    )
+)]
 
 /// Values that are cheap to share.
 pub mod value;

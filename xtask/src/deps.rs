@@ -1,0 +1,261 @@
+//! Which crate may depend on which: the layers of the house, development dependencies included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::command;
+use crate::project::Project;
+
+/// What one of our crates may depend on.
+struct Layer {
+    name: &'static str,
+    /// Ours, always.
+    may_use: &'static [&'static str],
+    /// Ours, in tests and examples only.
+    tests_may_use: &'static [&'static str],
+}
+
+const LAYERS: &[Layer] = &[
+    Layer {
+        name: "planwright-core",
+        may_use: &[],
+        tests_may_use: &[],
+    },
+    Layer {
+        name: "planwright-dialects",
+        may_use: &["planwright-core"],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright-engine",
+        may_use: &["planwright-core"],
+        tests_may_use: &[],
+    },
+    Layer {
+        name: "planwright-mcp",
+        may_use: &["planwright-core", "planwright-engine"],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright",
+        may_use: &[
+            "planwright-core",
+            "planwright-dialects",
+            "planwright-engine",
+            "planwright-mcp",
+        ],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright-testkit",
+        may_use: &["planwright-core", "planwright-engine"],
+        tests_may_use: &[],
+    },
+    Layer {
+        name: "xtask",
+        may_use: &[],
+        tests_may_use: &[],
+    },
+];
+
+/// The only crates of ours that may depend on a foreign one.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("anstream", &["planwright"]),
+    ("cap-std", &["planwright"]),
+    ("cel", &["planwright-core"]),
+    ("clap", &["planwright"]),
+    ("clap_complete", &["planwright"]),
+    ("indicatif", &["planwright"]),
+    ("jsonschema", &["planwright-core"]),
+    ("miette", &["planwright"]),
+    ("rmcp", &["planwright-mcp"]),
+    (
+        "tokio",
+        &[
+            "planwright-engine",
+            "planwright-mcp",
+            "planwright-testkit",
+            "planwright",
+        ],
+    ),
+];
+
+/// One line of a crate's manifest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Edge {
+    from: String,
+    to: String,
+    for_tests: bool,
+}
+
+/// Looks at the manifests of all our crates.
+///
+/// # Errors
+///
+/// All edges that are not allowed, and every circle.
+pub(crate) fn run(project: &Project) -> Result<(), String> {
+    let metadata = command::output(command::command(
+        &project.root,
+        &["cargo", "metadata", "--no-deps", "--format-version", "1"],
+    ))?;
+    let metadata: Value = serde_json::from_str(&metadata)
+        .map_err(|error| format!("cannot read the metadata of cargo: {error}"))?;
+    let (crates, edges) = read(&metadata);
+    let findings = check(&crates, &edges);
+    if findings.is_empty() {
+        println!("{} crates keep to their layers", crates.len());
+        return Ok(());
+    }
+    Err(format!(
+        "{} dependencies are not allowed\n  {}",
+        findings.len(),
+        findings.join("\n  ")
+    ))
+}
+
+/// Our crates and everything that they depend on.
+fn read(metadata: &Value) -> (BTreeSet<String>, BTreeSet<Edge>) {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let mut crates = BTreeSet::new();
+    let mut edges = BTreeSet::new();
+    for package in list(&metadata["packages"]) {
+        for dependency in list(&package["dependencies"]) {
+            edges.insert(Edge {
+                from: name(&package),
+                to: name(&dependency),
+                for_tests: dependency["kind"] == "dev",
+            });
+        }
+        crates.insert(name(&package));
+    }
+    (crates, edges)
+}
+
+fn check(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
+    let mut findings: Vec<String> = crates
+        .iter()
+        .filter(|name| !LAYERS.iter().any(|layer| layer.name == **name))
+        .map(|name| format!("`{name}` has no layer"))
+        .collect();
+    for edge in edges {
+        if !is_allowed(edge, crates) {
+            let kind = if edge.for_tests { " for its tests" } else { "" };
+            findings.push(format!("`{}` depends on `{}`{kind}", edge.from, edge.to));
+        }
+    }
+    findings.extend(circles(crates, edges));
+    findings
+}
+
+fn is_allowed(edge: &Edge, crates: &BTreeSet<String>) -> bool {
+    if let Some((_, users)) = FOREIGN.iter().find(|(name, _)| *name == edge.to) {
+        return users.contains(&edge.from.as_str());
+    }
+    if !crates.contains(&edge.to) {
+        return true;
+    }
+    LAYERS
+        .iter()
+        .filter(|layer| layer.name == edge.from)
+        .any(|layer| {
+            layer.may_use.contains(&edge.to.as_str())
+                || edge.for_tests && layer.tests_may_use.contains(&edge.to.as_str())
+        })
+}
+
+/// Crates that depend on themselves by some way.
+fn circles(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
+    let mut uses: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for edge in edges {
+        uses.entry(&edge.from).or_default().push(&edge.to);
+    }
+    let is_in_circle = |start: &str| {
+        let mut seen = BTreeSet::new();
+        let mut next = uses.get(start).cloned().unwrap_or_default();
+        while let Some(name) = next.pop() {
+            if name == start {
+                return true;
+            }
+            if seen.insert(name) {
+                next.extend(uses.get(name).into_iter().flatten());
+            }
+        }
+        false
+    };
+    crates
+        .iter()
+        .filter(|name| is_in_circle(name))
+        .map(|name| format!("`{name}` depends on itself in a circle"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check_edges(edges: &[(&str, &str, bool)], expected: &[&str]) {
+        let packages: Vec<Value> = LAYERS
+            .iter()
+            .map(|layer| {
+                let dependencies: Vec<Value> = edges
+                    .iter()
+                    .filter(|(from, ..)| *from == layer.name)
+                    .map(|(_, to, for_tests)| {
+                        json!({"name": to, "kind": if *for_tests { "dev".into() } else { Value::Null }})
+                    })
+                    .collect();
+                json!({"name": layer.name, "dependencies": dependencies})
+            })
+            .collect();
+        let (crates, edges) = read(&json!({ "packages": packages }));
+        assert_eq!(check(&crates, &edges), expected, "{edges:?}");
+    }
+
+    #[test]
+    fn layers_hold() {
+        check_edges(&[], &[]);
+        check_edges(
+            &[
+                ("planwright-engine", "planwright-core", false),
+                ("planwright-mcp", "rmcp", false),
+                ("planwright-mcp", "planwright-testkit", true),
+                ("planwright-core", "serde", false),
+            ],
+            &[],
+        );
+        check_edges(
+            &[("planwright-mcp", "planwright-testkit", false)],
+            &["`planwright-mcp` depends on `planwright-testkit`"],
+        );
+        check_edges(
+            &[("planwright-core", "planwright-testkit", true)],
+            &["`planwright-core` depends on `planwright-testkit` for its tests"],
+        );
+        check_edges(
+            &[("planwright-core", "tokio", true)],
+            &["`planwright-core` depends on `tokio` for its tests"],
+        );
+        check_edges(
+            &[
+                ("planwright-testkit", "planwright-engine", false),
+                ("planwright-engine", "planwright-testkit", true),
+            ],
+            &[
+                "`planwright-engine` depends on `planwright-testkit` for its tests",
+                "`planwright-engine` depends on itself in a circle",
+                "`planwright-testkit` depends on itself in a circle",
+            ],
+        );
+    }
+
+    #[test]
+    fn new_crates_need_a_layer() {
+        let crates = BTreeSet::from(["planwright-new".to_owned()]);
+        let findings = check(&crates, &BTreeSet::new());
+        assert_eq!(findings, ["`planwright-new` has no layer"]);
+    }
+}

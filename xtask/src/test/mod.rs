@@ -1,0 +1,102 @@
+//! Everything that must hold before a change is merged, with the time that each part took.
+
+mod stage;
+mod tally;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::command::{command, output, run as run_command};
+use crate::project::Project;
+use crate::{deps, servers, tidy};
+use stage::{Outcome, Summary};
+use tally::Tally;
+
+/// One part of the whole.
+type Check = fn(&Project) -> Result<Tally, String>;
+
+/// The quick ones come first. Each runs whatever became of those before, so that one look tells all.
+const STAGES: &[(&str, Check)] = &[
+    ("format", format),
+    ("tidy", |project| tidy::run(project).map(|()| Tally::NONE)),
+    ("deps", |project| deps::run(project).map(|()| Tally::NONE)),
+    ("clippy", clippy),
+    ("servers", |project| {
+        servers::run(project).map(|()| Tally::NONE)
+    }),
+    ("docs", docs),
+    ("doctests", doctests),
+    ("tests", tests),
+];
+
+/// Runs all stages and ends with the line `N passed, N failed`; a failed stage other than the tests counts as one.
+pub(crate) fn run(project: &Project) -> ExitCode {
+    let mut summary = Summary::default();
+    for (name, check) in STAGES {
+        println!("\n── {name}");
+        let start = Instant::now();
+        let result = check(project);
+        if let Err(message) = &result {
+            println!("{message}");
+        }
+        summary.add(Outcome {
+            name,
+            time: start.elapsed(),
+            result,
+        });
+    }
+    println!("\n{summary}");
+    if summary.is_success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn format(project: &Project) -> Result<Tally, String> {
+    let line = ["cargo", "fmt", "--all", "--check"];
+    run_command(command(&project.root, &line)).map(|()| Tally::NONE)
+}
+
+fn clippy(project: &Project) -> Result<Tally, String> {
+    let line = [
+        "cargo",
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ];
+    run_command(command(&project.root, &line)).map(|()| Tally::NONE)
+}
+
+fn docs(project: &Project) -> Result<Tally, String> {
+    let line = ["cargo", "doc", "--workspace", "--no-deps"];
+    let mut command = command(&project.root, &line);
+    command.env("RUSTDOCFLAGS", "--deny warnings");
+    run_command(command).map(|()| Tally::NONE)
+}
+
+fn doctests(project: &Project) -> Result<Tally, String> {
+    let line = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast"];
+    output(command(&project.root, &line)).map(|text| Tally::of_doctests(&text))
+}
+
+fn tests(project: &Project) -> Result<Tally, String> {
+    let nextest = ["cargo", "nextest", "--version"];
+    if output(command(&project.root, &nextest)).is_err() {
+        let install = ["cargo", "install", "--locked", "cargo-nextest"];
+        run_command(command(&project.root, &install))?;
+    }
+    let report = project.target().join("nextest/default/junit.xml");
+    // An old report must not speak for a run that never came to write one.
+    let _ = std::fs::remove_file(&report);
+    let line = ["cargo", "nextest", "run", "--workspace", "--no-fail-fast"];
+    let result = run_command(command(&project.root, &line));
+    match (std::fs::read_to_string(&report), result) {
+        (Ok(report), _) => Ok(Tally::of_nextest(&report)),
+        (Err(_), Err(message)) => Err(message),
+        (Err(error), Ok(())) => Err(format!("the tests left no report: {error}")),
+    }
+}

@@ -1,0 +1,79 @@
+//! How many tests passed and failed, read from what the test runners say.
+
+/// Counts of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+}
+
+impl Tally {
+    /// Of what has no tests.
+    pub(super) const NONE: Self = Self {
+        passed: 0,
+        failed: 0,
+    };
+
+    /// Reads the lines `test result: ok. N passed; N failed; …`.
+    pub(super) fn of_doctests(text: &str) -> Self {
+        let mut tally = Self::NONE;
+        for line in text.lines().filter(|line| line.starts_with("test result:")) {
+            tally.passed += number_before(line, " passed");
+            tally.failed += number_before(line, " failed");
+        }
+        tally
+    }
+
+    /// Reads the first element of nextest's report in the JUnit format.
+    pub(super) fn of_nextest(report: &str) -> Self {
+        let all = report
+            .split_once("<testsuites ")
+            .and_then(|(_, rest)| rest.split_once('>'))
+            .map_or("", |(attributes, _)| attributes);
+        let failed = attribute(all, "failures") + attribute(all, "errors");
+        Self {
+            passed: attribute(all, "tests").saturating_sub(failed),
+            failed,
+        }
+    }
+}
+
+fn number_before(line: &str, word: &str) -> usize {
+    line.split_once(word)
+        .and_then(|(before, _)| before.rsplit(' ').next())
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(0)
+}
+
+fn attribute(element: &str, name: &str) -> usize {
+    element
+        .split_once(&format!("{name}=\""))
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .and_then(|(digits, _)| digits.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doctests_are_added_up() {
+        let text = "running 2 tests\n\
+            test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n\
+            test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured\n";
+        let tally = Tally::of_doctests(text);
+        assert_eq!((tally.passed, tally.failed), (5, 1));
+        assert_eq!(Tally::of_doctests(""), Tally::NONE);
+    }
+
+    #[test]
+    fn a_report_is_read() {
+        let report = "<?xml version=\"1.0\"?>\n\
+            <testsuites name=\"run\" tests=\"12\" failures=\"2\" errors=\"1\" uuid=\"x\">\n\
+            <testsuite name=\"a\" tests=\"99\" failures=\"0\"/></testsuites>";
+        let tally = Tally::of_nextest(report);
+        assert_eq!((tally.passed, tally.failed), (9, 3));
+        assert_eq!(Tally::of_nextest("no report"), Tally::NONE);
+    }
+}

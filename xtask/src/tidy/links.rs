@@ -1,0 +1,138 @@
+//! Links between the project's Markdown files lead somewhere.
+
+use std::collections::HashSet;
+
+use super::Finding;
+use crate::project::ProjectFile;
+
+/// Follows every link that stays within the project.
+pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is_markdown()) {
+        for (line, target) in links(&file.text) {
+            if !leads_somewhere(files, file, &target) {
+                findings.push(format!(
+                    "{}:{line}: the link to `{target}` leads nowhere",
+                    file.path
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// The targets of all links, with their lines.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let mut links = Vec::new();
+    for (line, words) in prose(text) {
+        for (at, _) in words.match_indices("](") {
+            let target = &words[at + 2..];
+            if let Some(end) = target.find([')', ' ']) {
+                links.push((line, target[..end].to_owned()));
+            }
+        }
+    }
+    links
+}
+
+/// The lines that are no code, with inline code left out.
+fn prose(text: &str) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    let mut in_code = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            let words: Vec<&str> = line.split('`').step_by(2).collect();
+            lines.push((index + 1, words.join("``")));
+        }
+    }
+    lines
+}
+
+fn leads_somewhere(files: &[ProjectFile], from: &ProjectFile, target: &str) -> bool {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return true;
+    }
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = if path.is_empty() {
+        from.path.clone()
+    } else {
+        resolve(&from.path, path)
+    };
+    let folder = match path.as_str() {
+        "" => String::new(),
+        path => format!("{path}/"),
+    };
+    match files.iter().find(|file| file.path == path) {
+        Some(file) => anchor.is_empty() || anchors(&file.text).contains(anchor),
+        None => anchor.is_empty() && files.iter().any(|file| file.path.starts_with(&folder)),
+    }
+}
+
+/// The path that `target` means in the file at `from`.
+fn resolve(from: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// The anchors that a reader of Markdown gives to the headings.
+fn anchors(text: &str) -> HashSet<String> {
+    let mut in_code = false;
+    let mut anchors = HashSet::new();
+    for line in text.lines() {
+        in_code ^= line.trim_start().starts_with("```");
+        if !in_code && line.starts_with('#') {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let anchor = heading
+                .chars()
+                .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter))
+                .map(|letter| if letter == ' ' { '-' } else { letter });
+            anchors.insert(anchor.collect());
+        }
+    }
+    anchors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_page(text: &str, expected: &[&str]) {
+        let file = |path: &str, text: &str| ProjectFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        let files = [
+            file("README.md", "# Read me\n\n## Why `this`?\n"),
+            file("docs/page.md", text),
+        ];
+        assert_eq!(check(&files), expected, "the findings for {text}");
+    }
+
+    #[test]
+    fn links_are_followed() {
+        check_page("[a](../README.md) [b](#c)\n# C\n", &[]);
+        check_page("[a](../README.md#why-this) [b](..) [c](./page.md)", &[]);
+        check_page("[a](../docs) [b](https://example.com/x)", &[]);
+        check_page("`[a](b)`\n```\n[a](b)\n```\n", &[]);
+        check_page(
+            "x\n[a](gone.md)",
+            &["docs/page.md:2: the link to `gone.md` leads nowhere"],
+        );
+        check_page(
+            "[a](../README.md#gone \"title\")",
+            &["docs/page.md:1: the link to `../README.md#gone` leads nowhere"],
+        );
+    }
+}

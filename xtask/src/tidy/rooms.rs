@@ -1,0 +1,149 @@
+//! Every foreign technology has one room, and some rooms must never know certain things.
+
+use super::Finding;
+use super::rust_text::RustText;
+use crate::project::ProjectFile;
+
+/// Paths that code may begin with only in the files below certain folders.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("anstream", &["crates/planwright/"]),
+    ("cap_std", &["crates/planwright/src/workspace/"]),
+    ("cel", &["crates/core/src/expression/"]),
+    ("clap", &["crates/planwright/"]),
+    ("clap_complete", &["crates/planwright/"]),
+    ("indicatif", &["crates/planwright/"]),
+    ("jsonschema", &["crates/core/src/schema/"]),
+    ("miette", &["crates/planwright/"]),
+    ("rmcp", &["crates/mcp/"]),
+];
+
+/// Paths that code must never begin with in the files below certain folders.
+const NEVER_IN: &[(&str, &[&str])] = &[
+    ("std::env", PURE),
+    ("std::fs", PURE),
+    ("std::net", PURE),
+    ("std::process", PURE),
+    ("std::thread", PURE),
+    ("std::time::Instant", PURE),
+    ("std::time::SystemTime", PURE),
+    ("futures", PURE),
+    ("tokio", PURE),
+];
+
+/// Words that must never stand in the files below certain folders.
+const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
+
+/// Where nothing happens but thinking.
+const PURE: &[&str] = &[
+    "crates/core/src/",
+    "crates/dialects/src/",
+    "crates/engine/src/schedule/",
+];
+
+/// Checks what one file knows.
+pub(super) fn check(file: &ProjectFile) -> Vec<Finding> {
+    if !file.is_rust() {
+        return Vec::new();
+    }
+    let code = RustText::new(&file.text).code;
+    let is_below = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
+    let mut findings = Vec::new();
+    let mut say = |at: usize, what: String| {
+        let line = code[..at].matches('\n').count() + 1;
+        findings.push(format!("{}:{line}: {what}", file.path));
+    };
+    for (path, folders) in ONLY_IN {
+        if let Some(at) = find_path(&code, path).filter(|_| !is_below(folders)) {
+            say(at, format!("`{path}` belongs in {}", folders.join(", ")));
+        }
+    }
+    for (path, folders) in NEVER_IN {
+        if let Some(at) = find_path(&code, path).filter(|_| is_below(folders)) {
+            say(at, format!("`{path}` does not belong here"));
+        }
+    }
+    for (word, folders) in NO_WORD_IN {
+        if let Some(at) = find_word(&code, word).filter(|_| is_below(folders)) {
+            say(at, format!("`{word}` does not belong here"));
+        }
+    }
+    findings
+}
+
+/// The first spot where code names `path` from the root of all crates: in a `use`, or with something behind it.
+fn find_path(code: &str, path: &str) -> Option<usize> {
+    words(code, path).find(|at| {
+        let before = code[..*at].trim_end();
+        let after = code[at + path.len()..].trim_start();
+        let is_whole = path.contains("::") || after.starts_with("::");
+        let is_imported = before.ends_with("use") || before.ends_with("extern crate");
+        let is_inner = before
+            .strip_suffix("::")
+            .is_some_and(|outer| outer.ends_with(|letter: char| is_word(letter) || letter == '>'));
+        (is_whole || is_imported) && !is_inner
+    })
+}
+
+fn find_word(code: &str, word: &str) -> Option<usize> {
+    words(code, word).next()
+}
+
+/// Every spot where `word` stands with no letter of a word on either side.
+fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    code.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| {
+            !code[..*at].ends_with(is_word) && !code[at + word.len()..].starts_with(is_word)
+        })
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_code(path: &str, text: &str, expected: &[&str]) {
+        let file = ProjectFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        assert_eq!(check(&file), expected, "the findings for {text}");
+    }
+
+    #[test]
+    fn rooms_stay_closed() {
+        let core = "crates/core/src/a.rs";
+        check_code("crates/mcp/src/a.rs", "use rmcp::model;", &[]);
+        check_code(
+            core,
+            "//! A.\nuse rmcp::model;",
+            &["crates/core/src/a.rs:2: `rmcp` belongs in crates/mcp/"],
+        );
+        check_code(
+            core,
+            "fn a() { tokio::spawn(b()); }",
+            &["crates/core/src/a.rs:1: `tokio` does not belong here"],
+        );
+        check_code(
+            core,
+            "use std::time::Instant;",
+            &["crates/core/src/a.rs:1: `std::time::Instant` does not belong here"],
+        );
+        check_code(
+            "crates/engine/src/schedule/run.rs",
+            "async fn a() { b().await }",
+            &[
+                "crates/engine/src/schedule/run.rs:1: `async` does not belong here",
+                "crates/engine/src/schedule/run.rs:1: `await` does not belong here",
+            ],
+        );
+        check_code("crates/engine/src/drive.rs", "use tokio::sync;", &[]);
+        check_code(core, "// use rmcp::model;\nlet a = \"tokio::b\";", &[]);
+        check_code(core, "use crate::cel::Program; let cel = 1;", &[]);
+        check_code(core, "use std::time::Duration; async_like();", &[]);
+        check_code("crates/core/src/expression/a.rs", "use cel::Program;", &[]);
+    }
+}
