@@ -1,1 +1,39 @@
 //! How plans are written: one reader and printer for each notation.
+//!
+//! [`parse`] reads a text: the [`document`] reader gives values that know where they stand, [`detect`]
+//! finds the [`Dialect`] by the shape, and the dialect makes the one [`Plan`](planwright_core::Plan) of it. Nothing after this
+//! crate knows which dialect that was. [`Dialect::print`] goes the other way.
+//!
+//! The modules are listed in the order in which data flows through them.
+
+/// JSON with positions: every value knows where it stands.
+pub mod document;
+
+/// What a dialect is.
+mod dialect;
+
+/// The table of all dialects.
+mod registry;
+
+/// Which dialect a text is written in.
+mod detect;
+
+/// From bytes to a plan.
+mod parse;
+
+/// From values with places to nodes, the same in every dialect.
+mod lowering;
+
+/// Texts with `${…}` in them, as several dialects write references.
+mod template;
+
+/// What all printers share: what a plan uses that a dialect cannot say.
+mod printing;
+
+/// `execute_plan(steps)`: listed order, `output_by_reference`.
+pub mod concierge;
+
+pub use detect::{by_name, detect};
+pub use dialect::{Dialect, Likeness};
+pub use parse::{ParseResult, ReadOptions, parse};
+pub use registry::{dialect, dialects};

@@ -1,0 +1,38 @@
+//! What a dialect is: a way to write plans that can be recognised, read and printed.
+
+use planwright_core::{Diagnostics, Plan};
+
+use crate::document::Document;
+
+/// One way to write plans.
+pub trait Dialect: Sync {
+    /// The name that people choose the dialect by: letters, digits and hyphens.
+    fn name(&self) -> &'static str;
+
+    /// The shape in a few words, for those whose text has none of the shapes.
+    fn shape(&self) -> &'static str;
+
+    /// Whether a text looks like this dialect, judged by its shape alone. A plan without a single step and
+    /// without anything else that tells is [`Likeness::No`]: only the native dialect claims it.
+    fn recognise(&self, document: &Document) -> Likeness;
+
+    /// Reads a plan, with all findings at once.
+    ///
+    /// A plan that comes with errors is there so that the checks can add their findings; it must not be run.
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics);
+
+    /// Writes a plan, or says what this dialect cannot say: an error for each thing whose loss would change
+    /// what the plan does, a warning for what only people read.
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics);
+}
+
+/// How much a text looks like a dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// It is something else.
+    No,
+    /// It may be one: nothing in it speaks against it, nothing in it is found in this dialect alone.
+    Possible,
+    /// It has something that only this dialect has.
+    Certain,
+}

@@ -1,0 +1,174 @@
+//! The fields of one object, asked for by name: what is missing, wrong or unknown becomes a finding.
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, Place};
+
+use super::{Entry, Findings, Item, ItemKind, nearest, quote};
+
+/// The fields of one object. Each one that is asked for counts as known; [`Fields::finish`] reports the others.
+///
+/// A field that may be left out may also be `null`: programs write it so. [`Fields::entry`] tells the two apart.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    owner: &'static str,
+    place: Place,
+    entries: &'a [Entry],
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of `item`, which messages call `owner` (with its article: "the step").
+    /// A finding and nothing where it is no object.
+    pub fn of(item: &'a Item, owner: &'static str, findings: &mut Findings) -> Option<Self> {
+        if let Some(entries) = item.as_object() {
+            return Some(Self {
+                owner,
+                place: item.place,
+                entries,
+                known: Vec::new(),
+            });
+        }
+        let found = super::article(item.kind_word());
+        let message = format!("{owner} must be an object, found {found}");
+        findings.push(item.place, Diagnostic::error(Code::WrongFieldType, message));
+        None
+    }
+
+    /// Where the object stands.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The field `name` with its key, whatever it holds, `null` included.
+    pub fn entry(&mut self, name: &'static str) -> Option<&'a Entry> {
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
+        self.entries.iter().rfind(|entry| &*entry.key == name)
+    }
+
+    /// The value of the field `name`, whatever it is, unless it is left out or `null`.
+    pub fn optional(&mut self, name: &'static str) -> Option<&'a Item> {
+        let item = &self.entry(name)?.item;
+        (!item.is_null()).then_some(item)
+    }
+
+    /// The value of the field `name`; a finding where it is left out.
+    pub fn required(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Item> {
+        let entry = self.entry(name);
+        if entry.is_none() {
+            self.report_missing(name, findings);
+        }
+        entry.map(|entry| &entry.item)
+    }
+
+    /// Says that the field `name` is missing.
+    pub fn report_missing(&self, name: &str, findings: &mut Findings) {
+        let message = format!("{} has no `{name}`", self.owner);
+        let finding = Diagnostic::error(Code::MissingField, message);
+        findings.push(self.place, finding.help(format!("add `{name}`")));
+    }
+
+    /// The text in `name`, which may be left out.
+    pub fn text(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Arc<str>> {
+        let item = self.optional(name)?;
+        typed(item, name, "text", item.as_text(), findings)
+    }
+
+    /// The text in `name`, which may not be left out, and its place.
+    pub fn required_text(
+        &mut self,
+        name: &'static str,
+        findings: &mut Findings,
+    ) -> Option<(&'a Arc<str>, Place)> {
+        let item = self.required(name, findings)?;
+        let text = typed(item, name, "text", item.as_text(), findings)?;
+        Some((text, item.place))
+    }
+
+    /// The list in `name`, which may be left out.
+    pub fn list(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a [Item]> {
+        let item = self.optional(name)?;
+        typed(item, name, "a list", item.as_list(), findings)
+    }
+
+    /// The list in `name`, which may not be left out.
+    pub fn required_list(
+        &mut self,
+        name: &'static str,
+        findings: &mut Findings,
+    ) -> Option<&'a [Item]> {
+        let item = self.required(name, findings)?;
+        typed(item, name, "a list", item.as_list(), findings)
+    }
+
+    /// The object in `name`, which may be left out.
+    pub fn object(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Item> {
+        let item = self.optional(name)?;
+        typed(item, name, "an object", item.as_object(), findings)?;
+        Some(item)
+    }
+
+    /// The truth value in `name`, which may be left out.
+    pub fn boolean(&mut self, name: &'static str, findings: &mut Findings) -> Option<bool> {
+        let item = self.optional(name)?;
+        let value = match &item.kind {
+            ItemKind::Bool(value) => Some(*value),
+            _ => None,
+        };
+        typed(item, name, "true or false", value, findings)
+    }
+
+    /// The whole number from 0 on in `name`, which may be left out, and its place.
+    pub fn count(&mut self, name: &'static str, findings: &mut Findings) -> Option<(u64, Place)> {
+        let item = self.optional(name)?;
+        let ItemKind::Number(number) = &item.kind else {
+            findings.wrong_type(item, name, "a whole number");
+            return None;
+        };
+        if let Some(count) = number.as_u64() {
+            return Some((count, item.place));
+        }
+        let message = format!("`{name}` must be a whole number from 0 on, found `{number}`");
+        findings.push(
+            item.place,
+            Diagnostic::error(Code::InvalidFieldValue, message),
+        );
+        None
+    }
+
+    /// Reports every field that nobody asked for.
+    pub fn finish(self, findings: &mut Findings) {
+        for entry in self.entries {
+            if self.known.iter().any(|known| **known == *entry.key) {
+                continue;
+            }
+            let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
+            let help = match nearest(&entry.key, self.known.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("it may have {}", listing(&self.known)),
+            };
+            let finding = Diagnostic::error(Code::UnknownField, message);
+            findings.push_key(entry, finding.help(help));
+        }
+    }
+}
+
+fn typed<T>(
+    item: &Item,
+    name: &str,
+    wanted: &str,
+    value: Option<T>,
+    findings: &mut Findings,
+) -> Option<T> {
+    if value.is_none() {
+        findings.wrong_type(item, name, wanted);
+    }
+    value
+}
+
+fn listing(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,109 @@
+//! Findings that wait for their pointer: a dialect names the place, the text is asked at the end.
+
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Source, Span};
+
+use super::{Entry, Item};
+
+/// What a dialect finds while it reads a document.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pending: Vec<Pending>,
+    ready: Diagnostics,
+}
+
+#[derive(Debug)]
+struct Pending {
+    place: Place,
+    span: Option<Span>,
+    diagnostic: Diagnostic,
+}
+
+impl Findings {
+    /// No findings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `diagnostic` at `place`.
+    pub fn push(&mut self, place: Place, diagnostic: Diagnostic) {
+        self.pending.push(Pending {
+            place,
+            span: None,
+            diagnostic,
+        });
+    }
+
+    /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key.
+    pub fn push_key(&mut self, entry: &Entry, diagnostic: Diagnostic) {
+        self.pending.push(Pending {
+            place: entry.item.place,
+            span: Some(entry.key_span),
+            diagnostic,
+        });
+    }
+
+    /// Adds findings that know their place already.
+    pub fn extend(&mut self, diagnostics: Diagnostics) {
+        self.ready.extend(diagnostics);
+    }
+
+    /// Adds that `item`, which is the value of the field `field`, should have been `wanted` (with its
+    /// article: "a list").
+    pub fn wrong_type(&mut self, item: &Item, field: &str, wanted: &str) {
+        let message = format!(
+            "expected {wanted} in `{field}`, found {}",
+            article(item.kind_word())
+        );
+        let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+        self.push(item.place, diagnostic);
+    }
+
+    /// Whether something was found that no plan can run with.
+    pub fn has_errors(&self) -> bool {
+        self.ready.has_errors() || self.pending.iter().any(|one| one.diagnostic.is_error())
+    }
+
+    /// The findings, each with its place in `source`, in the order of the text.
+    pub fn finish(self, source: &Source) -> Diagnostics {
+        let mut diagnostics = self.ready;
+        for pending in self.pending {
+            let mut diagnostic = pending.diagnostic;
+            diagnostic.pointer = source.pointer(pending.place).unwrap_or_default();
+            diagnostic.span = pending.span.or_else(|| source.span(pending.place));
+            if let Some(fix) = &mut diagnostic.fix {
+                fix.pointer.clone_from(&diagnostic.pointer);
+            }
+            diagnostics.push(diagnostic);
+        }
+        diagnostics.sort();
+        diagnostics
+    }
+}
+
+/// The word for a kind of value with its article: "a list", "an object", "text".
+pub fn article(kind: &str) -> String {
+    match kind {
+        "null" | "text" => kind.to_owned(),
+        "object" => "an object".to_owned(),
+        other => format!("a {other}"),
+    }
+}
+
+/// A piece of a user's text for a message: in backticks, on one line, not too long.
+pub fn quote(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut quoted = String::from("`");
+    for (count, character) in text.chars().enumerate() {
+        if count == LONGEST {
+            quoted.push('…');
+            break;
+        }
+        if character.is_control() {
+            quoted.extend(character.escape_default());
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted.push('`');
+    quoted
+}

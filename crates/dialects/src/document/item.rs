@@ -1,0 +1,126 @@
+//! A JSON text in memory: values with the places where they were written.
+
+use std::sync::Arc;
+
+use planwright_core::{Number, Place, Source, Span, Value};
+
+use super::Limits;
+
+/// A JSON text that was read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The value.
+    pub root: Item,
+    /// The text and the places in it.
+    pub source: Source,
+    /// The bounds under which it was read, for what is read further inside of it.
+    pub limits: Limits,
+}
+
+/// One value of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What an [`Item`] is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// Text, with its escapes resolved.
+    Text(Arc<str>),
+    /// A list.
+    List(Vec<Item>),
+    /// An object. Where a key stands twice (which is a finding), the later one counts.
+    Object(Vec<Entry>),
+}
+
+/// One field of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key, with its escapes resolved.
+    pub key: Arc<str>,
+    /// Where the key stands, quotes included.
+    pub key_span: Span,
+    /// The value.
+    pub item: Item,
+}
+
+impl Item {
+    /// The text, if this is one.
+    pub fn as_text(&self) -> Option<&Arc<str>> {
+        match &self.kind {
+            ItemKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_list(&self) -> Option<&[Item]> {
+        match &self.kind {
+            ItemKind::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The fields, if this is an object.
+    pub fn as_object(&self) -> Option<&[Entry]> {
+        match &self.kind {
+            ItemKind::Object(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The field `key`, if this is an object that has it.
+    pub fn get(&self, key: &str) -> Option<&Item> {
+        let entries = self.as_object()?;
+        let entry = entries.iter().rfind(|entry| &*entry.key == key)?;
+        Some(&entry.item)
+    }
+
+    /// Whether this is an object with a field `key`.
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        self.kind == ItemKind::Null
+    }
+
+    /// The word for this value's kind, as messages use it.
+    pub fn kind_word(&self) -> &'static str {
+        match &self.kind {
+            ItemKind::Null => "null",
+            ItemKind::Bool(_) => "boolean",
+            ItemKind::Number(_) => "number",
+            ItemKind::Text(_) => "text",
+            ItemKind::List(_) => "list",
+            ItemKind::Object(_) => "object",
+        }
+    }
+
+    /// The value without its places.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            ItemKind::Null => Value::Null,
+            ItemKind::Bool(value) => Value::Bool(*value),
+            ItemKind::Number(number) => Value::Number(number.clone()),
+            ItemKind::Text(text) => Value::Text(Arc::clone(text)),
+            ItemKind::List(items) => Value::list(items.iter().map(Item::to_value)),
+            ItemKind::Object(entries) => Value::object(
+                entries
+                    .iter()
+                    .map(|entry| (Arc::clone(&entry.key), entry.item.to_value())),
+            ),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! How much a reader takes before it refuses.
+
+/// The bounds of one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes of text.
+    pub bytes: usize,
+    /// The deepest nesting of lists and objects; at most [`Limits::DEEPEST`].
+    pub depth: usize,
+    /// The most values, keys not counted.
+    pub values: usize,
+    /// The most findings that are told apart; the rest is only counted.
+    pub findings: usize,
+}
+
+impl Limits {
+    /// The nesting that no setting goes beyond, so that what walks over a value need not fear for its stack.
+    pub const DEEPEST: usize = 512;
+
+    /// The depth that counts: the setting, or [`Limits::DEEPEST`] where that is less.
+    pub fn depth_in_force(&self) -> usize {
+        self.depth.min(Self::DEEPEST)
+    }
+}
+
+impl Default for Limits {
+    /// 16 MiB, 128 levels, a million values, a hundred findings.
+    fn default() -> Self {
+        Self {
+            bytes: 16 * 1024 * 1024,
+            depth: 128,
+            values: 1_000_000,
+            findings: 100,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! From a text's characters back to where they stand in the text around it, escapes counted.
+
+use std::ops::Range;
+
+use planwright_core::{Place, PointerSegment, Source, Span};
+
+use super::literal;
+
+/// Says for each byte of a text value where it was written.
+#[derive(Debug)]
+pub struct Offsets {
+    whole: Span,
+    runs: Option<Vec<Run>>,
+}
+
+/// From here on, both sides advance byte by byte until the next run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) inner: usize,
+    pub(super) outer: usize,
+}
+
+impl Offsets {
+    /// The offsets of the text value at `place`. Where they cannot be known (a text inside of a text inside
+    /// of a text), everything stands where the whole value stands.
+    pub fn of(source: &Source, place: Place) -> Self {
+        let whole = source.span(place).unwrap_or_default();
+        let runs = source
+            .text()
+            .get(whole.start..whole.end)
+            .filter(|written| written.starts_with('"'))
+            .map(|_| literal::runs(source.text(), whole.start + 1));
+        Self { whole, runs }
+    }
+
+    /// Where `range` of the value stands.
+    pub fn span(&self, range: Range<usize>) -> Span {
+        match &self.runs {
+            Some(runs) => {
+                let start = locate(runs, range.start);
+                let end = locate(runs, range.end);
+                Span {
+                    start,
+                    end: end.max(start),
+                }
+            }
+            None => self.whole,
+        }
+    }
+
+    /// A new place in `source` for `range` of the value at `place`; its pointer is that of the value.
+    pub fn place(&self, source: &mut Source, place: Place, range: Range<usize>) -> Place {
+        source.add(place, PointerSegment::Root, self.span(range))
+    }
+}
+
+fn locate(runs: &[Run], inner: usize) -> usize {
+    let after = runs.partition_point(|run| run.inner <= inner);
+    match runs[..after].last() {
+        Some(run) => run.outer + (inner - run.inner),
+        None => inner,
+    }
+}

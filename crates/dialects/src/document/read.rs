@@ -1,0 +1,77 @@
+//! The front door of the reader: bytes in, a document or findings out.
+
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source};
+
+use super::reader::Reader;
+use super::{Document, Item, Limits, Offsets};
+
+/// Reads one JSON text called `name`, whose places are numbered from `base` on.
+///
+/// Beyond RFC 8259 it takes comments (`//` and `/* */`), commas before a closing bracket, and a byte order
+/// mark. Faults inside of a value (a key that stands twice, an escape that stands for nothing, a number that
+/// 64 bits cannot keep) leave the document readable, so that a dialect can add its own findings; faults of
+/// the structure do not. Either way the findings hold errors, and what was read must not be run.
+pub fn read(
+    text: impl AsRef<[u8]>,
+    name: &str,
+    base: u32,
+    limits: &Limits,
+) -> (Option<Document>, Diagnostics) {
+    let bytes = text.as_ref();
+    if bytes.len() > limits.bytes {
+        return (None, too_large(bytes.len(), limits));
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return (None, not_utf8(bytes, error.valid_up_to())),
+    };
+    let mut source = Source::new(name, text, base);
+    let text = source.text().clone();
+    let reader = Reader::new(&text, &mut source, limits, None);
+    let (root, diagnostics) = reader.read(Place::NOWHERE, PointerSegment::Root);
+    let document = root.map(|root| Document {
+        root,
+        source,
+        limits: *limits,
+    });
+    (document, diagnostics)
+}
+
+/// Reads the JSON that stands inside of `item`, a text of `source`. Its places join `source`: their pointers
+/// continue that of `item`, their spans lie in the outer text. Nothing where `item` is no text.
+pub fn read_inside(
+    source: &mut Source,
+    item: &Item,
+    limits: &Limits,
+) -> (Option<Item>, Diagnostics) {
+    let Some(text) = item.as_text() else {
+        return (None, Diagnostics::new());
+    };
+    let offsets = Offsets::of(source, item.place);
+    let reader = Reader::new(text, source, limits, Some(&offsets));
+    reader.read(item.place, PointerSegment::Root)
+}
+
+fn too_large(size: usize, limits: &Limits) -> Diagnostics {
+    let message = format!(
+        "the text has {size} bytes, more than the {} that are allowed",
+        limits.bytes
+    );
+    [Diagnostic::error(Code::TooLarge, message)]
+        .into_iter()
+        .collect()
+}
+
+fn not_utf8(bytes: &[u8], at: usize) -> Diagnostics {
+    let byte = bytes.get(at).copied().unwrap_or_default();
+    let message = format!("the byte `0x{byte:02x}` at position {at} is not UTF-8");
+    let help = match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the text seems to be UTF-16: save it as UTF-8",
+        _ => "save the text as UTF-8",
+    };
+    [Diagnostic::error(Code::NotUtf8, message)
+        .at_span("", at..at + 1)
+        .help(help)]
+    .into_iter()
+    .collect()
+}

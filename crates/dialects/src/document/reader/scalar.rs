@@ -1,0 +1,230 @@
+//! Keys, texts, numbers and words, each with its own faults.
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Number, Place, PointerSegment, Span};
+
+use super::super::literal::{self, Fault};
+use super::super::{Item, ItemKind, quote};
+use super::{Lost, Reader};
+
+impl Reader<'_> {
+    /// Reads a value that is neither list nor object.
+    pub(super) fn scalar(&mut self, parent: Place, segment: PointerSegment) -> Result<Item, Lost> {
+        let start = self.at;
+        let place = self.add_place(parent, segment)?;
+        let kind = match self.peek() {
+            Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
+            Some(b'}' | b']' | b',' | b':') => {
+                self.complain_about_missing_value(parent);
+                ItemKind::Null
+            }
+            _ => self.word(place)?,
+        };
+        let span = self.span(start, self.at);
+        self.source.set_span(place, span);
+        Ok(Item { kind, place })
+    }
+
+    /// Reads a key and the colon behind it.
+    pub(super) fn key(&mut self, holder: Place) -> Result<(Arc<str>, Span), Lost> {
+        let start = self.at;
+        let key: Arc<str> = match self.peek() {
+            Some(quote @ (b'"' | b'\'')) => self.quoted(holder, quote)?,
+            _ => self.bare_key(holder)?,
+        };
+        let span = self.span(start, self.at);
+        self.skip_blanks(holder)?;
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(b'=') => {
+                let message = format!("the key {} is followed by `=`", quote(&key));
+                self.complain_about_structure(holder, self.at, self.at + 1, message, "use `:`");
+                self.at += 1;
+            }
+            _ => {
+                let message = format!("the key {} is not followed by `:`", quote(&key));
+                let end = self.end_of_character(self.at);
+                self.complain_about_structure(
+                    holder,
+                    self.at,
+                    end,
+                    message,
+                    "write `\"key\": value`",
+                );
+                return Err(Lost);
+            }
+        }
+        Ok((key, span))
+    }
+
+    fn bare_key(&mut self, holder: Place) -> Result<Arc<str>, Lost> {
+        let start = self.at;
+        let end = self.end_of_word();
+        if end == start {
+            return Err(self.complain_about_character(holder));
+        }
+        let key = &self.text[start..end];
+        self.at = end;
+        let message = format!("the key {} has no quotes", quote(key));
+        let help = format!("write `\"{}\"`", quote(key).trim_matches('`'));
+        self.complain_about_structure(holder, start, end, message, &help);
+        Ok(key.into())
+    }
+
+    fn quoted(&mut self, place: Place, mark: u8) -> Result<Arc<str>, Lost> {
+        let start = self.at;
+        let mut faults = Vec::new();
+        let mut control_seen = false;
+        let literal = literal::read(self.text, start + 1, mark, &mut |fault| {
+            // One unescaped line break in a text says it all; a page of prose has hundreds.
+            let again = matches!(fault, Fault::Control(..)) && control_seen;
+            control_seen |= matches!(fault, Fault::Control(..));
+            if !again {
+                faults.push(fault);
+            }
+        });
+        let text: Arc<str> = literal.text.into();
+        self.at = literal.end;
+        if !literal.closed {
+            let message = "a text is never closed";
+            let help = format!("add `{}` where it ends", char::from(mark));
+            self.complain_about_structure(place, start, start + 1, message.to_owned(), &help);
+            return Err(Lost);
+        }
+        if mark == b'\'' {
+            let message = "a text stands in single quotes".to_owned();
+            self.complain_about_structure(place, start, self.at, message, "use double quotes");
+        }
+        for fault in faults {
+            self.complain_about_literal(place, &fault);
+        }
+        Ok(text)
+    }
+
+    fn number(&mut self, place: Place) -> ItemKind {
+        let start = self.at;
+        let end = self.end_of_word();
+        let written = &self.text[start..end];
+        self.at = end;
+        if !is_number(written) {
+            let message = format!("{} is not a number as JSON writes it", quote(written));
+            let help = number_help(written);
+            self.complain_about_structure(place, start, end, message, help);
+            return ItemKind::Null;
+        }
+        if let Some(number) = kept_number(written) {
+            return ItemKind::Number(number);
+        }
+        let message = format!("the number {} does not fit into 64 bits", quote(written));
+        let help = "write it as text, or with fewer digits".to_owned();
+        self.complain(
+            Code::NumberOutOfRange,
+            place,
+            start,
+            end,
+            message,
+            Some(help),
+        );
+        ItemKind::Null
+    }
+
+    fn word(&mut self, place: Place) -> Result<ItemKind, Lost> {
+        let start = self.at;
+        let end = self.end_of_word();
+        if end == start {
+            return Err(self.complain_about_character(place));
+        }
+        let word = &self.text[start..end];
+        self.at = end;
+        let kind = match word {
+            "null" => ItemKind::Null,
+            "true" => ItemKind::Bool(true),
+            "false" => ItemKind::Bool(false),
+            _ => {
+                let message = format!("{} is not a JSON value", quote(word));
+                let help = match word {
+                    "True" | "TRUE" => "write `true`",
+                    "False" | "FALSE" => "write `false`",
+                    "None" | "undefined" | "nil" | "NULL" | "Null" => "write `null`",
+                    "NaN" | "Infinity" | "inf" | "nan" => {
+                        "JSON has no such number: use `null` or text"
+                    }
+                    _ => "put text in double quotes",
+                };
+                self.complain_about_structure(place, start, end, message, help);
+                ItemKind::Null
+            }
+        };
+        Ok(kind)
+    }
+
+    /// The end of the run of letters, digits and the like that starts here.
+    pub(super) fn end_of_word(&self) -> usize {
+        let rest = &self.text[self.at..];
+        let length = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '$')))
+            .unwrap_or(rest.len());
+        self.at + length
+    }
+
+    pub(super) fn end_of_character(&self, at: usize) -> usize {
+        let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        at + length
+    }
+}
+
+/// Whether `text` is a number by the grammar of RFC 8259, section 6.
+fn is_number(text: &str) -> bool {
+    let digits =
+        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let whole = digits(unsigned);
+    if whole == 0 || (whole > 1 && unsigned.starts_with('0')) {
+        return false;
+    }
+    let mut rest = &unsigned[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        return !exponent.is_empty() && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}
+
+/// The number that `written` stands for, unless 64 bits cannot keep it.
+fn kept_number(written: &str) -> Option<Number> {
+    if !written.contains(['.', 'e', 'E']) && written != "-0" {
+        let unsigned = written.parse::<u64>().ok().map(Number::from);
+        return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
+    }
+    let number: f64 = written.parse().ok()?;
+    let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
+    let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
+    if vanished {
+        return None;
+    }
+    Number::from_f64(number)
+}
+
+fn number_help(written: &str) -> &'static str {
+    let unsigned = written.trim_start_matches(['+', '-']);
+    if written.starts_with('+') {
+        "leave out the `+`"
+    } else if unsigned.starts_with('.') {
+        "write a digit before the point"
+    } else if unsigned.ends_with('.') {
+        "write a digit after the point"
+    } else if unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        "leave out the leading zeros, or put it in double quotes if it is no quantity"
+    } else {
+        "put text in double quotes"
+    }
+}

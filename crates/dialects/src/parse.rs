@@ -1,0 +1,121 @@
+//! From bytes to a plan: read, recognise, lower.
+
+use std::sync::Arc;
+
+use planwright_core::{Diagnostic, Diagnostics, Plan};
+
+use crate::detect::{by_name, detect};
+use crate::document::{Limits, read};
+
+/// How a text is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions<'a> {
+    /// What people call the text: a file name, `stdin`, a library plan's name.
+    pub name: &'a str,
+    /// The dialect; recognised by the shape where there is none.
+    pub dialect: Option<&'a str>,
+    /// The bounds.
+    pub limits: Limits,
+    /// The first number of the plan's places, for texts that join one plan.
+    pub base: u32,
+}
+
+impl<'a> ReadOptions<'a> {
+    /// A text called `name` in whichever dialect, within the usual bounds.
+    pub fn new(name: &'a str) -> Self {
+        Self {
+            name,
+            dialect: None,
+            limits: Limits::default(),
+            base: 0,
+        }
+    }
+
+    /// The same text, known to be written in `dialect`.
+    pub fn in_dialect(self, dialect: &'a str) -> Self {
+        Self {
+            dialect: Some(dialect),
+            ..self
+        }
+    }
+}
+
+/// What became of a text.
+#[derive(Clone, Debug)]
+#[must_use = "findings that nobody reads are lost"]
+pub struct ParseResult {
+    /// The plan, as far as it could be read. Where the findings hold errors it is there only so that the
+    /// checks can add theirs.
+    pub plan: Option<Plan>,
+    /// The dialect, as far as it is known.
+    pub dialect: Option<&'static str>,
+    /// The findings.
+    pub diagnostics: Diagnostics,
+    /// The text, for showing snippets; empty where it was too large to look at.
+    pub source: Arc<str>,
+}
+
+/// Reads a plan.
+pub fn parse(text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
+    let chosen = options.dialect.map(by_name).transpose();
+    let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
+    let Some(document) = document else {
+        diagnostics.extend(chosen.err().map(|finding| *finding).into_iter().collect());
+        return ParseResult {
+            plan: None,
+            dialect: None,
+            diagnostics,
+            source: snippet_text(text, &options.limits),
+        };
+    };
+    let source = Arc::clone(document.source.text());
+    let dialect = chosen.and_then(|chosen| chosen.map_or_else(|| detect(&document), Ok));
+    let dialect = match dialect {
+        Ok(dialect) => dialect,
+        Err(finding) => {
+            diagnostics.push(*finding);
+            return ParseResult {
+                plan: None,
+                dialect: None,
+                diagnostics,
+                source,
+            };
+        }
+    };
+    let (plan, findings) = dialect.parse(document);
+    diagnostics.extend(findings);
+    ParseResult {
+        plan,
+        dialect: Some(dialect.name()),
+        diagnostics: bounded(diagnostics, options.limits.findings),
+        source,
+    }
+}
+
+fn snippet_text(text: &[u8], limits: &Limits) -> Arc<str> {
+    if text.len() > limits.bytes {
+        return Arc::default();
+    }
+    String::from_utf8_lossy(text).into()
+}
+
+/// The first `most` findings, errors before warnings where there are too many; the last one says how many
+/// were left out.
+fn bounded(mut diagnostics: Diagnostics, most: usize) -> Diagnostics {
+    diagnostics.sort();
+    if diagnostics.len() <= most {
+        return diagnostics;
+    }
+    let total = diagnostics.len();
+    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        diagnostics.into_iter().partition(Diagnostic::is_error);
+    let mut kept: Vec<Diagnostic> = errors.into_iter().chain(warnings).take(most).collect();
+    if let Some(last) = kept.last_mut() {
+        let more = format!("{} further findings are not shown", total - most);
+        last.help = Some(match last.help.take() {
+            Some(help) => format!("{help}; {more}"),
+            None => more,
+        });
+    }
+    kept.into_iter().collect()
+}

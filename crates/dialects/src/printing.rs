@@ -1,0 +1,151 @@
+//! What all printers share: values with references, and what a plan uses that a dialect cannot say.
+
+mod features;
+
+use std::sync::Arc;
+
+use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
+use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Sources, Value};
+
+pub(crate) use features::{Feature, report_unsaid};
+
+/// What a dialect cannot say of one plan.
+#[derive(Debug)]
+pub(crate) struct Unsaid<'a> {
+    dialect: &'static str,
+    sources: &'a Sources,
+    diagnostics: Diagnostics,
+}
+
+impl<'a> Unsaid<'a> {
+    /// Nothing so far.
+    pub(crate) fn new(dialect: &'static str, sources: &'a Sources) -> Self {
+        Self {
+            dialect,
+            sources,
+            diagnostics: Diagnostics::new(),
+        }
+    }
+
+    /// The loss of `what` at `place` would change what the plan does.
+    pub(crate) fn error(&mut self, place: Place, what: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        self.push(place, Diagnostic::error(Code::Unprintable, message));
+    }
+
+    /// The loss of `what` at `place` leaves a plan that does much the same.
+    pub(crate) fn warning(&mut self, place: Place, what: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        self.push(place, Diagnostic::warning(Code::Unprintable, message));
+    }
+
+    fn push(&mut self, place: Place, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic.at(place, self.sources));
+    }
+
+    /// The text for `plan`, unless something was lost that matters, and the findings.
+    pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
+        if self.diagnostics.has_errors() {
+            return (None, self.diagnostics);
+        }
+        let text = serde_json::to_string_pretty(plan).map(|text| text + "\n");
+        (text.ok(), self.diagnostics)
+    }
+}
+
+/// How a dialect writes what stands in arguments.
+pub(crate) trait WriteReferences {
+    /// A reference that is a whole value. What cannot be said goes to `unsaid`.
+    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value;
+
+    /// A reference inside of a text.
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String;
+
+    /// Text that stands as it is; a marker follows it where `before_marker`.
+    fn text(&self, text: &str, before_marker: bool) -> String;
+
+    /// A key that stands as it is.
+    fn key(&self, key: &Arc<str>) -> Arc<str> {
+        Arc::clone(key)
+    }
+}
+
+/// `node` as the dialect writes it.
+pub(crate) fn write_node(
+    node: &Node,
+    writer: &dyn WriteReferences,
+    unsaid: &mut Unsaid<'_>,
+) -> Value {
+    match &node.kind {
+        NodeKind::Literal(value) => write_literal(value, writer),
+        NodeKind::Reference(reference) => writer.whole(reference, unsaid),
+        NodeKind::Text(parts) => write_text(parts, writer, unsaid).into(),
+        NodeKind::List(items) => {
+            Value::list(items.iter().map(|item| write_node(item, writer, unsaid)))
+        }
+        NodeKind::Object(fields) => Value::object(fields.iter().map(|field| {
+            let value = write_node(&field.value, writer, unsaid);
+            (writer.key(&field.key), value)
+        })),
+    }
+}
+
+fn write_text(parts: &[TextPart], writer: &dyn WriteReferences, unsaid: &mut Unsaid<'_>) -> String {
+    let mut text = String::new();
+    let mut parts = parts.iter().peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            TextPart::Literal(literal) => {
+                let before_marker = matches!(parts.peek(), Some(TextPart::Reference(_)));
+                text.push_str(&writer.text(literal, before_marker));
+            }
+            TextPart::Reference(reference) => text.push_str(&writer.inside(reference, unsaid)),
+        }
+    }
+    text
+}
+
+fn write_literal(value: &Value, writer: &dyn WriteReferences) -> Value {
+    match value {
+        Value::Text(text) => {
+            let written = writer.text(text, false);
+            if *written == **text {
+                Value::Text(Arc::clone(text))
+            } else {
+                written.into()
+            }
+        }
+        Value::List(items) => Value::list(items.iter().map(|item| write_literal(item, writer))),
+        Value::Object(fields) => Value::object(
+            fields
+                .iter()
+                .map(|(key, value)| (writer.key(key), write_literal(value, writer))),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// Builds an object field by field.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectBuilder(Object);
+
+impl ObjectBuilder {
+    /// Adds the field `key`.
+    pub(crate) fn field(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds the field `key` where there is a value for it.
+    pub(crate) fn optional(&mut self, key: &str, value: Option<impl Into<Value>>) -> &mut Self {
+        if let Some(value) = value {
+            self.field(key, value);
+        }
+        self
+    }
+
+    /// The object.
+    pub(crate) fn build(self) -> Value {
+        self.0.into()
+    }
+}

@@ -1,0 +1,263 @@
+//! What a plan uses beyond steps, tools and arguments: each dialect can say some of it.
+
+use planwright_core::plan::{
+    Action, Approval, Company, Idempotency, InputKind, Mode, OnError, OnFailure, Ordering, Output,
+    Plan, Sharing, SlotKind, Step, Targets,
+};
+use planwright_core::{Place, Value};
+
+use super::Unsaid;
+
+/// Something that a plan may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// The plan has a name.
+    Name,
+    /// The plan has a title.
+    Title,
+    /// The plan has a description.
+    Description,
+    /// The plan carries metadata.
+    Metadata,
+    /// The plan has inputs.
+    Inputs,
+    /// The plan has variables.
+    Variables,
+    /// Inputs or slots hold something before the first step.
+    Contents,
+    /// The plan says what its slots are meant to hold.
+    SlotSchemas,
+    /// The plan runs once for each of several instances.
+    Instances,
+    /// The plan selects the steps whose outputs it gives back.
+    SelectedOutput,
+    /// The plan computes what it gives back.
+    ComputedOutput,
+    /// The order of the steps means something.
+    ListedOrder,
+    /// The order of the steps means nothing.
+    DataflowOrder,
+    /// A failure stops the run.
+    Stop,
+    /// A failure leaves independent steps alone.
+    KeepGoing,
+    /// Only marked parameters receive references.
+    MarkedSharing,
+    /// All parameters receive references.
+    OpenSharing,
+    /// The plan is to be shown, not run.
+    ShowMode,
+    /// A step has a title.
+    StepTitle,
+    /// A step says why it is there.
+    Note,
+    /// A step comes after another without taking data from it.
+    After,
+    /// A step has a condition.
+    When,
+    /// A step runs for each item of a list.
+    ForEach,
+    /// A step is repeated.
+    Repeat,
+    /// A step names its result, once, as a variable.
+    ResultVariable,
+    /// A step writes slots in any other way.
+    Writes,
+    /// A step's failure does not fail the run.
+    ContinueOnError,
+    /// A step's failure is replaced by an output.
+    ErrorOutput,
+    /// A step has attempts of its own.
+    Retry,
+    /// A step has a pause of its own between attempts.
+    RetryDelay,
+    /// A step has a time limit.
+    Timeout,
+    /// A step asks a person first.
+    Approval,
+    /// A step may be called twice.
+    Idempotency,
+    /// A step runs alone.
+    Alone,
+    /// A step runs for one instance only.
+    Instance,
+    /// A step runs a plan.
+    PlanAction,
+    /// A step computes a value.
+    ValueAction,
+}
+
+impl Feature {
+    /// What messages call it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Name => "the plan's name",
+            Self::Title => "the plan's title",
+            Self::Description => "the plan's description",
+            Self::Metadata => "the plan's metadata",
+            Self::Inputs => "that the plan has inputs",
+            Self::Variables => "that the plan has variables",
+            Self::Contents => "what the slots hold before the first step",
+            Self::SlotSchemas => "what the slots are meant to hold",
+            Self::Instances => "that the plan runs for several instances",
+            Self::SelectedOutput => "which steps the plan gives back",
+            Self::ComputedOutput => "how the plan's output is made",
+            Self::ListedOrder => "that steps run one after the other as listed",
+            Self::DataflowOrder => "that independent steps run side by side",
+            Self::Stop => "that the first failure stops the run",
+            Self::KeepGoing => "that steps go on after an independent one failed",
+            Self::MarkedSharing => "that only sharable parameters take references",
+            Self::OpenSharing => "that every parameter takes references",
+            Self::ShowMode => "that the plan is only to be shown",
+            Self::StepTitle => "a step's title",
+            Self::Note => "why a step is there",
+            Self::After => "that a step comes after another without using its output",
+            Self::When => "a condition",
+            Self::ForEach => "that a step runs for each item of a list",
+            Self::Repeat => "that a step is repeated",
+            Self::ResultVariable | Self::Writes => "where a step writes its output",
+            Self::ContinueOnError => "that a step may fail",
+            Self::ErrorOutput => "what stands for a failed step's output",
+            Self::Retry => "how often a step is tried",
+            Self::RetryDelay => "the pause between attempts",
+            Self::Timeout => "a step's time limit",
+            Self::Approval => "that a step needs approval",
+            Self::Idempotency => "that a step may be called twice",
+            Self::Alone => "that a step runs alone",
+            Self::Instance => "which instance a step runs for",
+            Self::PlanAction => "a step that runs a plan",
+            Self::ValueAction => "a step that calls no tool",
+        }
+    }
+
+    /// Whether the plan does much the same without it.
+    fn is_dispensable(self) -> bool {
+        matches!(
+            self,
+            Self::Name
+                | Self::Title
+                | Self::Description
+                | Self::Metadata
+                | Self::StepTitle
+                | Self::Note
+                | Self::Idempotency
+                | Self::RetryDelay
+                | Self::DataflowOrder
+                | Self::Stop
+                | Self::KeepGoing
+                | Self::MarkedSharing
+                | Self::OpenSharing
+        )
+    }
+}
+
+/// Reports everything that `plan` uses and that is not among `sayable`.
+pub(crate) fn report_unsaid(plan: &Plan, sayable: &[Feature], unsaid: &mut Unsaid<'_>) {
+    let mut report = |feature: Feature, place: Place| {
+        if sayable.contains(&feature) {
+            return;
+        }
+        if feature.is_dispensable() {
+            unsaid.warning(place, feature.words());
+        } else {
+            unsaid.error(place, feature.words());
+        }
+    };
+    plan_features(plan, &mut report);
+    for step in &plan.steps {
+        step_features(step, &mut |feature| report(feature, step.place));
+    }
+}
+
+fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
+    let whole = [
+        (plan.name.is_some(), Feature::Name),
+        (plan.title.is_some(), Feature::Title),
+        (plan.description.is_some(), Feature::Description),
+        (plan.metadata != Value::Null, Feature::Metadata),
+        (!plan.instances.is_empty(), Feature::Instances),
+        (plan.mode == Mode::Show, Feature::ShowMode),
+        (plan.ordering == Ordering::Listed, Feature::ListedOrder),
+        (plan.ordering == Ordering::Dataflow, Feature::DataflowOrder),
+        (plan.on_failure == OnFailure::Stop, Feature::Stop),
+        (plan.on_failure == OnFailure::KeepGoing, Feature::KeepGoing),
+        (plan.sharing == Sharing::MarkedOnly, Feature::MarkedSharing),
+        (plan.sharing == Sharing::Open, Feature::OpenSharing),
+    ];
+    for (used, feature) in whole {
+        if used {
+            report(feature, plan.place);
+        }
+    }
+    for input in &plan.inputs {
+        let feature = match input.kind {
+            InputKind::Variable if input.default.is_some() && input.schema.is_null() => {
+                Feature::Variables
+            }
+            _ => Feature::Inputs,
+        };
+        report(feature, input.place);
+    }
+    for content in &plan.contents {
+        report(Feature::Contents, content.place);
+    }
+    for schema in &plan.slot_schemas {
+        report(Feature::SlotSchemas, schema.place);
+    }
+    match &plan.output {
+        Output::All => {}
+        Output::Steps(_) => report(Feature::SelectedOutput, plan.place),
+        Output::Value(node) => report(Feature::ComputedOutput, node.place),
+    }
+}
+
+fn step_features(step: &Step, report: &mut dyn FnMut(Feature)) {
+    let used = [
+        (step.title.is_some(), Feature::StepTitle),
+        (step.note.is_some(), Feature::Note),
+        (!step.after.is_empty(), Feature::After),
+        (step.when.is_some(), Feature::When),
+        (step.for_each.is_some(), Feature::ForEach),
+        (step.repeat.is_some(), Feature::Repeat),
+        (step.on_error == OnError::Continue, Feature::ContinueOnError),
+        (
+            matches!(step.on_error, OnError::Output(_)),
+            Feature::ErrorOutput,
+        ),
+        (step.retry.is_some(), Feature::Retry),
+        (
+            step.retry.is_some_and(|retry| retry.delay.is_some()),
+            Feature::RetryDelay,
+        ),
+        (step.timeout.is_some(), Feature::Timeout),
+        (step.approval == Approval::Ask, Feature::Approval),
+        (
+            step.idempotency == Idempotency::Idempotent,
+            Feature::Idempotency,
+        ),
+        (step.company == Company::Alone, Feature::Alone),
+        (step.instance.is_some(), Feature::Instance),
+        (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
+        (
+            matches!(step.action, Action::Value(_)),
+            Feature::ValueAction,
+        ),
+    ];
+    for (used, feature) in used {
+        if used {
+            report(feature);
+        }
+    }
+    match &step.writes {
+        None => {}
+        Some(writes) => report(match &writes.targets {
+            Targets::All(paths) => match paths.as_slice() {
+                [path] if path.kind == SlotKind::Vars && path.keys.len() == 1 => {
+                    Feature::ResultVariable
+                }
+                _ => Feature::Writes,
+            },
+            Targets::OneOf(_) => Feature::Writes,
+        }),
+    }
+}

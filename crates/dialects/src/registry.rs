@@ -1,0 +1,28 @@
+//! The table of all dialects: the only place that knows more than one.
+
+use crate::concierge::Concierge;
+use crate::dialect::Dialect;
+
+static DIALECTS: &[&dyn Dialect] = &[&Concierge];
+
+/// Every dialect, the native one first.
+pub fn dialects() -> &'static [&'static dyn Dialect] {
+    DIALECTS
+}
+
+/// The dialect called `name`.
+pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+    dialects()
+        .iter()
+        .copied()
+        .find(|dialect| dialect.name() == name)
+}
+
+/// The names of all dialects, as messages list them.
+pub(crate) fn names() -> String {
+    let names: Vec<String> = dialects()
+        .iter()
+        .map(|dialect| format!("`{}`", dialect.name()))
+        .collect();
+    names.join(", ")
+}
