@@ -35,8 +35,11 @@ pub mod diagnostic;
 /// The one meaning of a plan.
 pub mod plan;
 
-/// CEL: conditions and computed values.
+/// References, conditions and computed values: what stands between `${` and `}`.
 pub mod expression;
+
+/// The part of a value that a path leads to.
+pub mod path;
 
 /// JSON Schema: types ahead, validation of values.
 pub mod schema;

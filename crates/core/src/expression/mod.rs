@@ -1,31 +1,26 @@
-//! Conditions and computed values: CEL, parsed once, evaluated with bounded cost. The only room that knows CEL.
+//! What stands between `${` and `}`: paths, alternatives, and CEL with bounded cost. The only room that knows CEL.
 
-use std::sync::Arc;
+mod bind;
+mod budget;
+mod error;
+mod evaluate;
+mod function;
+mod limits;
+mod operand;
+mod operator;
+mod parse;
+mod print;
+mod program;
+mod scan;
+mod tree;
 
-use crate::Value;
-use crate::plan::Read;
+pub use budget::EvaluationLimits;
+pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
+pub use limits::{LONGEST_TEXT, MOST_NESTED};
+pub use parse::parse_form;
+pub use print::{print_form, print_path};
+pub use program::Expression;
+pub use scan::find_form_end;
 
-/// A parsed CEL expression and the places that it reads.
-#[derive(Clone, Debug)]
-pub struct Expression {
-    text: Arc<str>,
-    reads: Vec<Read>,
-}
-
-impl PartialEq for Expression {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.reads == other.reads
-    }
-}
-
-impl Expression {
-    /// The expression as it was written.
-    pub fn text(&self) -> &Arc<str> {
-        &self.text
-    }
-
-    /// Every place that the expression reads.
-    pub fn reads(&self) -> Vec<&Read> {
-        self.reads.iter().collect()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -72,8 +72,10 @@ impl Node {
 
     /// A list of `items`; one literal where none of them refers elsewhere.
     pub fn list(items: Vec<Node>, place: Place) -> Self {
-        let literals: Option<Vec<Value>> =
-            items.iter().map(|item| item.as_literal().cloned()).collect();
+        let literals: Option<Vec<Value>> = items
+            .iter()
+            .map(|item| item.as_literal().cloned())
+            .collect();
         Self {
             kind: literals.map_or(NodeKind::List(items), |values| {
                 NodeKind::Literal(values.into())

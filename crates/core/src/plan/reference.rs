@@ -121,10 +121,7 @@ impl Reference {
     pub fn reads(&self) -> Vec<&Read> {
         match &self.form {
             Form::All(reads) => reads.iter().collect(),
-            Form::First(alternatives) => alternatives
-                .iter()
-                .flat_map(Alternative::reads)
-                .collect(),
+            Form::First(alternatives) => alternatives.iter().flat_map(Alternative::reads).collect(),
         }
     }
 }

@@ -51,7 +51,10 @@ impl ToolOutput {
     ///
     /// The tool's own failure where the result says `isError`: its message is the tool's text.
     pub fn from_call_result(result: &Value) -> Result<Self, ToolError> {
-        let blocks = result.get("content").and_then(Value::as_list).unwrap_or(&[]);
+        let blocks = result
+            .get("content")
+            .and_then(Value::as_list)
+            .unwrap_or(&[]);
         let mut texts = Vec::new();
         let mut others = Vec::new();
         for block in blocks {

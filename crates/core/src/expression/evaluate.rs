@@ -1,0 +1,276 @@
+//! Computing the value of an expression. Every operation spends from the budget.
+
+use super::budget::Budget;
+use super::operator::{self, Operator};
+use super::tree::{Loop, Move, Tree};
+use super::{EvaluationError, function};
+use crate::Value;
+use crate::path::{follow_path, with_article};
+use crate::plan::{Missing, Segment};
+use crate::value::Object;
+
+type Result<T> = std::result::Result<T, EvaluationError>;
+
+/// One evaluation under way.
+pub(super) struct Evaluation<'a> {
+    values: &'a [Value],
+    locals: Vec<Value>,
+    budget: Budget,
+}
+
+impl<'a> Evaluation<'a> {
+    /// An evaluation with the values of the expression's bindings.
+    pub(super) fn new(values: &'a [Value], budget: Budget) -> Self {
+        Self {
+            values,
+            locals: Vec::new(),
+            budget,
+        }
+    }
+
+    /// The value of `tree`.
+    pub(super) fn value_of(&mut self, tree: &Tree) -> Result<Value> {
+        self.budget.spend(1)?;
+        match tree {
+            Tree::Literal(value) => Ok(value.clone()),
+            Tree::Read(read) => Err(failed(format!("`{:?}` is not bound", read.source))),
+            Tree::Bound(index) => self
+                .values
+                .get(*index)
+                .cloned()
+                .ok_or_else(|| failed("a value that the expression reads was not given")),
+            Tree::Local(position) => {
+                let index = self.locals.len().checked_sub(position + 1);
+                index
+                    .and_then(|index| self.locals.get(index))
+                    .cloned()
+                    .ok_or_else(|| failed("the variable of a loop is not set"))
+            }
+            Tree::List(items) => Ok(self.values_of(items)?.into()),
+            Tree::Object(fields) => self.object(fields),
+            Tree::Not(part) => Ok((!self.condition(part, "!")?).into()),
+            Tree::Negate(part) => operator::negate(&self.value_of(part)?),
+            Tree::Chain(first, rest) => self.chain(first, rest),
+            Tree::And(parts) => self.settle(parts, "&&", false),
+            Tree::Or(parts) => self.settle(parts, "||", true),
+            Tree::Choice(cases, otherwise) => {
+                for (condition, value) in cases {
+                    if self.condition(condition, "?")? {
+                        return self.value_of(value);
+                    }
+                }
+                self.value_of(otherwise)
+            }
+            Tree::FirstOf(alternatives) => {
+                let mut found = Err(EvaluationError::Missing("nothing is given".into()));
+                for alternative in alternatives {
+                    found = self.value_of(&alternative.tree);
+                    if !matches!(found, Err(EvaluationError::Missing(_))) {
+                        break;
+                    }
+                }
+                found
+            }
+            Tree::Then(base, moves) => {
+                let mut value = self.value_of(base)?;
+                for next in moves {
+                    self.budget.spend(1)?;
+                    value = self.make(value, next)?;
+                }
+                Ok(value)
+            }
+            Tree::Call(function, arguments) => {
+                let arguments = self.values_of(arguments)?;
+                (function.run)(&arguments, &mut self.budget)
+            }
+            Tree::Has(path) => match self.value_of(path) {
+                Ok(_) => Ok(true.into()),
+                Err(EvaluationError::Missing(_)) => Ok(false.into()),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    fn values_of(&mut self, trees: &[Tree]) -> Result<Vec<Value>> {
+        trees.iter().map(|tree| self.value_of(tree)).collect()
+    }
+
+    fn object(&mut self, fields: &[(Tree, Tree)]) -> Result<Value> {
+        let mut object = Object::with_capacity(fields.len());
+        for (key, value) in fields {
+            let Value::Text(key) = self.value_of(key)? else {
+                return Err(failed("a key must be text"));
+            };
+            let value = self.value_of(value)?;
+            if object.insert(key.clone(), value).is_some() {
+                return Err(failed(format!("the key `{key}` appears twice")));
+            }
+        }
+        Ok(object.into())
+    }
+
+    fn chain(&mut self, first: &Tree, rest: &[(Operator, Tree)]) -> Result<Value> {
+        let mut left = self.value_of(first)?;
+        for (operator, right) in rest {
+            let right = self.value_of(right)?;
+            left = operator.apply(&left, &right, &mut self.budget)?;
+        }
+        Ok(left)
+    }
+
+    fn condition(&mut self, tree: &Tree, sign: &str) -> Result<bool> {
+        truth(&self.value_of(tree)?, sign)
+    }
+
+    /// `&&` (`decisive` is false) or `||` (true): a decisive part settles it, even where another one fails. That is
+    /// how CEL has it, so that the order of the parts does not matter.
+    fn settle(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
+        let mut failure = None;
+        for part in parts {
+            match self.condition(part, sign) {
+                Ok(value) if value == decisive => return Ok(value.into()),
+                Ok(_) => {}
+                Err(error) => note(&mut failure, error)?,
+            }
+        }
+        failure.map_or(Ok((!decisive).into()), Err)
+    }
+
+    fn make(&mut self, value: Value, next: &Move) -> Result<Value> {
+        match next {
+            Move::Part(path, missing) => self.part(&value, path, *missing),
+            Move::Item(index) => {
+                let segment = match self.value_of(index)? {
+                    Value::Text(key) => Segment::Key(key),
+                    Value::Number(number) => whole_index(&number)
+                        .map(Segment::Index)
+                        .ok_or_else(|| failed(format!("`{number}` counts no item")))?,
+                    other => {
+                        let kind = with_article(&other);
+                        return Err(failed(format!("{kind} cannot stand between brackets")));
+                    }
+                };
+                self.part(&value, &[segment], Missing::Fail)
+            }
+            Move::Call(function, arguments) => {
+                let mut all = Vec::with_capacity(arguments.len() + 1);
+                all.push(value);
+                all.extend(self.values_of(arguments)?);
+                (function.run)(&all, &mut self.budget)
+            }
+            Move::Matches(regex) => function::search(&value, regex, &mut self.budget),
+            Move::Loop(kind, trees) => self.run(*kind, &value, trees),
+        }
+    }
+
+    fn part(&mut self, value: &Value, path: &[Segment], missing: Missing) -> Result<Value> {
+        self.budget.spend(path.len())?;
+        follow_path(value, path, missing, &mut |items| self.budget.spend(items))
+    }
+
+    fn run(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
+        let items = match over {
+            Value::List(items) => items.to_vec(),
+            Value::Object(fields) => fields.keys().cloned().map(Value::Text).collect(),
+            other => {
+                let kind = with_article(other);
+                return Err(failed(format!("there are no items in {kind}")));
+            }
+        };
+        self.budget.spend(items.len())?;
+        match (kind, trees) {
+            (Loop::All, [condition]) => self.settle_items(items, condition, false),
+            (Loop::Exists, [condition]) => self.settle_items(items, condition, true),
+            (Loop::ExistsOne, [condition]) => {
+                let found = self.filter(items, condition)?;
+                Ok((found.len() == 1).into())
+            }
+            (Loop::Filter, [condition]) => Ok(self.filter(items, condition)?.into()),
+            (Loop::Map, [value]) => Ok(self.map(items, value)?.into()),
+            (Loop::Map, [condition, value]) => {
+                let items = self.filter(items, condition)?;
+                Ok(self.map(items, value)?.into())
+            }
+            (Loop::SortBy, [key]) => {
+                let keys = self.map(items.clone(), key)?;
+                function::sort_by(items, keys, &mut self.budget)
+            }
+            _ => Err(failed("a loop has a wrong number of arguments")),
+        }
+    }
+
+    fn with_item(&mut self, item: Value, tree: &Tree) -> Result<Value> {
+        self.locals.push(item);
+        let value = self.value_of(tree);
+        self.locals.pop();
+        value
+    }
+
+    fn filter(&mut self, items: Vec<Value>, condition: &Tree) -> Result<Vec<Value>> {
+        let mut kept = Vec::new();
+        for item in items {
+            if truth(&self.with_item(item.clone(), condition)?, "the condition")? {
+                kept.push(item);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn map(&mut self, items: Vec<Value>, tree: &Tree) -> Result<Vec<Value>> {
+        items
+            .into_iter()
+            .map(|item| self.with_item(item, tree))
+            .collect()
+    }
+
+    fn settle_items(&mut self, items: Vec<Value>, tree: &Tree, decisive: bool) -> Result<Value> {
+        let mut failure = None;
+        for item in items {
+            let value = self
+                .with_item(item, tree)
+                .and_then(|value| truth(&value, "the condition"));
+            match value {
+                Ok(value) if value == decisive => return Ok(value.into()),
+                Ok(_) => {}
+                Err(error) => note(&mut failure, error)?,
+            }
+        }
+        failure.map_or(Ok((!decisive).into()), Err)
+    }
+}
+
+/// Keeps the first failure for later; that of the budget ends everything.
+fn note(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
+    if matches!(error, EvaluationError::TooCostly { .. }) {
+        return Err(error);
+    }
+    failure.get_or_insert(error);
+    Ok(())
+}
+
+fn truth(value: &Value, sign: &str) -> Result<bool> {
+    value.as_bool().ok_or_else(|| {
+        let kind = with_article(value);
+        let sign = match sign {
+            "the condition" => sign.to_owned(),
+            sign => format!("`{sign}`"),
+        };
+        failed(format!("{sign} needs true or false, found {kind}"))
+    })
+}
+
+fn whole_index(number: &crate::Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let double = number.as_f64()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the double is whole and small"
+        )]
+        let whole = double as i64;
+        (double.fract() == 0.0 && double.abs() < 1e15).then_some(whole)
+    })
+}
+
+fn failed(message: impl Into<String>) -> EvaluationError {
+    EvaluationError::Failed(message.into())
+}

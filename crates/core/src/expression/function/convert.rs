@@ -1,0 +1,106 @@
+//! Functions that make a value of another kind.
+
+use super::table::{failed, unfit};
+use crate::Value;
+use crate::expression::EvaluationError;
+use crate::expression::budget::Budget;
+use crate::expression::operator::{double_value, out_of_range, whole, whole_value};
+
+type Result = std::result::Result<Value, EvaluationError>;
+
+/// Text as it is, anything else as compact JSON.
+pub(super) fn string(values: &[Value], budget: &mut Budget) -> Result {
+    match values {
+        [Value::Text(text)] => Ok(Value::Text(text.clone())),
+        [value] => {
+            let text = value.to_json();
+            budget.spend_text(text.len())?;
+            Ok(text.into())
+        }
+        _ => Err(unfit("string", values)),
+    }
+}
+
+/// A whole number; a double is cut off towards zero.
+pub(super) fn int(values: &[Value], _: &mut Budget) -> Result {
+    to_whole("int", values)
+}
+
+/// A whole number that is not negative.
+pub(super) fn uint(values: &[Value], _: &mut Budget) -> Result {
+    let value = to_whole("uint", values)?;
+    if value.as_u64().is_none() {
+        return Err(failed(format!("`{value}` is negative")));
+    }
+    Ok(value)
+}
+
+fn to_whole(name: &str, values: &[Value]) -> Result {
+    match values {
+        [Value::Number(number)] => match whole(number) {
+            Some(whole) => whole_value(whole).ok_or_else(out_of_range),
+            None => cut(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
+        },
+        [Value::Text(text)] => text
+            .trim()
+            .parse()
+            .ok()
+            .and_then(whole_value)
+            .ok_or_else(|| failed(format!("the text `{}` is no whole number", short(text)))),
+        _ => Err(unfit(name, values)),
+    }
+}
+
+/// The whole part of a double, if 64 bits can hold it.
+pub(super) fn cut(number: f64) -> Option<Value> {
+    if number.is_nan() || number.abs() > 1e20 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the double is within 128 bits, and cutting is what is asked for"
+    )]
+    let whole = number as i128;
+    whole_value(whole)
+}
+
+/// A double.
+pub(super) fn double(values: &[Value], _: &mut Budget) -> Result {
+    match values {
+        [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
+        [Value::Text(text)] => match text.trim().parse() {
+            Ok(number) => double_value(number),
+            Err(_) => Err(failed(format!("the text `{}` is no number", short(text)))),
+        },
+        _ => Err(unfit("double", values)),
+    }
+}
+
+/// A truth value.
+pub(super) fn bool(values: &[Value], _: &mut Budget) -> Result {
+    match values {
+        [Value::Bool(value)] => Ok((*value).into()),
+        [Value::Text(text)] => match text.trim() {
+            "true" | "True" | "TRUE" | "t" | "1" => Ok(true.into()),
+            "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
+            other => Err(failed(format!(
+                "the text `{}` is neither true nor false",
+                short(other)
+            ))),
+        },
+        _ => Err(unfit("bool", values)),
+    }
+}
+
+/// The value as it is.
+pub(super) fn same(values: &[Value], _: &mut Budget) -> Result {
+    match values {
+        [value] => Ok(value.clone()),
+        _ => Err(unfit("dyn", values)),
+    }
+}
+
+/// The beginning of a text, for messages.
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}

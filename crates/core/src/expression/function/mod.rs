@@ -1,0 +1,11 @@
+//! The functions and methods of expressions: CEL's own, and its text, list and number extensions.
+
+mod convert;
+mod list;
+mod number;
+mod table;
+mod text;
+
+pub(super) use list::sort_by;
+pub(super) use table::{Function, NAMESPACES, global, method, nearest};
+pub(super) use text::{compile, search};

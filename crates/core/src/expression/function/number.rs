@@ -1,0 +1,86 @@
+//! CEL's `math` extension.
+
+use std::cmp::Ordering;
+
+use super::table::unfit;
+use crate::Value;
+use crate::expression::EvaluationError;
+use crate::expression::budget::Budget;
+use crate::expression::operator::{compare, double_value, negate, whole};
+
+type Result = std::result::Result<Value, EvaluationError>;
+
+/// The greatest of several numbers, or of the numbers in a list.
+pub(super) fn greatest(values: &[Value], budget: &mut Budget) -> Result {
+    extreme("math.greatest", values, Ordering::Greater, budget)
+}
+
+/// The least of several numbers, or of the numbers in a list.
+pub(super) fn least(values: &[Value], budget: &mut Budget) -> Result {
+    extreme("math.least", values, Ordering::Less, budget)
+}
+
+fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) -> Result {
+    let numbers = match values {
+        [Value::List(items)] => items.as_slice(),
+        values => values,
+    };
+    budget.spend(numbers.len())?;
+    let mut best: Option<&Value> = None;
+    for number in numbers {
+        if !matches!(number, Value::Number(_)) {
+            return Err(unfit(name, std::slice::from_ref(number)));
+        }
+        match best {
+            Some(best) if compare(number, best) != Some(wanted) => {}
+            _ => best = Some(number),
+        }
+    }
+    best.cloned().ok_or_else(|| {
+        EvaluationError::Failed(format!("`{name}` needs at least one number, found none"))
+    })
+}
+
+/// The number without its sign.
+pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
+    match values {
+        [value @ Value::Number(number)] => {
+            if number.as_f64().is_some_and(|number| number < 0.0) {
+                negate(value)
+            } else {
+                Ok(value.clone())
+            }
+        }
+        _ => Err(unfit("math.abs", values)),
+    }
+}
+
+/// The next whole number above.
+pub(super) fn ceil(values: &[Value], _: &mut Budget) -> Result {
+    rounded("math.ceil", values, f64::ceil)
+}
+
+/// The next whole number below.
+pub(super) fn floor(values: &[Value], _: &mut Budget) -> Result {
+    rounded("math.floor", values, f64::floor)
+}
+
+/// The nearest whole number; halves go away from zero.
+pub(super) fn round(values: &[Value], _: &mut Budget) -> Result {
+    rounded("math.round", values, f64::round)
+}
+
+/// The number without what follows the point.
+pub(super) fn trunc(values: &[Value], _: &mut Budget) -> Result {
+    rounded("math.trunc", values, f64::trunc)
+}
+
+fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
+    match values {
+        [value @ Value::Number(number)] => match whole(number) {
+            Some(_) => Ok(value.clone()),
+            None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
+        },
+        _ => Err(unfit(name, values)),
+    }
+}

@@ -1,0 +1,134 @@
+//! The table of all functions: their names, how they are called, how many arguments they take.
+
+use super::{convert, list, number, text};
+use crate::Value;
+use crate::expression::EvaluationError;
+use crate::expression::budget::Budget;
+use crate::path::with_article;
+
+type Run = fn(&[Value], &mut Budget) -> Result<Value, EvaluationError>;
+
+/// A function of expressions.
+#[derive(Debug)]
+pub(in crate::expression) struct Function {
+    /// Its name.
+    pub(in crate::expression) name: &'static str,
+    /// How it is called.
+    style: Style,
+    /// The fewest arguments, the value before a method included.
+    pub(in crate::expression) least: usize,
+    /// The most.
+    pub(in crate::expression) most: usize,
+    /// Computes it.
+    pub(in crate::expression) run: Run,
+}
+
+/// How a function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// `name(value)`.
+    Global,
+    /// `value.name()`.
+    Method,
+    /// Either.
+    Both,
+}
+
+const fn row(name: &'static str, style: Style, least: usize, most: usize, run: Run) -> Function {
+    Function {
+        name,
+        style,
+        least,
+        most,
+        run,
+    }
+}
+
+/// Names that stand before a dot in the names of functions.
+pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
+
+const MANY: usize = usize::MAX;
+
+static TABLE: &[Function] = &[
+    row("size", Style::Both, 1, 1, list::size),
+    row("string", Style::Global, 1, 1, convert::string),
+    row("int", Style::Global, 1, 1, convert::int),
+    row("uint", Style::Global, 1, 1, convert::uint),
+    row("double", Style::Global, 1, 1, convert::double),
+    row("bool", Style::Global, 1, 1, convert::bool),
+    row("dyn", Style::Global, 1, 1, convert::same),
+    row("contains", Style::Method, 2, 2, text::contains),
+    row("startsWith", Style::Method, 2, 2, text::starts_with),
+    row("endsWith", Style::Method, 2, 2, text::ends_with),
+    row("matches", Style::Both, 2, 2, text::matches),
+    row("charAt", Style::Method, 2, 2, text::char_at),
+    row("indexOf", Style::Method, 2, 3, text::index_of),
+    row("lastIndexOf", Style::Method, 2, 2, text::last_index_of),
+    row("lowerAscii", Style::Method, 1, 1, text::lower_ascii),
+    row("upperAscii", Style::Method, 1, 1, text::upper_ascii),
+    row("replace", Style::Method, 3, 4, text::replace),
+    row("split", Style::Method, 2, 3, text::split),
+    row("substring", Style::Method, 2, 3, text::substring),
+    row("trim", Style::Method, 1, 1, text::trim),
+    row("join", Style::Method, 1, 2, text::join),
+    row("reverse", Style::Method, 1, 1, list::reverse),
+    row("slice", Style::Method, 3, 3, list::slice),
+    row("flatten", Style::Method, 1, 2, list::flatten),
+    row("distinct", Style::Method, 1, 1, list::distinct),
+    row("sort", Style::Method, 1, 1, list::sort),
+    row("lists.range", Style::Global, 1, 1, list::range),
+    row("math.greatest", Style::Global, 1, MANY, number::greatest),
+    row("math.least", Style::Global, 1, MANY, number::least),
+    row("math.abs", Style::Global, 1, 1, number::abs),
+    row("math.ceil", Style::Global, 1, 1, number::ceil),
+    row("math.floor", Style::Global, 1, 1, number::floor),
+    row("math.round", Style::Global, 1, 1, number::round),
+    row("math.trunc", Style::Global, 1, 1, number::trunc),
+];
+
+/// The function that is called `name(…)`.
+pub(in crate::expression) fn global(name: &str) -> Option<&'static Function> {
+    named(name, Style::Method)
+}
+
+/// The function that is called `value.name(…)`.
+pub(in crate::expression) fn method(name: &str) -> Option<&'static Function> {
+    named(name, Style::Global)
+}
+
+fn named(name: &str, not: Style) -> Option<&'static Function> {
+    TABLE
+        .iter()
+        .find(|function| function.name == name && function.style != not)
+}
+
+/// The function whose name is most like `name`, if any is.
+pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
+    let loops = [
+        "all",
+        "exists",
+        "exists_one",
+        "filter",
+        "has",
+        "map",
+        "sortBy",
+    ];
+    TABLE
+        .iter()
+        .map(|function| function.name)
+        .chain(loops)
+        .map(|known| (strsim::jaro_winkler(known, name), known))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+/// The failure of the function `name`, which cannot work on `values`.
+pub(super) fn unfit(name: &str, values: &[Value]) -> EvaluationError {
+    let kinds: Vec<&str> = values.iter().map(with_article).collect();
+    failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
+}
+
+pub(super) fn failed(message: impl Into<String>) -> EvaluationError {
+    EvaluationError::Failed(message.into())
+}

@@ -1,0 +1,260 @@
+//! Functions on text. Positions count characters, not bytes.
+
+use regex::{Regex, RegexBuilder};
+
+use super::table::{failed, unfit};
+use crate::expression::EvaluationError;
+use crate::expression::budget::Budget;
+use crate::{Number, Value};
+
+type Result = std::result::Result<Value, EvaluationError>;
+
+/// The most bytes that a compiled pattern may take.
+const LARGEST_PATTERN: usize = 1 << 18;
+
+/// Compiling a pattern costs far more than any other operation.
+const COMPILE_COST: usize = 5_000;
+
+/// Compiles a pattern (RE2 syntax, which matches in linear time).
+pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex, String> {
+    RegexBuilder::new(pattern)
+        .size_limit(LARGEST_PATTERN)
+        .nest_limit(64)
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "the pattern is too large".into(),
+            _ => format!("the pattern `{pattern}` is malformed"),
+        })
+}
+
+/// Whether the pattern is found anywhere in the text.
+pub(in crate::expression) fn search(value: &Value, regex: &Regex, budget: &mut Budget) -> Result {
+    let Value::Text(text) = value else {
+        return Err(unfit("matches", std::slice::from_ref(value)));
+    };
+    // The slowest search takes time in proportion to both lengths.
+    budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
+    Ok(regex.is_match(text).into())
+}
+
+/// Whether a pattern that was not known ahead is found anywhere in the text.
+pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
+    let [text, Value::Text(pattern)] = values else {
+        return Err(unfit("matches", values));
+    };
+    budget.spend(COMPILE_COST.saturating_add(pattern.len().saturating_mul(50)))?;
+    search(text, &compile(pattern).map_err(failed)?, budget)
+}
+
+/// Whether the text has another one in it.
+pub(super) fn contains(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, part) = two("contains", values, budget)?;
+    Ok(text.contains(part).into())
+}
+
+/// Whether the text begins with another one.
+pub(super) fn starts_with(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, part) = two("startsWith", values, budget)?;
+    Ok(text.starts_with(part).into())
+}
+
+/// Whether the text ends with another one.
+pub(super) fn ends_with(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, part) = two("endsWith", values, budget)?;
+    Ok(text.ends_with(part).into())
+}
+
+/// The character at a position; empty at the very end.
+pub(super) fn char_at(values: &[Value], budget: &mut Budget) -> Result {
+    let [Value::Text(text), Value::Number(at)] = values else {
+        return Err(unfit("charAt", values));
+    };
+    budget.spend_text(text.len())?;
+    let start = byte_of(text, at)?;
+    let rest = text.get(start..).unwrap_or_default();
+    Ok(rest.chars().take(1).collect::<String>().into())
+}
+
+/// Where another text first stands, from a position on; -1 where it does not.
+pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, part, from) = match values {
+        [Value::Text(text), Value::Text(part)] => (text, part, 0),
+        [Value::Text(text), Value::Text(part), Value::Number(from)] => {
+            (text, part, byte_of(text, from)?)
+        }
+        _ => return Err(unfit("indexOf", values)),
+    };
+    budget.spend_text(text.len())?;
+    let found = text
+        .get(from..)
+        .and_then(|rest| rest.find(part.as_ref()))
+        .map(|at| at + from);
+    Ok(character_of(text, found))
+}
+
+/// Where another text last stands; -1 where it does not.
+pub(super) fn last_index_of(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, part) = two("lastIndexOf", values, budget)?;
+    Ok(character_of(text, text.rfind(part)))
+}
+
+/// The text with its ASCII letters in lower case.
+pub(super) fn lower_ascii(values: &[Value], budget: &mut Budget) -> Result {
+    Ok(one("lowerAscii", values, budget)?
+        .to_ascii_lowercase()
+        .into())
+}
+
+/// The text with its ASCII letters in upper case.
+pub(super) fn upper_ascii(values: &[Value], budget: &mut Budget) -> Result {
+    Ok(one("upperAscii", values, budget)?
+        .to_ascii_uppercase()
+        .into())
+}
+
+/// The text without the space around it.
+pub(super) fn trim(values: &[Value], budget: &mut Budget) -> Result {
+    Ok(one("trim", values, budget)?.trim().into())
+}
+
+/// The text with one part replaced by another, everywhere or the first few times.
+pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, from, to, most) = match values {
+        [Value::Text(text), Value::Text(from), Value::Text(to)] => (text, from, to, usize::MAX),
+        [
+            Value::Text(text),
+            Value::Text(from),
+            Value::Text(to),
+            Value::Number(most),
+        ] => (text, from, to, count(most)),
+        _ => return Err(unfit("replace", values)),
+    };
+    budget.spend_text(text.len())?;
+    let found = text.matches(from.as_ref()).take(most).count();
+    budget.spend_text(found.saturating_mul(to.len()))?;
+    Ok(text.replacen(from.as_ref(), to, found).into())
+}
+
+/// The parts of the text between separators, all or the first few; an empty separator gives the characters.
+pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, separator, most) = match values {
+        [Value::Text(text), Value::Text(separator)] => (text, separator, usize::MAX),
+        [
+            Value::Text(text),
+            Value::Text(separator),
+            Value::Number(most),
+        ] => (text, separator, count(most)),
+        _ => return Err(unfit("split", values)),
+    };
+    budget.spend(text.len())?;
+    if separator.is_empty() {
+        let mut parts: Vec<Value> = Vec::new();
+        let mut rest = text.as_ref();
+        while let Some(letter) = rest.chars().next() {
+            if parts.len() + 1 >= most {
+                break;
+            }
+            let (head, tail) = rest.split_at(letter.len_utf8());
+            parts.push(head.into());
+            rest = tail;
+        }
+        if !rest.is_empty() && most > 0 {
+            parts.push(rest.into());
+        }
+        return Ok(parts.into());
+    }
+    Ok(Value::list(
+        text.splitn(most, separator.as_ref()).map(Value::from),
+    ))
+}
+
+/// The characters from one position up to, and without, another one, or the end.
+pub(super) fn substring(values: &[Value], budget: &mut Budget) -> Result {
+    let (text, from, to) = match values {
+        [Value::Text(text), Value::Number(from)] => (text, byte_of(text, from)?, text.len()),
+        [Value::Text(text), Value::Number(from), Value::Number(to)] => {
+            (text, byte_of(text, from)?, byte_of(text, to)?)
+        }
+        _ => return Err(unfit("substring", values)),
+    };
+    budget.spend_text(text.len())?;
+    text.get(from..to)
+        .map(Value::from)
+        .ok_or_else(|| failed("`substring` ends before it begins"))
+}
+
+/// The texts in a list, one after the other, with a separator between them.
+pub(super) fn join(values: &[Value], budget: &mut Budget) -> Result {
+    let (items, separator) = match values {
+        [Value::List(items)] => (items, ""),
+        [Value::List(items), Value::Text(separator)] => (items, separator.as_ref()),
+        _ => return Err(unfit("join", values)),
+    };
+    let mut joined = String::new();
+    for (position, item) in items.iter().enumerate() {
+        let Value::Text(text) = item else {
+            return Err(unfit("join", std::slice::from_ref(item)));
+        };
+        budget.spend_text(text.len() + separator.len())?;
+        if position > 0 {
+            joined.push_str(separator);
+        }
+        joined.push_str(text);
+    }
+    Ok(joined.into())
+}
+
+fn one<'v>(
+    name: &str,
+    values: &'v [Value],
+    budget: &mut Budget,
+) -> std::result::Result<&'v str, EvaluationError> {
+    let [Value::Text(text)] = values else {
+        return Err(unfit(name, values));
+    };
+    budget.spend_text(text.len())?;
+    Ok(text)
+}
+
+fn two<'v>(
+    name: &str,
+    values: &'v [Value],
+    budget: &mut Budget,
+) -> std::result::Result<(&'v str, &'v str), EvaluationError> {
+    let [Value::Text(text), Value::Text(part)] = values else {
+        return Err(unfit(name, values));
+    };
+    budget.spend_text(text.len() + part.len())?;
+    Ok((text, part))
+}
+
+/// How often something is done; a negative number means every time.
+fn count(number: &Number) -> usize {
+    number
+        .as_u64()
+        .and_then(|count| usize::try_from(count).ok())
+        .unwrap_or(usize::MAX)
+}
+
+/// The byte at which the character at `position` begins.
+fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, EvaluationError> {
+    position
+        .as_u64()
+        .and_then(|position| usize::try_from(position).ok())
+        .and_then(|position| {
+            text.char_indices()
+                .map(|(at, _)| at)
+                .chain([text.len()])
+                .nth(position)
+        })
+        .ok_or_else(|| failed(format!("there is no character `{position}` in the text")))
+}
+
+/// The position of the character at a byte; -1 for none.
+fn character_of(text: &str, byte: Option<usize>) -> Value {
+    let position = byte.and_then(|byte| Some(text.get(..byte)?.chars().count()));
+    match position {
+        Some(position) => (position as u64).into(),
+        None => (-1_i64).into(),
+    }
+}

@@ -1,0 +1,489 @@
+//! The operands of an expression: literals, paths, calls, and what is done to them with `.` and `[…]`.
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::ExpressionError;
+use super::function::{self, Function};
+use super::parse::Parser;
+use super::scan::{name_length, plain_name};
+use super::tree::{Loop, Move, Tree};
+use crate::Value;
+use crate::plan::{Missing, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::value::Object;
+
+impl<'t> Parser<'t> {
+    /// One operand, with everything that is done to it.
+    pub(super) fn operand(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        let tree = match self.cursor.peek() {
+            Some('(') => {
+                self.cursor.bump();
+                let inner = self.nested()?;
+                self.cursor.expect(")")?;
+                inner
+            }
+            Some('[') => self.list()?,
+            Some('{') => self.object()?,
+            Some('"' | '\'') => Tree::Literal(self.cursor.quoted(false)?.into()),
+            Some(digit) if digit.is_ascii_digit() => Tree::Literal(self.cursor.number()?),
+            _ => self.named()?,
+        };
+        self.moves(tree)
+    }
+
+    fn list(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.bump();
+        let items = self.arguments("]")?;
+        let literals: Option<Vec<Value>> = items
+            .iter()
+            .map(|item| match item {
+                Tree::Literal(value) => Some(value.clone()),
+                _ => None,
+            })
+            .collect();
+        Ok(literals.map_or(Tree::List(items), |values| Tree::Literal(values.into())))
+    }
+
+    fn object(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.bump();
+        let mut fields = Vec::new();
+        let mut literals = Some(Object::new());
+        loop {
+            if self.cursor.take_spaced("}") {
+                break;
+            }
+            let at = self.cursor.at;
+            let key = self.nested()?;
+            self.cursor.expect(":")?;
+            let value = self.nested()?;
+            match (&key, &value) {
+                (Tree::Literal(Value::Text(key)), Tree::Literal(value)) => {
+                    let repeated = literals
+                        .as_mut()
+                        .is_some_and(|fields| fields.insert(key.clone(), value.clone()).is_some());
+                    if repeated {
+                        return Err(ExpressionError::new(
+                            format!("the key `{key}` appears twice"),
+                            at,
+                        ));
+                    }
+                }
+                (Tree::Literal(Value::Text(_)), _) => literals = None,
+                (Tree::Literal(_), _) => {
+                    return Err(ExpressionError::new("a key must be text", at));
+                }
+                _ => literals = None,
+            }
+            fields.push((key, value));
+            if !self.cursor.take_spaced(",") {
+                self.cursor.expect("}")?;
+                break;
+            }
+        }
+        Ok(literals.map_or(Tree::Object(fields), |fields| Tree::Literal(fields.into())))
+    }
+
+    /// Values with commas between them, up to `end`.
+    fn arguments(&mut self, end: &str) -> Result<Vec<Tree>, ExpressionError> {
+        let mut arguments = Vec::new();
+        loop {
+            if self.cursor.take_spaced(end) {
+                return Ok(arguments);
+            }
+            arguments.push(self.nested()?);
+            if !self.cursor.take_spaced(",") {
+                self.cursor.expect(end)?;
+                return Ok(arguments);
+            }
+        }
+    }
+
+    /// What begins with a name: a word that stands for a value, a loop's variable, a call, or a path.
+    fn named(&mut self) -> Result<Tree, ExpressionError> {
+        let at = self.cursor.at;
+        let Some(name) = self.cursor.name() else {
+            return Err(self.cursor.unexpected("expected a value"));
+        };
+        match (name, self.cursor.peek()) {
+            ("true", _) => return Ok(Tree::Literal(true.into())),
+            ("false", _) => return Ok(Tree::Literal(false.into())),
+            ("null", _) => return Ok(Tree::Literal(Value::Null)),
+            ("in", _) => return Err(ExpressionError::new("`in` has no value before it", at)),
+            ("r" | "R", Some('"' | '\'')) => {
+                return Ok(Tree::Literal(self.cursor.quoted(true)?.into()));
+            }
+            ("b" | "B", Some('"' | '\'')) => {
+                return Err(
+                    ExpressionError::new("bytes are not values here", at).help("leave out the `b`")
+                );
+            }
+            _ => {}
+        }
+        if let Some(position) = self.locals.iter().rev().position(|local| *local == name) {
+            return Ok(Tree::Local(position));
+        }
+        if let Some((start, _)) = name.split_once('-')
+            && self.locals.contains(&start)
+        {
+            return Err(
+                ExpressionError::new(format!("`{name}` is read as one name"), at)
+                    .help("put spaces around the `-`"),
+            );
+        }
+        if function::NAMESPACES.contains(&name) && self.cursor.peek() == Some('.') {
+            let function = self.cursor.at + 1;
+            let rest = self.cursor.text.get(function..).unwrap_or_default();
+            let length = name_length(rest);
+            if rest.get(length..).is_some_and(|rest| rest.starts_with('(')) {
+                self.cursor.at = function + length;
+                let name = self.cursor.text.get(at..self.cursor.at).unwrap_or_default();
+                self.cursor.bump();
+                return self.call(name, at);
+            }
+        }
+        if self.cursor.peek() == Some('(') {
+            self.cursor.bump();
+            return self.call(name, at);
+        }
+        self.source(name, at)
+            .map(|source| Tree::Read(Read::whole(source)))
+    }
+
+    /// The place that a path starts from: a name of its own, or the id of a step.
+    fn source(&mut self, name: &str, at: usize) -> Result<Source, ExpressionError> {
+        Ok(match name {
+            "inputs" => Source::Slot(SlotKind::Inputs),
+            "vars" => Source::Slot(SlotKind::Vars),
+            "item" => Source::Item,
+            "index" => Source::Index,
+            "last" => Source::Last,
+            "steps" => Source::Step(StepId::new(self.constant_key(name, "id")?)),
+            "results" => Source::Result(StepId::new(self.constant_key(name, "id")?)),
+            "slots" => match self.constant_key(name, "state")?.as_ref() {
+                "state" => Source::Slot(SlotKind::State),
+                "data" => Source::Slot(SlotKind::Data),
+                "inputs" => Source::Slot(SlotKind::Inputs),
+                "vars" => Source::Slot(SlotKind::Vars),
+                other => {
+                    return Err(ExpressionError::reference(
+                        format!("there are no slots called `{other}`"),
+                        at,
+                    )
+                    .help("write `slots.state` or `slots.data`"));
+                }
+            },
+            id => Source::Step(id.into()),
+        })
+    }
+
+    /// The key that must follow `root`: `.key` or `["key"]`.
+    fn constant_key(&mut self, root: &str, example: &str) -> Result<Arc<str>, ExpressionError> {
+        let at = self.cursor.at;
+        let wrong = || {
+            ExpressionError::reference(format!("`{root}` needs a name that is known ahead"), at)
+                .help(format!("write `{root}[\"{example}\"]`"))
+        };
+        if self.cursor.take_spaced(".") {
+            self.cursor.skip_space();
+            return self.cursor.name().map(Arc::from).ok_or_else(wrong);
+        }
+        if !self.cursor.take_spaced("[") {
+            return Err(wrong());
+        }
+        self.cursor.skip_space();
+        if !matches!(self.cursor.peek(), Some('"' | '\'')) {
+            return Err(wrong());
+        }
+        let key = self.cursor.quoted(false)?;
+        if !self.cursor.take_spaced("]") {
+            return Err(wrong());
+        }
+        if key.trim().is_empty() {
+            return Err(wrong());
+        }
+        Ok(key.into())
+    }
+
+    /// A call of `name`, whose opening bracket has been taken.
+    fn call(&mut self, name: &str, at: usize) -> Result<Tree, ExpressionError> {
+        if name == "has" {
+            let path = self.nested()?;
+            self.cursor.expect(")")?;
+            let is_path = match &path {
+                Tree::Read(read) => !read.path.is_empty(),
+                Tree::Then(_, moves) => {
+                    matches!(moves.last(), Some(Move::Part(..) | Move::Item(_)))
+                }
+                _ => false,
+            };
+            if !is_path {
+                return Err(ExpressionError::new("`has` needs a path to a field", at)
+                    .help("write `has(step.field)`"));
+            }
+            return Ok(Tree::Has(Box::new(path)));
+        }
+        if Loop::named(name).is_some() {
+            let help = if name == "all" {
+                "write `list.all(x, …)`; `all(path, path)`, which waits for all, stands alone"
+            } else {
+                "write the list before it, as in `list.map(x, …)`"
+            };
+            return Err(
+                ExpressionError::new(format!("`{name}` needs a list before it"), at).help(help),
+            );
+        }
+        let mut arguments = self.arguments(")")?;
+        let function = function::global(name).ok_or_else(|| {
+            let mut error = ExpressionError::new(format!("there is no function `{name}`"), at);
+            if function::method(name).is_some() {
+                error = error.help(format!("write `value.{name}(…)`"));
+            } else if let Some(near) = function::nearest(name) {
+                error = error.help(format!("did you mean `{near}`?"));
+            }
+            error
+        })?;
+        check_count(function, arguments.len(), 0, at)?;
+        if function.name == "matches"
+            && let Some(pattern) = arguments.pop()
+        {
+            let searched = arguments.pop().unwrap_or(Tree::Literal(Value::Null));
+            let matches = matches(function, pattern, at)?;
+            return Ok(Tree::Then(Box::new(searched), vec![matches]));
+        }
+        Ok(Tree::Call(function, arguments))
+    }
+
+    /// Everything that is done to `tree` with `.`, `[…]` and `?`.
+    fn moves(&mut self, mut tree: Tree) -> Result<Tree, ExpressionError> {
+        loop {
+            let end = self.cursor.at;
+            self.cursor.skip_space();
+            let at = self.cursor.at;
+            match self.cursor.peek() {
+                Some('.') => {
+                    self.cursor.bump();
+                    self.cursor.skip_space();
+                    let Some(name) = self.cursor.name() else {
+                        return Err(self.field_expected());
+                    };
+                    if self.cursor.peek() == Some('(') {
+                        self.cursor.bump();
+                        let call = self.method(name, at + 1)?;
+                        tree = then(tree, call);
+                    } else {
+                        tree = with_segment(tree, Segment::key(name), Missing::Fail);
+                    }
+                }
+                Some('[') => {
+                    self.cursor.bump();
+                    tree = self.bracket(tree)?;
+                }
+                Some('?') if at == end && self.ends_optional_path() => {
+                    self.cursor.bump();
+                    tree = optional(tree)
+                        .map_err(|()| ExpressionError::new("`?` needs a path before it", at))?;
+                }
+                Some('?') if at == end && self.cursor.rest().starts_with("?.") => {
+                    return Err(ExpressionError::reference("`?.` is no operator", at)
+                        .help("one `?` at the end covers the whole path, as in `a.b?`"));
+                }
+                _ => {
+                    self.cursor.at = end;
+                    return Ok(tree);
+                }
+            }
+        }
+    }
+
+    fn field_expected(&self) -> ExpressionError {
+        let mut error = self.cursor.unexpected("expected a field");
+        error.kind = super::ExpressionErrorKind::Reference;
+        error.help("write a field with spaces or signs as `[\"…\"]`")
+    }
+
+    /// Whether the `?` that comes next ends a path, rather than being followed by the two values of a choice.
+    fn ends_optional_path(&self) -> bool {
+        let rest = self.cursor.rest();
+        let Some(after) = rest.strip_prefix('?') else {
+            return false;
+        };
+        if after.starts_with('?') {
+            return false;
+        }
+        let after = after.trim_start();
+        let ends = [
+            ")", "]", "}", ",", ":", "==", "!=", "<", ">", "+", "*", "/", "%", "&&", "||", "?",
+        ];
+        after.is_empty()
+            || ends.iter().any(|end| after.starts_with(end))
+            || (name_length(after) == 2 && after.starts_with("in"))
+    }
+
+    /// What stands between `[` and `]`, after the opening one.
+    fn bracket(&mut self, tree: Tree) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        if self.cursor.take("*") {
+            let missing = if self.cursor.take("?") {
+                Missing::NullInItems
+            } else {
+                Missing::Fail
+            };
+            self.cursor.expect("]")?;
+            return Ok(with_segment(tree, Segment::Each, missing));
+        }
+        let at = self.cursor.at;
+        let inner = self.nested()?;
+        self.cursor.expect("]")?;
+        Ok(match inner {
+            Tree::Literal(Value::Text(key)) => with_segment(tree, Segment::Key(key), Missing::Fail),
+            Tree::Literal(Value::Number(number)) => match number.as_i64() {
+                Some(index) => with_segment(tree, Segment::Index(index), Missing::Fail),
+                None => {
+                    return Err(ExpressionError::reference(
+                        format!("`{number}` counts no item"),
+                        at,
+                    ));
+                }
+            },
+            Tree::Literal(_) => {
+                return Err(ExpressionError::reference(
+                    "brackets need a number, a text or `*`",
+                    at,
+                ));
+            }
+            computed => then(tree, Move::Item(computed)),
+        })
+    }
+
+    /// A call of the method `name`, whose opening bracket has been taken.
+    fn method(&mut self, name: &'t str, at: usize) -> Result<Move, ExpressionError> {
+        if let Some((kind, least, most)) = Loop::named(name) {
+            return self.loop_over(name, kind, least..=most, at);
+        }
+        let mut arguments = self.arguments(")")?;
+        let function = function::method(name).ok_or_else(|| {
+            let mut error = ExpressionError::new(format!("there is no method `{name}`"), at);
+            if function::global(name).is_some() {
+                error = error.help(format!("write `{name}(value)`"));
+            } else if let Some(near) = function::nearest(name) {
+                error = error.help(format!("did you mean `{near}`?"));
+            }
+            error
+        })?;
+        check_count(function, arguments.len(), 1, at)?;
+        if function.name == "matches"
+            && let Some(pattern) = arguments.pop()
+        {
+            return matches(function, pattern, at);
+        }
+        Ok(Move::Call(function, arguments))
+    }
+
+    fn loop_over(
+        &mut self,
+        name: &str,
+        kind: Loop,
+        counts: std::ops::RangeInclusive<usize>,
+        at: usize,
+    ) -> Result<Move, ExpressionError> {
+        self.cursor.skip_space();
+        let variable = self.cursor.name().filter(|variable| plain_name(variable));
+        let (Some(variable), true) = (variable, self.cursor.take_spaced(",")) else {
+            return Err(ExpressionError::new(
+                format!("`{name}` needs a name for the item and then an expression"),
+                at,
+            )
+            .help(format!("write `list.{name}(x, …)`")));
+        };
+        self.locals.push(variable);
+        let trees = self.arguments(")");
+        self.locals.pop();
+        let trees = trees?;
+        if !counts.contains(&trees.len()) {
+            return Err(ExpressionError::new(
+                format!("`{name}` has a wrong number of arguments"),
+                at,
+            )
+            .help(format!("write `list.{name}(x, …)`")));
+        }
+        Ok(Move::Loop(kind, trees))
+    }
+}
+
+fn check_count(
+    function: &Function,
+    given: usize,
+    before: usize,
+    at: usize,
+) -> Result<(), ExpressionError> {
+    let (least, most) = (
+        function.least.saturating_sub(before),
+        function.most.saturating_sub(before),
+    );
+    if (least..=most).contains(&given) {
+        return Ok(());
+    }
+    let wanted = match (least, most) {
+        (least, usize::MAX) => format!("at least {least}"),
+        (least, most) if least == most => least.to_string(),
+        (least, most) => format!("{least} to {most}"),
+    };
+    Err(ExpressionError::new(
+        format!(
+            "`{}` takes {wanted} arguments, found {given}",
+            function.name
+        ),
+        at,
+    ))
+}
+
+/// `matches` with a pattern that is compiled now, where it is known already.
+fn matches(function: &'static Function, pattern: Tree, at: usize) -> Result<Move, ExpressionError> {
+    let Tree::Literal(Value::Text(pattern)) = &pattern else {
+        return Ok(Move::Call(function, vec![pattern]));
+    };
+    function::compile(pattern)
+        .map(|regex: Regex| Move::Matches(Arc::new(regex)))
+        .map_err(|message| ExpressionError::new(message, at))
+}
+
+fn then(tree: Tree, next: Move) -> Tree {
+    match tree {
+        Tree::Then(base, mut moves) => {
+            moves.push(next);
+            Tree::Then(base, moves)
+        }
+        base => Tree::Then(Box::new(base), vec![next]),
+    }
+}
+
+fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
+    if let Some((path, so_far)) = last_path(&mut tree) {
+        path.push(segment);
+        if missing != Missing::Fail {
+            *so_far = missing;
+        }
+        return tree;
+    }
+    then(tree, Move::Part(vec![segment], missing))
+}
+
+fn optional(mut tree: Tree) -> Result<Tree, ()> {
+    let (_, missing) = last_path(&mut tree).ok_or(())?;
+    *missing = Missing::Null;
+    Ok(tree)
+}
+
+/// The path at the end of `tree`, to lengthen it.
+fn last_path(tree: &mut Tree) -> Option<(&mut Path, &mut Missing)> {
+    match tree {
+        Tree::Read(read) => Some((&mut read.path, &mut read.missing)),
+        Tree::Then(_, moves) => match moves.last_mut() {
+            Some(Move::Part(path, missing)) => Some((path, missing)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

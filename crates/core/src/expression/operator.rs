@@ -1,0 +1,286 @@
+//! The operators that stand between two values, and what they make of them.
+
+use std::cmp::Ordering;
+
+use super::EvaluationError;
+use super::budget::Budget;
+use crate::path::with_article;
+use crate::{Number, Value};
+
+/// An operator between two values, all but `&&` and `||`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+impl Operator {
+    /// How tightly it binds: 0 for comparisons, 1 for sums, 2 for products.
+    pub(super) fn level(self) -> usize {
+        match self {
+            Self::Add | Self::Subtract => 1,
+            Self::Multiply | Self::Divide | Self::Remainder => 2,
+            _ => 0,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::In => "in",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+
+    pub(super) fn apply(
+        self,
+        left: &Value,
+        right: &Value,
+        budget: &mut Budget,
+    ) -> Result<Value, EvaluationError> {
+        let value = match self {
+            Self::Equal => equal(left, right, budget)?.into(),
+            Self::Unequal => (!equal(left, right, budget)?).into(),
+            Self::Less => (self.order(left, right, budget)? == Ordering::Less).into(),
+            Self::LessOrEqual => (self.order(left, right, budget)? != Ordering::Greater).into(),
+            Self::Greater => (self.order(left, right, budget)? == Ordering::Greater).into(),
+            Self::GreaterOrEqual => (self.order(left, right, budget)? != Ordering::Less).into(),
+            Self::In => contains(right, left, budget)?.into(),
+            Self::Add => add(left, right, budget)?,
+            Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder => {
+                match (left, right) {
+                    (Value::Number(left), Value::Number(right)) => self.calculate(left, right)?,
+                    _ => return Err(self.unfit(left, right)),
+                }
+            }
+        };
+        Ok(value)
+    }
+
+    fn order(
+        self,
+        left: &Value,
+        right: &Value,
+        budget: &mut Budget,
+    ) -> Result<Ordering, EvaluationError> {
+        if let (Value::Text(left), Value::Text(right)) = (left, right) {
+            budget.spend_text(left.len().min(right.len()))?;
+        }
+        compare(left, right).ok_or_else(|| self.unfit(left, right))
+    }
+
+    fn calculate(self, left: &Number, right: &Number) -> Result<Value, EvaluationError> {
+        if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+            let result = match self {
+                Self::Add => left.checked_add(right),
+                Self::Subtract => left.checked_sub(right),
+                Self::Multiply => left.checked_mul(right),
+                Self::Divide | Self::Remainder if right == 0 => {
+                    return Err(EvaluationError::Failed(format!(
+                        "{left} cannot be divided by zero"
+                    )));
+                }
+                Self::Divide => left.checked_div(right),
+                _ => left.checked_rem(right),
+            };
+            return result.and_then(whole_value).ok_or_else(out_of_range);
+        }
+        let (left, right) = (double(left), double(right));
+        double_value(match self {
+            Self::Add => left + right,
+            Self::Subtract => left - right,
+            Self::Multiply => left * right,
+            Self::Divide => left / right,
+            _ => left % right,
+        })
+    }
+
+    fn unfit(self, left: &Value, right: &Value) -> EvaluationError {
+        EvaluationError::Failed(format!(
+            "`{}` cannot stand between {} and {}",
+            self.sign(),
+            with_article(left),
+            with_article(right)
+        ))
+    }
+}
+
+/// Whether two values are the same; numbers by what they amount to, objects whatever the order of their fields.
+pub(super) fn equal(
+    left: &Value,
+    right: &Value,
+    budget: &mut Budget,
+) -> Result<bool, EvaluationError> {
+    budget.spend(1)?;
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            Ok(order_numbers(left, right) == Ordering::Equal)
+        }
+        (Value::Text(left), Value::Text(right)) => {
+            budget.spend_text(left.len().min(right.len()))?;
+            Ok(left == right)
+        }
+        (Value::List(left), Value::List(right)) => {
+            if left.len() != right.len() {
+                return Ok(false);
+            }
+            for (left, right) in left.iter().zip(right.iter()) {
+                if !equal(left, right, budget)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            if left.len() != right.len() {
+                return Ok(false);
+            }
+            for (key, left) in left.iter() {
+                match right.get(key) {
+                    Some(right) if equal(left, right, budget)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
+        }
+        _ => Ok(left == right),
+    }
+}
+
+/// Which of two numbers, texts or truth values comes first; nothing where they do not compare.
+pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => Some(order_numbers(left, right)),
+        (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
+        (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+        _ => None,
+    }
+}
+
+/// The opposite of a number.
+pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
+    let Value::Number(number) = value else {
+        return Err(EvaluationError::Failed(format!(
+            "`-` cannot stand before {}",
+            with_article(value)
+        )));
+    };
+    match whole(number) {
+        Some(whole) => whole_value(-whole).ok_or_else(out_of_range),
+        None => double_value(-double(number)),
+    }
+}
+
+/// The number as a whole one, if it was written as one.
+pub(super) fn whole(number: &Number) -> Option<i128> {
+    number
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| number.as_u64().map(i128::from))
+}
+
+/// The number as a double.
+pub(super) fn double(number: &Number) -> f64 {
+    number.as_f64().unwrap_or(f64::NAN)
+}
+
+/// A whole number as a value, if 64 bits can hold it.
+pub(super) fn whole_value(number: i128) -> Option<Value> {
+    i64::try_from(number)
+        .map(Value::from)
+        .or_else(|_| u64::try_from(number).map(Value::from))
+        .ok()
+}
+
+/// A double as a value.
+pub(super) fn double_value(number: f64) -> Result<Value, EvaluationError> {
+    Number::from_f64(number)
+        .map(Value::Number)
+        .ok_or_else(out_of_range)
+}
+
+pub(super) fn out_of_range() -> EvaluationError {
+    EvaluationError::Failed("the result is not a number that JSON can hold".into())
+}
+
+fn order_numbers(left: &Number, right: &Number) -> Ordering {
+    match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        (Some(left), None) => order_mixed(left, double(right)),
+        (None, Some(right)) => order_mixed(right, double(left)).reverse(),
+        (None, None) => double(left)
+            .partial_cmp(&double(right))
+            .unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Compares without rounding: a double cannot hold every whole number, but the whole part of one fits 128 bits, or
+/// else it is beyond any 64.
+fn order_mixed(whole: i128, double: f64) -> Ordering {
+    let below = double.floor();
+    if below >= 1e30 {
+        return Ordering::Less;
+    }
+    if below <= -1e30 {
+        return Ordering::Greater;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the double is whole and within 128 bits"
+    )]
+    let floor = below as i128;
+    whole.cmp(&floor).then(if double > below {
+        Ordering::Less
+    } else {
+        Ordering::Equal
+    })
+}
+
+fn add(left: &Value, right: &Value, budget: &mut Budget) -> Result<Value, EvaluationError> {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => Operator::Add.calculate(left, right),
+        (Value::Text(left), Value::Text(right)) => {
+            budget.spend_text(left.len() + right.len())?;
+            Ok(format!("{left}{right}").into())
+        }
+        (Value::List(left), Value::List(right)) => {
+            budget.spend(left.len() + right.len())?;
+            Ok(Value::list(left.iter().chain(right.iter()).cloned()))
+        }
+        _ => Err(Operator::Add.unfit(left, right)),
+    }
+}
+
+fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, EvaluationError> {
+    match all {
+        Value::List(items) => {
+            for item in items.iter() {
+                if equal(item, wanted, budget)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Value::Object(fields) => Ok(wanted.as_text().is_some_and(|key| fields.contains_key(key))),
+        _ => Err(Operator::In.unfit(wanted, all)),
+    }
+}

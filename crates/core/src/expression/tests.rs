@@ -1,0 +1,3 @@
+//! Tables of texts, what they mean, what they give.
+
+mod computing;

@@ -1,0 +1,229 @@
+//! Reading the part of a value that a path leads to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Value;
+use crate::plan::{Missing, Segment};
+
+/// The most keys that an error names.
+const KNOWN_KEYS: usize = 20;
+
+/// A path that leads nowhere in a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathError {
+    /// The segment that found nothing, counted from 0.
+    pub at: usize,
+    /// What is the matter: one lower-case clause.
+    pub message: String,
+    /// The keys that exist where the path broke off, sorted, at most twenty.
+    pub known: Vec<Arc<str>>,
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// The part of `value` that `path` leads to.
+///
+/// A key that is a whole number counts items on a list, an index fits lists only, and a missing part means
+/// what `missing` says. Every item ([`Segment::Each`]) makes a list; further ones flatten it.
+///
+/// # Errors
+///
+/// Names the first segment that leads nowhere, and the keys that exist there.
+pub fn read_path(value: &Value, path: &[Segment], missing: Missing) -> Result<Value, PathError> {
+    follow_path(value, path, missing, &mut |_| Ok(()))
+}
+
+/// As [`read_path`], and tells `visit` ahead how many items it is going to look at.
+pub(crate) fn follow_path<E: From<PathError>>(
+    value: &Value,
+    path: &[Segment],
+    missing: Missing,
+    visit: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<Value, E> {
+    let reading = Reading {
+        path,
+        missing,
+        in_items: false,
+    };
+    reading.follow(value, 0, visit)
+}
+
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    path: &'a [Segment],
+    missing: Missing,
+    in_items: bool,
+}
+
+impl Reading<'_> {
+    /// Follows the path from its segment `start` on. It calls itself only at `Each` and then goes one level down in
+    /// the value, so it goes no deeper than the value is nested.
+    fn follow<E: From<PathError>>(
+        self,
+        value: &Value,
+        start: usize,
+        visit: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Value, E> {
+        let mut here = value;
+        for (at, segment) in self.path.iter().enumerate().skip(start) {
+            let found = match segment {
+                Segment::Key(key) => key_of(here, key, segment, at),
+                Segment::Index(index) => item_of(here, *index, at, segment),
+                Segment::Each => match here {
+                    Value::List(items) => return self.each(here, items, at, visit),
+                    other => Err(path_error(
+                        at,
+                        format!("`[*]` needs a list, found {}", with_article(other)),
+                        other,
+                    )),
+                },
+            };
+            here = match found {
+                Ok(part) => part,
+                Err(_) if self.forgives(segment) => return Ok(Value::Null),
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(here.clone())
+    }
+
+    fn each<E: From<PathError>>(
+        self,
+        list: &Value,
+        items: &[Value],
+        at: usize,
+        visit: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Value, E> {
+        let rest = at + 1;
+        let Some(path) = self.path.get(rest..).filter(|path| !path.is_empty()) else {
+            return Ok(list.clone());
+        };
+        visit(items.len())?;
+        let flatten = path.contains(&Segment::Each);
+        let inside = Self {
+            in_items: true,
+            ..self
+        };
+        let mut found = Vec::with_capacity(items.len());
+        for item in items {
+            match inside.follow(item, rest, visit)? {
+                Value::List(parts) if flatten => {
+                    visit(parts.len())?;
+                    found.extend(parts.iter().cloned());
+                }
+                part => found.push(part),
+            }
+        }
+        Ok(found.into())
+    }
+
+    /// Whether a `segment` that finds nothing gives `null`.
+    fn forgives(self, segment: &Segment) -> bool {
+        match self.missing {
+            Missing::Fail => false,
+            Missing::Null => true,
+            Missing::NullInItems => self.in_items && *segment != Segment::Each,
+        }
+    }
+}
+
+fn key_of<'v>(
+    value: &'v Value,
+    key: &str,
+    written: &Segment,
+    at: usize,
+) -> Result<&'v Value, PathError> {
+    match value {
+        Value::Object(fields) => fields.get(key).ok_or_else(|| {
+            let mut error = path_error(at, String::new(), value);
+            error.message = if error.known.is_empty() {
+                format!("there is no `{key}` in an empty object")
+            } else {
+                format!("there is no `{key}`; known are {}", quoted(&error.known))
+            };
+            error
+        }),
+        Value::List(_) => match key.parse() {
+            Ok(index) => item_of(value, index, at, written),
+            Err(_) => Err(path_error(
+                at,
+                format!("there is no `{key}` in a list"),
+                value,
+            )),
+        },
+        other => Err(path_error(
+            at,
+            format!("there is no `{key}` in {}", with_article(other)),
+            other,
+        )),
+    }
+}
+
+fn item_of<'v>(
+    value: &'v Value,
+    index: i64,
+    at: usize,
+    written: &Segment,
+) -> Result<&'v Value, PathError> {
+    let Value::List(items) = value else {
+        return Err(path_error(
+            at,
+            format!("`{written}` needs a list, found {}", with_article(value)),
+            value,
+        ));
+    };
+    let position = if index < 0 {
+        usize::try_from(index.unsigned_abs())
+            .ok()
+            .and_then(|back| items.len().checked_sub(back))
+    } else {
+        usize::try_from(index).ok()
+    };
+    position
+        .and_then(|position| items.get(position))
+        .ok_or_else(|| {
+            let count = items.len();
+            path_error(
+                at,
+                format!("there is no item `{written}` in a list of {count}"),
+                value,
+            )
+        })
+}
+
+fn path_error(at: usize, message: String, value: &Value) -> PathError {
+    let mut known: Vec<Arc<str>> = value
+        .as_object()
+        .map(|fields| fields.keys().cloned().collect())
+        .unwrap_or_default();
+    known.sort();
+    known.truncate(KNOWN_KEYS);
+    PathError { at, message, known }
+}
+
+fn quoted(keys: &[Arc<str>]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    quoted.join(", ")
+}
+
+/// The kind of `value` with its article, as messages say it.
+pub(crate) fn with_article(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests;
