@@ -2,6 +2,7 @@
 
 mod bind;
 mod budget;
+mod call;
 mod error;
 mod evaluate;
 mod function;
@@ -20,7 +21,6 @@ pub use limits::{LONGEST_TEXT, MOST_NESTED};
 pub use parse::parse_form;
 pub use print::{print_form, print_path};
 pub use program::Expression;
-pub use scan::find_form_end;
 
 #[cfg(test)]
 mod tests;

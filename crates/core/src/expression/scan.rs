@@ -3,32 +3,6 @@
 use super::{ExpressionError, MOST_NESTED};
 use crate::{Number, Value};
 
-/// Where the `}` stands that ends the expression which `text` begins with (after its `${`), as a byte of `text`.
-/// Braces and quotes inside are respected.
-pub fn find_form_end(text: &str) -> Option<usize> {
-    let mut open = 0_usize;
-    let mut letters = text.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '{' => open += 1,
-            '}' if open == 0 => return Some(at),
-            '}' => open -= 1,
-            '"' | '\'' => loop {
-                match letters.next() {
-                    Some((_, '\\')) => {
-                        letters.next();
-                    }
-                    Some((_, other)) if other == letter => break,
-                    Some(_) => {}
-                    None => return None,
-                }
-            },
-            _ => {}
-        }
-    }
-    None
-}
-
 /// A position in a text.
 #[derive(Debug)]
 pub(super) struct Cursor<'t> {
