@@ -27,11 +27,23 @@ mod lowering;
 /// Texts with `${…}` in them, as several dialects write references.
 mod template;
 
+/// Paths such as `.a[0]`, as several dialects write them.
+mod path;
+
 /// What all printers share: what a plan uses that a dialect cannot say.
 mod printing;
 
 /// `execute_plan(steps)`: listed order, `output_by_reference`.
 pub mod concierge;
+
+/// Indexed steps, variables, `${var.path}`.
+pub mod mcp_cli;
+
+/// Steps by position, `${step[0].data}`.
+pub mod clear_ai;
+
+/// `execute_tool_plan`: `"$ref:id.path"`.
+pub mod agentle;
 
 pub use detect::{by_name, detect};
 pub use dialect::{Dialect, Likeness};

@@ -1,9 +1,12 @@
 //! The table of all dialects: the only place that knows more than one.
 
+use crate::agentle::Agentle;
+use crate::clear_ai::ClearAi;
 use crate::concierge::Concierge;
 use crate::dialect::Dialect;
+use crate::mcp_cli::McpCli;
 
-static DIALECTS: &[&dyn Dialect] = &[&Concierge];
+static DIALECTS: &[&dyn Dialect] = &[&Concierge, &McpCli, &ClearAi, &Agentle];
 
 /// Every dialect, the native one first.
 pub fn dialects() -> &'static [&'static dyn Dialect] {

@@ -1,0 +1,173 @@
+//! `"$ref:id.path"`: reading and writing it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
+
+use planwright_core::plan::{Missing, Path, Read, Reference, Segment, Source};
+use planwright_core::{Code, Diagnostic, Place, StepId, Value};
+
+use crate::document::quote;
+use crate::lowering::Found;
+use crate::path::{Move, moves, write_path};
+use crate::printing::{Unsaid, WriteReferences};
+
+const MARK: &str = "$ref:";
+
+const ESCAPE: &str = "write `$$ref:` for a literal `$ref:`";
+
+/// The ids of a plan's steps, by which a reference's id is told from its path.
+#[derive(Debug, Default)]
+pub(super) struct Ids<'a> {
+    ids: HashSet<&'a str>,
+    lengths: BTreeSet<usize>,
+}
+
+impl<'a> FromIterator<&'a str> for Ids<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(ids: I) -> Self {
+        let ids: HashSet<&str> = ids.into_iter().collect();
+        let lengths = ids.iter().map(|id| id.len()).collect();
+        Self { ids, lengths }
+    }
+}
+
+impl Ids<'_> {
+    /// Cuts `target` into id and path: the longest known id that ends where a path may begin, else whatever
+    /// stands before the first `.` or `[`.
+    fn split<'t>(&self, target: &'t str) -> (&'t str, &'t str) {
+        for length in self.lengths.range(..=target.len()).rev() {
+            let Some((id, path)) = target.split_at_checked(*length) else {
+                continue;
+            };
+            let ends = path.is_empty() || path.starts_with(['.', '[']);
+            if ends && self.ids.contains(id) {
+                return (id, path);
+            }
+        }
+        target.split_at(target.find(['.', '[']).unwrap_or(target.len()))
+    }
+}
+
+/// What a text says.
+#[derive(Debug)]
+pub(super) enum Said<'a> {
+    /// Itself, with escapes resolved.
+    Literal(Cow<'a, str>),
+    /// What a reference gives.
+    Reference(Reference),
+}
+
+/// Reads a text.
+pub(super) fn read<'t>(text: &'t str, ids: &Ids<'_>, place: Place) -> Found<Said<'t>> {
+    if let Some(target) = text.strip_prefix(MARK) {
+        return read_target(text, target, ids, place).map(Said::Reference);
+    }
+    match unescape(text) {
+        Some(literal) => Ok(Said::Literal(literal)),
+        None => Err(Box::new(inside_of_text(text))),
+    }
+}
+
+fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> Found<Reference> {
+    let malformed = |what: &str| {
+        let message = format!("{} is not a reference: {what}", quote(text));
+        let help = format!("write `$ref:id.field`; {ESCAPE}");
+        Box::new(Diagnostic::error(Code::MalformedReference, message).help(help))
+    };
+    let (id, way) = ids.split(target);
+    if id.trim().is_empty() {
+        return Err(malformed("the step's id is missing"));
+    }
+    if !ids.ids.contains(id) && (target.contains(MARK) || begins_with_reference(target, ids)) {
+        return Err(Box::new(inside_of_text(text)));
+    }
+    let moves = moves(way).map_err(|what| malformed(&what))?;
+    let path: Option<Path> = moves
+        .into_iter()
+        .map(|one| match one {
+            Move::Name(name) => Some(Segment::key(name)),
+            // As in `.0`: what the number means is up to the value that it meets.
+            Move::Index(index) => Some(Segment::key(index.to_string())),
+            Move::Each => None,
+        })
+        .collect();
+    let path = path.ok_or_else(|| malformed("this dialect has no `[*]`"))?;
+    let read = Read::part(Source::Step(StepId::new(id)), path).or_missing(Missing::Null);
+    Ok(Reference::read(read, text, place))
+}
+
+/// Whether an unknown id is a known one with more text behind it.
+fn begins_with_reference(target: &str, ids: &Ids<'_>) -> bool {
+    let end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | '"' | '/' | ':');
+    match target.find(end) {
+        Some(at) => ids.ids.contains(ids.split(&target[..at]).0),
+        None => false,
+    }
+}
+
+fn inside_of_text(text: &str) -> Diagnostic {
+    let message = format!("the text {} has a `$ref:` inside of it", quote(text));
+    let help = format!("a reference must be the whole text; {ESCAPE}");
+    Diagnostic::error(Code::MalformedReference, message).help(help)
+}
+
+/// The text with `$$ref:` turned into `$ref:`; nothing where an unescaped mark stands in it.
+fn unescape(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(MARK) {
+        return Some(text.into());
+    }
+    let mut literal = String::with_capacity(text.len());
+    let mut start = 0;
+    for (at, _) in text.match_indices(MARK) {
+        if !text[start..at].ends_with('$') {
+            return None;
+        }
+        literal.push_str(&text[start..at - 1]);
+        start = at;
+    }
+    literal.push_str(&text[start..]);
+    Some(literal.into())
+}
+
+/// Writes references; `ids` are those of the steps.
+pub(super) struct Writer<'a> {
+    pub(super) ids: &'a Ids<'a>,
+}
+
+impl WriteReferences for Writer<'_> {
+    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
+        let Some(read) = reference.as_read() else {
+            unsaid.error(
+                reference.place,
+                "alternatives or expressions in a reference",
+            );
+            return Value::Null;
+        };
+        let Source::Step(step) = &read.source else {
+            let what = format!("what {} refers to", quote(&reference.text));
+            unsaid.error(reference.place, &what);
+            return Value::Null;
+        };
+        if read.missing != Missing::Null && !read.path.is_empty() {
+            unsaid.warning(reference.place, "that a missing value fails the step");
+        }
+        let Some(path) = write_path(&read.path, None) else {
+            unsaid.error(reference.place, "a path that maps over a list");
+            return Value::Null;
+        };
+        let target = format!("{step}{path}");
+        if self.ids.split(&target) != (step.as_str(), path.as_str()) {
+            let what = format!("a reference to step {}", quote(step.as_str()));
+            unsaid.error(reference.place, &what);
+        }
+        format!("{MARK}{target}").into()
+    }
+
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+        unsaid.error(reference.place, "a reference inside of a text");
+        String::new()
+    }
+
+    fn text(&self, text: &str, _before_marker: bool) -> String {
+        text.replace(MARK, "$$ref:")
+    }
+}

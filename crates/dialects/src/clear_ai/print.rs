@@ -1,0 +1,98 @@
+//! Writes a plan as clear-ai.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use planwright_core::plan::{Company, OnError, Ordering, Step};
+use planwright_core::{Diagnostics, Plan, Value};
+
+use super::reference::Writer;
+use crate::document::quote;
+use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
+
+const SAYABLE: &[Feature] = &[
+    Feature::Metadata,
+    Feature::ListedOrder,
+    Feature::DataflowOrder,
+    Feature::KeepGoing,
+    Feature::OpenSharing,
+    Feature::After,
+    Feature::ContinueOnError,
+    Feature::Retry,
+    Feature::Timeout,
+    Feature::Alone,
+];
+
+/// Writes `plan`. Steps are named by their positions; listed order becomes a chain of `depends_on`.
+pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
+    let mut unsaid = Unsaid::new("clear-ai", &plan.sources);
+    report_unsaid(plan, SAYABLE, &mut unsaid);
+    let mut positions: HashMap<&str, usize> = HashMap::with_capacity(plan.steps.len());
+    for (position, step) in plan.steps.iter().enumerate() {
+        positions.entry(step.id.as_str()).or_insert(position);
+    }
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    for (position, step) in plan.steps.iter().enumerate() {
+        let mut after = dependencies(step, &positions, &mut unsaid);
+        if plan.ordering == Ordering::Listed && position > 0 && !after.contains(&(position - 1)) {
+            after.push(position - 1);
+        }
+        steps.push(write_step(step, &after, &positions, &mut unsaid));
+    }
+    let mut root = ObjectBuilder::default();
+    root.field("steps", steps);
+    if plan.metadata.as_object().is_some() {
+        root.field("metadata", plan.metadata.clone());
+    } else if !plan.metadata.is_null() {
+        unsaid.warning(plan.place, "metadata that is no object");
+    }
+    unsaid.finish(&root.build())
+}
+
+fn dependencies(
+    step: &Step,
+    positions: &HashMap<&str, usize>,
+    unsaid: &mut Unsaid<'_>,
+) -> Vec<usize> {
+    let mut after = Vec::with_capacity(step.after.len());
+    for name in &step.after {
+        let written = name.text.parse::<usize>().ok();
+        match positions.get(&*name.text).copied().or(written) {
+            Some(position) => after.push(position),
+            None => unsaid.error(name.place, &format!("after what {} is", quote(&name.text))),
+        }
+    }
+    after
+}
+
+fn write_step(
+    step: &Step,
+    after: &[usize],
+    positions: &HashMap<&str, usize>,
+    unsaid: &mut Unsaid<'_>,
+) -> Value {
+    let mut object = ObjectBuilder::default();
+    object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
+    let writer = Writer { positions };
+    object.field("params", write_node(&step.args, &writer, unsaid));
+    let after = after.iter().map(|position| Value::from(*position as u64));
+    object.field("depends_on", Value::list(after));
+    if step.company == Company::Alone {
+        object.field("parallel", false);
+    }
+    if step.on_error == OnError::Continue {
+        object.field("optional", true);
+    }
+    if let Some(timeout) = step.timeout {
+        let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        if milliseconds == 0 {
+            unsaid.error(step.place, "a time limit below a millisecond");
+        } else {
+            object.field("timeout", milliseconds);
+        }
+    }
+    if let Some(retry) = step.retry {
+        object.field("retry_count", u64::from(retry.attempts.get() - 1));
+    }
+    object.build()
+}

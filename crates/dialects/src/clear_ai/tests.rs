@@ -1,0 +1,1 @@
+//! Tests of the clear-ai dialect.

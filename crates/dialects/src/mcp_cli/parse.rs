@@ -1,0 +1,272 @@
+//! Lowers an mcp-cli plan: first all steps, then their arguments, for a variable may come from any step.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Action, Input, InputKind, Method, Name, Node, NodeKind, SlotKind, SlotPath, Step, Targets,
+    Writes,
+};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
+
+use super::reference::Marker;
+use super::variables::{Link, Origin, Variables};
+use crate::document::{Document, Fields, Findings, Item};
+use crate::lowering::{References, lower, lower_template, text_or_number, tool_action};
+use crate::printing::ObjectBuilder;
+
+/// Reads a plan.
+pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+    let mut findings = Findings::new();
+    let mut source = document.source;
+    let plan = plan(&document.root, &mut source, &mut findings);
+    let diagnostics = findings.finish(&source);
+    let sources = Sources::one(source);
+    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+}
+
+fn plan(root: &Item, source: &mut Source, findings: &mut Findings) -> Option<Plan> {
+    let mut fields = Fields::of(root, "the plan", findings)?;
+    let id = fields.optional("id");
+    let name = id.and_then(|id| text_or_number(id, "id", findings));
+    let title = fields.text("title", findings).map(Arc::clone);
+    let description = fields.text("description", findings).map(Arc::clone);
+    let metadata = metadata(&mut fields, findings);
+    let inputs = inputs(&mut fields, findings);
+    let items = fields.required_list("steps", findings);
+    fields.finish(findings);
+    let items = items?;
+    let drafts: Vec<Draft<'_>> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(position, item)| Draft::read(item, position, findings))
+        .collect();
+    // Where no step at all could be read, the plan is not an empty one.
+    if drafts.is_empty() && !items.is_empty() {
+        return None;
+    }
+    Some(Plan {
+        name: name.map(|name| name.text),
+        title,
+        description,
+        steps: lower_steps(&drafts, &inputs, source, findings),
+        inputs,
+        metadata,
+        place: root.place,
+        ..Plan::default()
+    })
+}
+
+fn metadata(fields: &mut Fields<'_>, findings: &mut Findings) -> Value {
+    let mut kept = ObjectBuilder::default();
+    if fields.list("tags", findings).is_some() {
+        kept.optional("tags", fields.optional("tags").map(Item::to_value));
+    }
+    let metadata = fields.object("metadata", findings).map(Item::to_value);
+    kept.optional("metadata", metadata);
+    let kept = kept.build();
+    if kept == Value::empty_object() {
+        Value::Null
+    } else {
+        kept
+    }
+}
+
+fn inputs(fields: &mut Fields<'_>, findings: &mut Findings) -> Vec<Input> {
+    let variables = fields.object("variables", findings);
+    let entries = variables.and_then(Item::as_object).unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| Input {
+            name: Arc::clone(&entry.key),
+            kind: InputKind::Variable,
+            schema: Value::Null,
+            default: Some(entry.item.to_value()),
+            place: entry.item.place,
+        })
+        .collect()
+}
+
+/// A step whose arguments were not looked at yet.
+struct Draft<'a> {
+    id: Arc<str>,
+    title: Option<Arc<str>>,
+    action: Action,
+    args: Option<&'a Item>,
+    after: Vec<Name>,
+    result: Option<Name>,
+    place: Place,
+}
+
+impl<'a> Draft<'a> {
+    fn read(item: &'a Item, position: usize, findings: &mut Findings) -> Option<Self> {
+        let mut fields = Fields::of(item, "the step", findings)?;
+        let index = fields.optional("index");
+        let id = match index.map(|index| text_or_number(index, "index", findings)) {
+            Some(Some(name)) => name.text,
+            _ => (position + 1).to_string().into(),
+        };
+        let title = fields.text("title", findings).map(Arc::clone);
+        let (action, args) = call(&mut fields, findings);
+        let after = fields.list("depends_on", findings).unwrap_or_default();
+        let after = after
+            .iter()
+            .filter_map(|item| text_or_number(item, "depends_on", findings))
+            .collect();
+        let result = fields.optional("result_variable");
+        let result = result.and_then(|item| result_variable(item, findings));
+        // What a picture of the plan showed last says nothing about this run.
+        fields.entry("_status");
+        fields.finish(findings);
+        Some(Self {
+            id,
+            title,
+            action,
+            args,
+            after,
+            result,
+            place: item.place,
+        })
+    }
+
+    fn link(&self) -> Link<'_> {
+        Link {
+            index: &self.id,
+            after: self.after.iter().map(|name| &*name.text).collect(),
+            result: self.result.as_ref().map(|name| &*name.text),
+        }
+    }
+}
+
+fn result_variable(item: &Item, findings: &mut Findings) -> Option<Name> {
+    let Some(text) = item.as_text() else {
+        findings.wrong_type(item, "result_variable", "text");
+        return None;
+    };
+    if text.trim().is_empty() {
+        let message = "the name in `result_variable` is blank";
+        let finding = Diagnostic::error(Code::InvalidFieldValue, message);
+        findings.push(
+            item.place,
+            finding.help("leave it out where nothing reads it"),
+        );
+        return None;
+    }
+    Some(Name {
+        text: Arc::clone(text),
+        place: item.place,
+    })
+}
+
+/// What the step calls: `tool` with `args`, or the one entry of `tool_calls`.
+fn call<'a>(fields: &mut Fields<'a>, findings: &mut Findings) -> (Action, Option<&'a Item>) {
+    let Some(calls) = fields.optional("tool_calls") else {
+        let action = tool_action(fields, findings);
+        return (action, fields.object("args", findings));
+    };
+    for other in ["tool", "args"] {
+        if let Some(item) = fields.optional(other) {
+            let message = format!("the step has both `tool_calls` and `{other}`");
+            let finding = Diagnostic::error(Code::ConflictingFields, message);
+            findings.push(item.place, finding.help("keep one of them"));
+        }
+    }
+    let nothing = (Action::Value(Node::default()), None);
+    let Some(calls) = calls.as_list() else {
+        findings.wrong_type(calls, "tool_calls", "a list");
+        return nothing;
+    };
+    let [only] = calls else {
+        let message = format!("the step has {} calls in `tool_calls`", calls.len());
+        let finding = Diagnostic::error(Code::ConflictingFields, message);
+        findings.push(fields.place(), finding.help("make one step of each call"));
+        return nothing;
+    };
+    let Some(mut call) = Fields::of(only, "the call", findings) else {
+        return nothing;
+    };
+    let name = call.required_text("name", findings);
+    let args = call.object("args", findings);
+    call.entry("id");
+    call.finish(findings);
+    let action = name.map_or(Action::Value(Node::default()), |(text, place)| {
+        Action::Tool(Name {
+            text: Arc::clone(text),
+            place,
+        })
+    });
+    (action, args)
+}
+
+fn lower_steps(
+    drafts: &[Draft<'_>],
+    inputs: &[Input],
+    source: &mut Source,
+    findings: &mut Findings,
+) -> Vec<Step> {
+    let links: Vec<Link<'_>> = drafts.iter().map(Draft::link).collect();
+    let variables = Variables::of(&links);
+    let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
+    let mut steps = Vec::with_capacity(drafts.len());
+    for (reader, draft) in drafts.iter().enumerate() {
+        let mut scope = Scope {
+            reader,
+            drafts,
+            variables: &variables,
+            declared: &declared,
+            source,
+            findings,
+        };
+        let args = match draft.args {
+            Some(item) => lower(item, &mut scope),
+            None => Node::literal(Value::empty_object(), draft.place),
+        };
+        let id = StepId::new(Arc::clone(&draft.id));
+        let mut step = Step::new(id, draft.action.clone(), args);
+        step.title.clone_from(&draft.title);
+        step.place = draft.place;
+        step.after.clone_from(&draft.after);
+        step.writes = draft.result.as_ref().map(writes);
+        steps.push(step);
+    }
+    steps
+}
+
+fn writes(variable: &Name) -> Writes {
+    Writes {
+        targets: Targets::All(vec![SlotPath {
+            kind: SlotKind::Vars,
+            keys: vec![Arc::clone(&variable.text)],
+            place: variable.place,
+        }]),
+        method: Method::Set,
+        place: variable.place,
+    }
+}
+
+/// What one step can refer to.
+struct Scope<'a> {
+    reader: usize,
+    drafts: &'a [Draft<'a>],
+    variables: &'a Variables<'a>,
+    declared: &'a HashSet<&'a str>,
+    source: &'a mut Source,
+    findings: &'a mut Findings,
+}
+
+impl References for Scope<'_> {
+    fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
+        let (reader, drafts) = (self.reader, self.drafts);
+        let (variables, declared) = (self.variables, self.declared);
+        let borders = (&mut *self.source, &mut *self.findings);
+        lower_template(text, place, b"\"", borders, &mut |inside, place| {
+            let marker = Marker::read(inside)?;
+            let is_declared = declared.contains(marker.name());
+            let origin = match variables.origin(marker.name(), reader, is_declared) {
+                Origin::Step(position) => Some(StepId::new(Arc::clone(&drafts[position].id))),
+                Origin::Initial => None,
+            };
+            Ok(marker.resolve(origin, inside, place))
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! Writes a plan as mcp-cli.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use planwright_core::plan::{Input, Ordering, Read, Reference, Segment, SlotKind, Source, Step};
+use planwright_core::{Diagnostics, Plan, Value};
+
+use super::reference::{self, Variable};
+use super::variables::{Link, Origin, Variables};
+use crate::printing::{Feature, ObjectBuilder, Unsaid, WriteReferences, report_unsaid, write_node};
+use crate::template;
+
+const SAYABLE: &[Feature] = &[
+    Feature::Name,
+    Feature::Title,
+    Feature::Description,
+    Feature::Metadata,
+    Feature::Variables,
+    Feature::ListedOrder,
+    Feature::DataflowOrder,
+    Feature::KeepGoing,
+    Feature::OpenSharing,
+    Feature::StepTitle,
+    Feature::After,
+    Feature::ResultVariable,
+];
+
+/// Writes `plan`. Listed order becomes a chain of `depends_on`, a reference to a step a variable.
+pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
+    let mut unsaid = Unsaid::new("mcp-cli", &plan.sources);
+    report_unsaid(plan, SAYABLE, &mut unsaid);
+    let results = result_variables(plan);
+    let after: Vec<Vec<Arc<str>>> = (0..plan.steps.len())
+        .map(|position| dependencies(plan, position))
+        .collect();
+    let links: Vec<Link<'_>> = plan
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(position, step)| Link {
+            index: step.id.as_str(),
+            after: after[position].iter().map(|index| &**index).collect(),
+            result: results[position].as_deref(),
+        })
+        .collect();
+    let names = Names {
+        variables: Variables::of(&links),
+        results: &results,
+        positions: positions(&plan.steps),
+        declared: plan.inputs.iter().map(|input| &*input.name).collect(),
+    };
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    for (position, step) in plan.steps.iter().enumerate() {
+        let writer = Writer {
+            names: &names,
+            reader: position,
+        };
+        let result = results[position].clone();
+        steps.push(write_step(
+            step,
+            &after[position],
+            result,
+            &writer,
+            &mut unsaid,
+        ));
+    }
+    let root = write_plan(plan, steps, &mut unsaid);
+    unsaid.finish(&root)
+}
+
+fn write_plan(plan: &Plan, steps: Vec<Value>, unsaid: &mut Unsaid<'_>) -> Value {
+    let mut root = ObjectBuilder::default();
+    root.optional("id", plan.name.clone());
+    root.optional("title", plan.title.clone());
+    root.optional("description", plan.description.clone());
+    write_metadata(plan, &mut root, unsaid);
+    if !plan.inputs.is_empty() {
+        let value = |input: &Input| input.default.clone().unwrap_or_default();
+        let variables = plan
+            .inputs
+            .iter()
+            .map(|input| (Arc::clone(&input.name), value(input)));
+        root.field("variables", Value::object(variables));
+    }
+    root.field("steps", steps);
+    root.build()
+}
+
+/// `tags` and `metadata` side by side are this dialect's own; any other object goes into `metadata` whole.
+fn write_metadata(plan: &Plan, root: &mut ObjectBuilder, unsaid: &mut Unsaid<'_>) {
+    let Some(fields) = plan.metadata.as_object() else {
+        if !plan.metadata.is_null() {
+            unsaid.warning(plan.place, "metadata that is no object");
+        }
+        return;
+    };
+    let is_own = |(key, value): (&Arc<str>, &Value)| match &**key {
+        "tags" => value.as_list().is_some(),
+        "metadata" => value.as_object().is_some(),
+        _ => false,
+    };
+    if fields.iter().all(is_own) {
+        for (key, value) in fields {
+            root.field(key, value.clone());
+        }
+    } else {
+        root.field("metadata", plan.metadata.clone());
+    }
+}
+
+fn write_step(
+    step: &Step,
+    after: &[Arc<str>],
+    result: Option<Arc<str>>,
+    writer: &Writer<'_>,
+    unsaid: &mut Unsaid<'_>,
+) -> Value {
+    let mut object = ObjectBuilder::default();
+    object.field("index", Arc::clone(step.id.text()));
+    object.optional("title", step.title.clone());
+    object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
+    object.field("args", write_node(&step.args, writer, unsaid));
+    let after = after.iter().map(|index| Value::Text(Arc::clone(index)));
+    object.field("depends_on", Value::list(after));
+    object.optional("result_variable", result);
+    object.build()
+}
+
+/// What the step at `position` comes after: what it says, and the step before it where order counts.
+fn dependencies(plan: &Plan, position: usize) -> Vec<Arc<str>> {
+    let step = &plan.steps[position];
+    let mut after: Vec<Arc<str>> = step
+        .after
+        .iter()
+        .map(|name| Arc::clone(&name.text))
+        .collect();
+    if plan.ordering == Ordering::Listed && position > 0 {
+        let before = plan.steps[position - 1].id.text();
+        if !after.contains(before) {
+            after.push(Arc::clone(before));
+        }
+    }
+    after
+}
+
+/// The variable of each step: the one that it names, or a new one where another step refers to it.
+fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
+    let mut results: Vec<Option<Arc<str>>> = plan.steps.iter().map(named_result).collect();
+    let mut taken: HashSet<Arc<str>> = results.iter().flatten().cloned().collect();
+    taken.extend(plan.inputs.iter().map(|input| Arc::clone(&input.name)));
+    let wanted = steps_referred_to(plan);
+    for (position, step) in plan.steps.iter().enumerate() {
+        if results[position].is_some() || !wanted.contains(step.id.as_str()) {
+            continue;
+        }
+        let id = step.id.as_str();
+        let plain = if id.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("step_{id}")
+        } else {
+            id.to_owned()
+        };
+        let mut name: Arc<str> = plain.as_str().into();
+        let mut number = 2;
+        while taken.contains(&name) {
+            name = format!("{plain}_{number}").into();
+            number += 1;
+        }
+        taken.insert(Arc::clone(&name));
+        results[position] = Some(name);
+    }
+    results
+}
+
+fn named_result(step: &Step) -> Option<Arc<str>> {
+    match step.writes.as_ref()?.targets.paths() {
+        [path] if path.kind == SlotKind::Vars => path.keys.first().cloned(),
+        _ => None,
+    }
+}
+
+fn steps_referred_to(plan: &Plan) -> HashSet<&str> {
+    let mut wanted = HashSet::new();
+    for step in &plan.steps {
+        step.args.each_reference(&mut |reference| {
+            for read in reference.reads() {
+                if let Source::Step(id) = &read.source {
+                    wanted.insert(id.as_str());
+                }
+            }
+        });
+    }
+    wanted
+}
+
+fn positions(steps: &[Step]) -> HashMap<&str, usize> {
+    let mut positions = HashMap::with_capacity(steps.len());
+    for (position, step) in steps.iter().enumerate() {
+        positions.entry(step.id.as_str()).or_insert(position);
+    }
+    positions
+}
+
+/// What the names of variables stand for.
+struct Names<'a> {
+    variables: Variables<'a>,
+    results: &'a [Option<Arc<str>>],
+    positions: HashMap<&'a str, usize>,
+    declared: HashSet<&'a str>,
+}
+
+/// Writes the references of one step.
+struct Writer<'a> {
+    names: &'a Names<'a>,
+    reader: usize,
+}
+
+impl Writer<'_> {
+    /// The variable that holds what `read` begins with, and how much of its path that takes. Nothing where
+    /// the name would be read as another step's result.
+    fn variable(&self, read: &Read) -> Option<Variable> {
+        let (name, used, wanted) = match &read.source {
+            Source::Step(id) => {
+                let position = *self.names.positions.get(id.as_str())?;
+                let name = self.names.results[position].clone()?;
+                (name, 0, Origin::Step(position))
+            }
+            Source::Slot(SlotKind::Inputs) => match read.path.first()? {
+                Segment::Key(name) => (Arc::clone(name), 1, Origin::Initial),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let declared = self.names.declared.contains(&*name);
+        let origin = self.names.variables.origin(&name, self.reader, declared);
+        (origin == wanted).then_some(Variable { name, used })
+    }
+}
+
+impl WriteReferences for Writer<'_> {
+    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
+        self.inside(reference, unsaid).into()
+    }
+
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+        reference::write(reference, &|read| self.variable(read), unsaid)
+    }
+
+    fn text(&self, text: &str, before_marker: bool) -> String {
+        template::escape(text, before_marker)
+    }
+}

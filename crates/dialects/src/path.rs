@@ -1,0 +1,156 @@
+//! Paths such as `.a.0["odd key"][1]`, as several dialects write them.
+
+use planwright_core::plan::Segment;
+
+/// One move along a written path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// `.name` or `["name"]`.
+    Name(String),
+    /// `[0]`, `[-1]`.
+    Index(i64),
+    /// `[*]`.
+    Each,
+}
+
+/// Reads `text`, which is empty or begins with `.` or `[`.
+///
+/// # Errors
+///
+/// What is wrong with it, as a clause for a message.
+pub(crate) fn moves(text: &str) -> Result<Vec<Move>, String> {
+    let mut moves = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (one, after) = if let Some(inside) = rest.strip_prefix('[') {
+            bracket(inside)?
+        } else if let Some(name) = rest.strip_prefix('.') {
+            let end = name.find(['.', '[']).unwrap_or(name.len());
+            if end == 0 {
+                return Err("a name is missing after `.`".to_owned());
+            }
+            (Move::Name(name[..end].to_owned()), &name[end..])
+        } else {
+            return Err("`]` must be followed by `.`, `[` or the end".to_owned());
+        };
+        moves.push(one);
+        rest = after;
+    }
+    Ok(moves)
+}
+
+/// Reads what stands after `[`, and gives what follows the `]`.
+fn bracket(inside: &str) -> Result<(Move, &str), String> {
+    if inside.starts_with('"') {
+        return quoted(inside);
+    }
+    let unclosed = || "`[` is never closed".to_owned();
+    let end = inside.find(']').ok_or_else(unclosed)?;
+    let (content, after) = (inside[..end].trim(), &inside[end + 1..]);
+    if content == "*" {
+        return Ok((Move::Each, after));
+    }
+    let digits = content.strip_prefix('-').unwrap_or(content);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match content.parse() {
+        Ok(index) if is_number => Ok((Move::Index(index), after)),
+        _ => Err("only a whole number or a text in double quotes can stand in `[…]`".to_owned()),
+    }
+}
+
+/// Reads `"…"]`.
+fn quoted(text: &str) -> Result<(Move, &str), String> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let Some(Ok(name)) = stream.next() else {
+        return Err("the text in `[\"…\"]` is not closed or not JSON".to_owned());
+    };
+    let rest = &text[stream.byte_offset()..];
+    match rest.strip_prefix(']') {
+        Some(after) => Ok((Move::Name(name), after)),
+        None => Err("`[\"…\"` is not followed by `]`".to_owned()),
+    }
+}
+
+/// `.name`, or `["name"]` where it would be read as something else.
+pub(crate) fn write_name(name: &str) -> String {
+    let special = |c: char| {
+        matches!(c, '.' | '[' | ']' | '{' | '}' | '"' | '\\' | '$' | ':') || c.is_control()
+    };
+    let odd = name.is_empty() || name == "*" || name.trim() != name || name.contains(special);
+    if odd {
+        format!("[{}]", serde_json::Value::from(name))
+    } else {
+        format!(".{name}")
+    }
+}
+
+/// The path as it is written; nothing where it maps over a list and `each` has no sign for that.
+pub(crate) fn write_path(path: &[Segment], each: Option<&str>) -> Option<String> {
+    let mut written = String::new();
+    for segment in path {
+        match segment {
+            Segment::Key(name) => written.push_str(&write_name(name)),
+            Segment::Index(index) => written.extend(["[", &index.to_string(), "]"]),
+            Segment::Each => written.push_str(each?),
+        }
+    }
+    Some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_move_by_move() {
+        let name = |text: &str| Move::Name(text.to_owned());
+        let cases = [
+            ("", Ok(vec![])),
+            (".a.b-c.0", Ok(vec![name("a"), name("b-c"), name("0")])),
+            (
+                "[0][-1][ 2 ]",
+                Ok(vec![Move::Index(0), Move::Index(-1), Move::Index(2)]),
+            ),
+            (
+                ".a[\"x.]\\\"\"].ü",
+                Ok(vec![name("a"), name("x.]\""), name("ü")]),
+            ),
+            (".*[*]", Ok(vec![name("*"), Move::Each])),
+            (".a.", Err("a name is missing after `.`")),
+            ("..a", Err("a name is missing after `.`")),
+            ("[0", Err("`[` is never closed")),
+            ("[0]a", Err("`]` must be followed by `.`, `[` or the end")),
+            (
+                "[x]",
+                Err("only a whole number or a text in double quotes can stand in `[…]`"),
+            ),
+            (
+                "[+1]",
+                Err("only a whole number or a text in double quotes can stand in `[…]`"),
+            ),
+            (
+                "[99999999999999999999]",
+                Err("only a whole number or a text in double quotes can stand in `[…]`"),
+            ),
+            (
+                "[\"x]",
+                Err("the text in `[\"…\"]` is not closed or not JSON"),
+            ),
+            ("[\"x\" ]", Err("`[\"…\"` is not followed by `]`")),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(moves(text), wanted.map_err(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn written_names_are_read_back() {
+        for name in [
+            "a", "", "a.b", "[0]", "*", " a", "x}", "\"", "é", "a:-b", "${", "\n", "-1",
+        ] {
+            let written = write_name(name);
+            let wanted = vec![Move::Name(name.to_owned())];
+            assert_eq!(moves(&written), Ok(wanted), "{written}");
+        }
+    }
+}
