@@ -49,16 +49,12 @@ impl Writers {
         let mut found = branch.here.clone();
         let mut inside = true;
         for key in keys {
-            match branch.below.get(key) {
-                Some(next) => {
-                    branch = next;
-                    found.extend(&branch.here);
-                }
-                None => {
-                    inside = false;
-                    break;
-                }
-            }
+            let Some(next) = branch.below.get(key) else {
+                inside = false;
+                break;
+            };
+            branch = next;
+            found.extend(&branch.here);
         }
         if inside {
             let mut open: Vec<&Branch> = branch.below.values().collect();

@@ -1,0 +1,142 @@
+//! A JSON Schema: its text, its structural type, its validator.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::{PatternOptions, Validator};
+
+use super::instance::ValueJson;
+use super::{SchemaFault, Type, fault, read};
+use crate::Value;
+
+/// The most that one compiled pattern may take, in bytes.
+const PATTERN_SIZE_LIMIT: usize = 1 << 20;
+
+/// How often a pattern that needs backtracking may go back before it is given up.
+const BACKTRACK_LIMIT: usize = 10_000;
+
+/// A JSON Schema (2020-12 where it does not say otherwise), read once. Cloning it is cheap, and
+/// clones share what was read.
+#[derive(Clone)]
+pub struct Schema(Arc<Document>);
+
+struct Document {
+    text: Value,
+    structure: OnceLock<Type>,
+    validator: OnceLock<Result<Validator<ValueJson>, String>>,
+}
+
+impl Schema {
+    /// The schema that any value fits.
+    pub fn any() -> Self {
+        static ANY: OnceLock<Schema> = OnceLock::new();
+        ANY.get_or_init(|| Self::from_value(Value::empty_object()))
+            .clone()
+    }
+
+    /// Takes `text` as a schema; `null` stands for one that any value fits. Nothing is read
+    /// before it is needed, and nothing is ever fetched: a reference out of `text` makes the
+    /// schema malformed.
+    pub fn from_value(text: Value) -> Self {
+        let text = if text.is_null() {
+            Value::empty_object()
+        } else {
+            text
+        };
+        Self(Arc::new(Document {
+            text,
+            structure: OnceLock::new(),
+            validator: OnceLock::new(),
+        }))
+    }
+
+    /// The schema as JSON.
+    pub fn as_value(&self) -> &Value {
+        &self.0.text
+    }
+
+    /// Whether the schema says nothing, so that any value fits.
+    pub fn is_any(&self) -> bool {
+        match &self.0.text {
+            Value::Bool(anything) => *anything,
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// What values that fit look like, as far as that can be said ahead: never narrower than the
+    /// schema, and [`Type::Any`] for a malformed one.
+    pub fn structure(&self) -> &Type {
+        self.0
+            .structure
+            .get_or_init(|| read::structure(&self.0.text))
+    }
+
+    /// The type of the field `name` of objects that fit; nothing where they have no such field.
+    pub fn property(&self, name: &str) -> Option<Type> {
+        self.structure().property(name)
+    }
+
+    /// What makes the schema malformed, in a few words; nothing where it is sound.
+    pub fn malformed(&self) -> Option<&str> {
+        self.validator().err()
+    }
+
+    /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied.
+    pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
+        match self.validator() {
+            Ok(validator) if !validator.is_valid(value) => fault::faults(validator, value),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether `value` fits; a malformed schema takes anything.
+    pub fn is_valid(&self, value: &Value) -> bool {
+        self.validator()
+            .is_ok_and(|validator| validator.is_valid(value))
+            || self.malformed().is_some()
+    }
+
+    fn validator(&self) -> Result<&Validator<ValueJson>, &str> {
+        self.0
+            .validator
+            .get_or_init(|| compile(&self.0.text))
+            .as_ref()
+            .map_err(String::as_str)
+    }
+}
+
+impl Default for Schema {
+    fn default() -> Self {
+        Self::any()
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_value() == other.as_value()
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Schema").field(&self.0.text).finish()
+    }
+}
+
+/// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
+/// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
+fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
+    let schema = serde_json::Value::from(text);
+    let options = jsonschema::options_for::<ValueJson>().offline();
+    let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
+    let bounded = PatternOptions::fancy_regex()
+        .size_limit(PATTERN_SIZE_LIMIT)
+        .backtrack_limit(BACKTRACK_LIMIT);
+    options
+        .clone()
+        .with_pattern_options(linear)
+        .build(&schema)
+        .or_else(|_| options.with_pattern_options(bounded).build(&schema))
+        .map_err(|error| fault::malformed(&error))
+}

@@ -1,0 +1,283 @@
+//! In which ways a value does not fit a schema, in our words.
+
+use std::sync::Arc;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::paths::LocationSegment;
+use jsonschema::{JsonType, ValidationError, Validator};
+
+use super::instance::ValueJson;
+use super::shown;
+use crate::{PointerSegment, Value};
+
+/// How many values of an `enum` are named.
+const MAX_OPTIONS: usize = 12;
+
+/// How many faults of one value are told.
+const MAX_FAULTS: usize = 100;
+
+/// One way in which a value does not fit a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaFault {
+    /// Where in the value; of a field that is missing or not known, the object.
+    pub path: Vec<PointerSegment>,
+    /// Which kind of fault it is.
+    pub kind: FaultKind,
+    /// What is the matter: one lower-case clause, data in backticks.
+    pub message: String,
+}
+
+/// Which kind of fault it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// This required field is missing.
+    Missing(Arc<str>),
+    /// This field is not known.
+    Unknown(Arc<str>),
+    /// The value at the path is wrong.
+    Wrong,
+}
+
+/// What makes a schema malformed.
+pub(super) fn malformed(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let matter = match error.kind() {
+        ValidationErrorKind::Referencing(_) => {
+            "a `$ref` leads out of it or to nothing in it".to_owned()
+        }
+        ValidationErrorKind::Format { format } => format!("a part is no valid {format}"),
+        kind => format!("a part breaks the rule `{}`", kind.keyword()),
+    };
+    if path.is_empty() {
+        matter
+    } else {
+        format!("{matter}, at `{path}`")
+    }
+}
+
+/// Every way in which `value` does not fit.
+pub(super) fn faults(validator: &Validator<ValueJson>, value: &Value) -> Vec<SchemaFault> {
+    let mut faults = Vec::new();
+    for error in validator.iter_errors(value) {
+        add(&mut faults, &error, value);
+        if faults.len() >= MAX_FAULTS {
+            break;
+        }
+    }
+    faults
+}
+
+fn add(faults: &mut Vec<SchemaFault>, error: &ValidationError<'_>, root: &Value) {
+    let (path, at) = located(error, root);
+    let mut push = |kind: FaultKind, message: String| {
+        faults.push(SchemaFault {
+            path: path.clone(),
+            kind,
+            message,
+        });
+    };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name: Arc<str> = property.as_str().unwrap_or_default().into();
+            push(
+                FaultKind::Missing(Arc::clone(&name)),
+                format!("the field `{name}` is missing"),
+            );
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            for name in unexpected {
+                let name: Arc<str> = name.as_str().into();
+                push(
+                    FaultKind::Unknown(Arc::clone(&name)),
+                    format!("the field `{name}` is not known"),
+                );
+            }
+        }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            match meant_branch(context, root, &path) {
+                Some(branch) => {
+                    for error in branch {
+                        add(faults, error, root);
+                    }
+                }
+                None => push(FaultKind::Wrong, alternatives(context, root, at, &path)),
+            }
+        }
+        // A pattern that gave up has said nothing about the value.
+        ValidationErrorKind::BacktrackLimitExceeded { .. }
+        | ValidationErrorKind::RegexEngineFailure { .. } => {}
+        kind => push(FaultKind::Wrong, message(kind, at)),
+    }
+}
+
+/// The alternative that was probably meant: the only one whose kind of value is right.
+fn meant_branch<'e>(
+    context: &'e [Vec<ValidationError<'static>>],
+    root: &Value,
+    path: &[PointerSegment],
+) -> Option<&'e [ValidationError<'static>]> {
+    let mut right_kind = context
+        .iter()
+        .filter(|errors| !errors.iter().any(|error| is_wrong_kind(error, root, path)));
+    let meant = right_kind.next()?;
+    right_kind.next().is_none().then_some(meant)
+}
+
+fn is_wrong_kind(error: &ValidationError<'_>, root: &Value, at: &[PointerSegment]) -> bool {
+    matches!(
+        error.kind(),
+        ValidationErrorKind::Type { .. } | ValidationErrorKind::Constant { .. }
+    ) && located(error, root).0 == at
+}
+
+fn alternatives(
+    context: &[Vec<ValidationError<'static>>],
+    root: &Value,
+    at: &Value,
+    path: &[PointerSegment],
+) -> String {
+    let mut kinds: Vec<&str> = Vec::new();
+    for errors in context {
+        for error in errors {
+            if let ValidationErrorKind::Type { kind } = error.kind()
+                && located(error, root).0 == path
+            {
+                for word in kind_words(kind) {
+                    if !kinds.contains(&word) {
+                        kinds.push(word);
+                    }
+                }
+            }
+        }
+    }
+    if kinds.is_empty() || context.len() > kinds.len() {
+        format!("`{}` fits none of the alternatives", shown(at))
+    } else {
+        format!(
+            "`{}` is {}, not {}",
+            shown(at),
+            with_article(at),
+            kinds.join(" or ")
+        )
+    }
+}
+
+fn message(kind: &ValidationErrorKind, at: &Value) -> String {
+    use ValidationErrorKind as Kind;
+    let value = shown(at);
+    match kind {
+        Kind::Type { kind } => format!(
+            "`{value}` is {}, not {}",
+            with_article(at),
+            kind_words(kind).join(" or ")
+        ),
+        Kind::Enum { options } => {
+            let options = options.as_array().map_or(&[][..], Vec::as_slice);
+            let mut named: Vec<String> = options
+                .iter()
+                .take(MAX_OPTIONS)
+                .map(|option| format!("`{}`", shown_serde(option)))
+                .collect();
+            if options.len() > MAX_OPTIONS {
+                named.push("…".to_owned());
+            }
+            format!("`{value}` is none of {}", named.join(", "))
+        }
+        Kind::Constant { expected_value } => {
+            format!("`{value}` is not `{}`", shown_serde(expected_value))
+        }
+        Kind::Minimum { limit } => format!("`{value}` is less than `{limit}`"),
+        Kind::Maximum { limit } => format!("`{value}` is more than `{limit}`"),
+        Kind::ExclusiveMinimum { limit } => format!("`{value}` is not more than `{limit}`"),
+        Kind::ExclusiveMaximum { limit } => format!("`{value}` is not less than `{limit}`"),
+        Kind::MultipleOf { multiple_of } => {
+            format!("`{value}` is no multiple of `{multiple_of}`")
+        }
+        Kind::MinLength { limit } => format!("`{value}` is shorter than {limit} characters"),
+        Kind::MaxLength { limit } => format!("`{value}` is longer than {limit} characters"),
+        Kind::Pattern { pattern } => format!("`{value}` does not match the pattern `{pattern}`"),
+        Kind::Format { format } => format!("`{value}` does not have the format `{format}`"),
+        Kind::MinItems { limit } => format!("the list has fewer than {limit} items"),
+        Kind::MaxItems { limit } => format!("the list has more than {limit} items"),
+        Kind::AdditionalItems { limit } => format!("the list has more than {limit} items"),
+        Kind::UnevaluatedItems { .. } => "the list has items that are not allowed".to_owned(),
+        Kind::UniqueItems => "the list holds an item twice".to_owned(),
+        Kind::Contains => "the list lacks an item of the kind that it must hold".to_owned(),
+        Kind::MinProperties { limit } => format!("the object has fewer than {limit} fields"),
+        Kind::MaxProperties { limit } => format!("the object has more than {limit} fields"),
+        Kind::PropertyNames { error } => {
+            format!(
+                "a field's name breaks the rule `{}`",
+                error.kind().keyword()
+            )
+        }
+        Kind::FalseSchema => "no value is allowed here".to_owned(),
+        Kind::Not { .. } => format!("`{value}` is a value that is ruled out"),
+        Kind::OneOfMultipleValid { .. } => {
+            format!("`{value}` fits more than one of the alternatives")
+        }
+        other => format!("`{value}` breaks the rule `{}`", other.keyword()),
+    }
+}
+
+fn kind_words(kind: &TypeKind) -> Vec<&'static str> {
+    match kind {
+        TypeKind::Single(kind) => vec![kind_word(*kind)],
+        TypeKind::Multiple(kinds) => kinds.iter().map(kind_word).collect(),
+    }
+}
+
+fn kind_word(kind: JsonType) -> &'static str {
+    match kind {
+        JsonType::Null => "null",
+        JsonType::Boolean => "a boolean",
+        JsonType::Integer => "an integer",
+        JsonType::Number => "a number",
+        JsonType::String => "text",
+        JsonType::Array => "a list",
+        JsonType::Object => "an object",
+    }
+}
+
+fn with_article(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown_serde(value: &serde_json::Value) -> String {
+    shown(&Value::from(value.clone()))
+}
+
+/// The path of a fault, and the part of `root` there.
+fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
+    let mut at = root;
+    let mut path = Vec::new();
+    for segment in error.instance_path().segments() {
+        // A field whose name is a number looks like an index here; the value tells them apart.
+        let (segment, next) = match (at, segment) {
+            (Value::List(items), LocationSegment::Index(index)) => {
+                (PointerSegment::Index(index), items.get(index))
+            }
+            (_, LocationSegment::Index(index)) => {
+                let key: Arc<str> = index.to_string().into();
+                (PointerSegment::Key(Arc::clone(&key)), at.get(&key))
+            }
+            (_, LocationSegment::Property(name)) => {
+                (PointerSegment::Key(name.as_ref().into()), at.get(&name))
+            }
+        };
+        path.push(segment);
+        match next {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    (path, at)
+}

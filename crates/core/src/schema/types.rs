@@ -1,0 +1,253 @@
+//! Structural types: what a value looks like, as far as that can be said ahead.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::equal;
+use crate::Value;
+
+/// A set of values. Where it cannot be described exactly, a larger one stands for it, never a smaller.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// Every value.
+    Any,
+    /// No value.
+    Never,
+    /// `null`.
+    Null,
+    /// `true` and `false`.
+    Boolean,
+    /// Whole numbers, `1.0` included.
+    Integer,
+    /// All numbers.
+    Number,
+    /// All texts.
+    Text,
+    /// This one value.
+    Literal(Value),
+    /// Lists.
+    List(Arc<ListType>),
+    /// Objects.
+    Object(Arc<ObjectType>),
+    /// The values of all of these. None of them is a union itself, [`Type::Any`] or [`Type::Never`].
+    Union(Arc<[Type]>),
+}
+
+/// Lists, of any length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListType {
+    /// The items at the start, each with a type of its own.
+    pub prefix: Vec<Type>,
+    /// All further items.
+    pub items: Type,
+}
+
+/// Objects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectType {
+    /// The fields that are described by name.
+    pub properties: IndexMap<Arc<str>, Property>,
+    /// All other fields.
+    pub additional: Additional,
+}
+
+/// A field that is described by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// Its values.
+    pub shape: Type,
+    /// Whether it is always there.
+    pub required: bool,
+}
+
+/// Fields that are not described by name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Additional {
+    /// There are none.
+    Closed,
+    /// Nothing is said about them.
+    Unsaid,
+    /// There may be some, with such values.
+    Open(Type),
+}
+
+impl Type {
+    /// All lists of `items`.
+    pub fn list_of(items: Type) -> Self {
+        Self::List(Arc::new(ListType {
+            prefix: Vec::new(),
+            items,
+        }))
+    }
+
+    /// All lists.
+    pub fn any_list() -> Self {
+        Self::list_of(Self::Any)
+    }
+
+    /// All objects.
+    pub fn any_object() -> Self {
+        Self::Object(Arc::new(ObjectType {
+            properties: IndexMap::new(),
+            additional: Additional::Unsaid,
+        }))
+    }
+
+    /// The values of all `members`.
+    pub fn union(members: impl IntoIterator<Item = Type>) -> Self {
+        let mut flat: Vec<Type> = Vec::new();
+        for member in members {
+            match member {
+                Self::Any => return Self::Any,
+                Self::Never => {}
+                Self::Union(inner) => {
+                    for member in inner.iter() {
+                        push_new(&mut flat, member.clone());
+                    }
+                }
+                other => push_new(&mut flat, other),
+            }
+        }
+        match flat.len() {
+            0 => Self::Never,
+            1 => flat.pop().unwrap_or(Self::Never),
+            _ => Self::Union(flat.into()),
+        }
+    }
+
+    /// The parts of which this is the union: itself where it is none.
+    pub fn members(&self) -> &[Type] {
+        match self {
+            Self::Union(members) => members,
+            other => std::slice::from_ref(other),
+        }
+    }
+
+    /// Whether texts are the only values, as far as one can tell. A parameter of such a type takes
+    /// an output that arrived as text letter by letter.
+    pub fn takes_only_text(&self) -> bool {
+        let mut members = self.members().iter().peekable();
+        members.peek().is_some()
+            && members.all(|member| matches!(member, Self::Text | Self::Literal(Value::Text(_))))
+    }
+
+    /// Whether some text may be among the values.
+    pub fn takes_text(&self) -> bool {
+        self.members().iter().any(|member| {
+            matches!(
+                member,
+                Self::Any | Self::Text | Self::Literal(Value::Text(_))
+            )
+        })
+    }
+
+    /// Whether `value` may be among the values. `false` is certain.
+    pub fn admits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Any, _)
+            | (Self::Null, Value::Null)
+            | (Self::Boolean, Value::Bool(_))
+            | (Self::Number, Value::Number(_))
+            | (Self::Text, Value::Text(_)) => true,
+            (Self::Integer, Value::Number(number)) => {
+                number.is_i64()
+                    || number.is_u64()
+                    || number.as_f64().is_none_or(|number| number.fract() == 0.0)
+            }
+            (Self::Literal(literal), value) => equal::same(literal, value),
+            (Self::List(list), Value::List(items)) => items
+                .iter()
+                .enumerate()
+                .all(|(index, item)| list.item(index).admits(item)),
+            (Self::Object(object), Value::Object(fields)) => {
+                let required = object
+                    .properties
+                    .iter()
+                    .all(|(name, property)| !property.required || fields.contains_key(name));
+                required
+                    && fields
+                        .iter()
+                        .all(|(name, value)| object.field(name).admits(value))
+            }
+            (Self::Union(members), value) => members.iter().any(|member| member.admits(value)),
+            _ => false,
+        }
+    }
+
+    /// The type of the field `name` of the objects among the values; nothing where they have no such field.
+    pub fn property(&self, name: &str) -> Option<Type> {
+        let found = Self::union(self.members().iter().map(|member| {
+            match member {
+                Self::Any => Self::Any,
+                Self::Object(object) => object.field(name).clone(),
+                Self::Literal(Value::Object(fields)) => fields
+                    .get(name)
+                    .map_or(Self::Never, |value| Self::Literal(value.clone())),
+                _ => Self::Never,
+            }
+        }));
+        (found != Self::Never).then_some(found)
+    }
+}
+
+impl ListType {
+    /// The item at `index`.
+    pub fn item(&self, index: usize) -> &Type {
+        self.prefix.get(index).unwrap_or(&self.items)
+    }
+
+    /// Any item.
+    pub fn any_item(&self) -> Type {
+        if self.prefix.is_empty() {
+            return self.items.clone();
+        }
+        Type::union(self.prefix.iter().chain([&self.items]).cloned())
+    }
+}
+
+impl ObjectType {
+    /// The field `name`, where there is one.
+    pub fn field(&self, name: &str) -> &Type {
+        match self.properties.get(name) {
+            Some(property) => &property.shape,
+            None => self.additional.shape(),
+        }
+    }
+}
+
+impl ObjectType {
+    /// The names of the fields that are always there.
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.properties
+            .iter()
+            .filter(|(_, property)| property.required)
+            .map(|(name, _)| &**name)
+    }
+
+    /// Whether the field `name` is always there.
+    pub fn requires(&self, name: &str) -> bool {
+        self.properties
+            .get(name)
+            .is_some_and(|property| property.required)
+    }
+}
+
+impl Additional {
+    /// The values of fields that are not described by name.
+    pub fn shape(&self) -> &Type {
+        match self {
+            Self::Closed => &Type::Never,
+            Self::Unsaid => &Type::Any,
+            Self::Open(shape) => shape,
+        }
+    }
+}
+
+/// Adds a member unless it is there already. Literals, of which there may be very many, are not compared.
+fn push_new(members: &mut Vec<Type>, member: Type) {
+    let plain = !matches!(member, Type::Literal(_));
+    if !(plain && members.contains(&member)) {
+        members.push(member);
+    }
+}
