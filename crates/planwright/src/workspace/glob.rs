@@ -127,8 +127,16 @@ mod tests {
 
     #[test]
     fn patterns_match_what_they_say() {
-        check("*.rs", &["a.rs", "b/c.rs", ".rs"], &["a.rst", "rs", "a.rs/b"]);
-        check("src/*.rs", &["src/a.rs"], &["a.rs", "src/b/a.rs", "x/src/a.rs"]);
+        check(
+            "*.rs",
+            &["a.rs", "b/c.rs", ".rs"],
+            &["a.rst", "rs", "a.rs/b"],
+        );
+        check(
+            "src/*.rs",
+            &["src/a.rs"],
+            &["a.rs", "src/b/a.rs", "x/src/a.rs"],
+        );
         check("src/**/*.rs", &["src/a.rs", "src/b/c/a.rs"], &["a.rs"]);
         check("**/mod.rs", &["mod.rs", "a/b/mod.rs"], &["a/xmod.rs"]);
         check("src/**", &["src/a", "src/b/c"], &["a"]);

@@ -159,10 +159,10 @@ impl<R: BufRead> Lines<'_, R> {
     }
 
     fn ask_whether_to_stop(&self) -> Result<(), ToolError> {
-        match self.stop.is_cancelled() {
-            true => Err(stopped()),
-            false => Ok(()),
+        if self.stop.is_cancelled() {
+            return Err(stopped());
         }
+        Ok(())
     }
 
     fn explain(&self, error: &io::Error) -> ToolError {

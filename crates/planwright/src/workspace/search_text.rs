@@ -171,9 +171,10 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
 }
 
 fn query(arguments: &Arguments) -> Result<Regex, ToolError> {
-    let expression = match arguments.regex {
-        true => arguments.query.clone(),
-        false => regex::escape(&arguments.query),
+    let expression = if arguments.regex {
+        arguments.query.clone()
+    } else {
+        regex::escape(&arguments.query)
     };
     RegexBuilder::new(&expression)
         .case_insensitive(arguments.ignore_case)

@@ -47,10 +47,7 @@ impl Workspace {
 
     /// The tools. What they say about their effects can be trusted; the one that writes asks first.
     pub fn tools(&self) -> Vec<Tool> {
-        TOOLS
-            .iter()
-            .map(|tool| tool.describe(Self::NAME))
-            .collect()
+        TOOLS.iter().map(|tool| tool.describe(Self::NAME)).collect()
     }
 }
 

@@ -100,9 +100,10 @@ impl<'a> Walk<'a> {
                 });
             }
             _ => {
-                let prefix = match start.is_root() {
-                    true => String::new(),
-                    false => format!("{start}/"),
+                let prefix = if start.is_root() {
+                    String::new()
+                } else {
+                    format!("{start}/")
                 };
                 let dir = folder.open_folder(start)?;
                 walk.enter(dir, prefix)

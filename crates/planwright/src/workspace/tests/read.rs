@@ -55,7 +55,11 @@ async fn files_are_listed() {
     check_list(json!({"path": "./a/"}), &["a/b.rs"]).await;
     check_list(json!({"path": "a.rs"}), &["a.rs"]).await;
     check_list(json!({"path": "a/b.rs", "pattern": "b.*"}), &["a/b.rs"]).await;
-    check_list(json!({"path": "node_modules"}), &["node_modules/x/index.js"]).await;
+    check_list(
+        json!({"path": "node_modules"}),
+        &["node_modules/x/index.js"],
+    )
+    .await;
     check_list(
         json!({"include_ignored": true, "pattern": "**/*{s,config}"}),
         &[
@@ -94,7 +98,12 @@ async fn lists_say_how_large_files_are_and_where_they_end() {
         )
         .await;
     fixture
-        .fails("list_files", json!({"path": "gone"}), "not_found", "there is no `gone`")
+        .fails(
+            "list_files",
+            json!({"path": "gone"}),
+            "not_found",
+            "there is no `gone`",
+        )
         .await;
     fixture
         .fails(
@@ -106,7 +115,11 @@ async fn lists_say_how_large_files_are_and_where_they_end() {
         .await;
     let empty = Fixture::new(&[]);
     empty
-        .gives("list_files", json!({}), json!({"files": [], "count": 0, "truncated": false}))
+        .gives(
+            "list_files",
+            json!({}),
+            json!({"files": [], "count": 0, "truncated": false}),
+        )
         .await;
 }
 
@@ -116,14 +129,49 @@ async fn files_are_read() {
     for (args, text, last_line, more) in [
         (json!({"path": "a.rs"}), "fn a() {}", 1, false),
         (json!({"path": "empty"}), "", 0, false),
-        (json!({"path": "a/b.rs"}), "fn b() {}\r\n// needle\r\n", 2, false),
-        (json!({"path": "README.md", "last_line": 2}), "# Title\n\n", 2, true),
-        (json!({"path": "README.md", "first_line": 2, "last_line": 2}), "\n", 2, true),
-        (json!({"path": "README.md", "first_line": 3}), "A needle, a Needle.\n", 3, false),
-        (json!({"path": "README.md", "last_line": 9}), "# Title\n\nA needle, a Needle.\n", 3, false),
+        (
+            json!({"path": "a/b.rs"}),
+            "fn b() {}\r\n// needle\r\n",
+            2,
+            false,
+        ),
+        (
+            json!({"path": "README.md", "last_line": 2}),
+            "# Title\n\n",
+            2,
+            true,
+        ),
+        (
+            json!({"path": "README.md", "first_line": 2, "last_line": 2}),
+            "\n",
+            2,
+            true,
+        ),
+        (
+            json!({"path": "README.md", "first_line": 3}),
+            "A needle, a Needle.\n",
+            3,
+            false,
+        ),
+        (
+            json!({"path": "README.md", "last_line": 9}),
+            "# Title\n\nA needle, a Needle.\n",
+            3,
+            false,
+        ),
         (json!({"path": "README.md", "first_line": 4}), "", 3, false),
-        (json!({"path": "\u{fc}ml\u{e4}ut/\u{1f980}.rs"}), "n\u{fc}\n", 1, false),
-        (json!({"path": "./a/./b.rs", "last_line": 1}), "fn b() {}\r\n", 1, true),
+        (
+            json!({"path": "\u{fc}ml\u{e4}ut/\u{1f980}.rs"}),
+            "n\u{fc}\n",
+            1,
+            false,
+        ),
+        (
+            json!({"path": "./a/./b.rs", "last_line": 1}),
+            "fn b() {}\r\n",
+            1,
+            true,
+        ),
     ] {
         let expected = json!({"text": text, "last_line": last_line, "more": more});
         fixture.gives("read_file", args, expected).await;
@@ -134,10 +182,18 @@ async fn files_are_read() {
 async fn what_cannot_be_read_is_explained() {
     let fixture = Fixture::new(FILES);
     for (args, code, message) in [
-        (json!({"path": "gone.md"}), "not_found", "there is no `gone.md`"),
+        (
+            json!({"path": "gone.md"}),
+            "not_found",
+            "there is no `gone.md`",
+        ),
         (json!({"path": "a"}), "not_a_file", "`a` is not a file"),
         (json!({"path": ""}), "not_a_file", "`.` is not a file"),
-        (json!({"path": "binary"}), "not_text", "`binary` is not UTF-8 text"),
+        (
+            json!({"path": "binary"}),
+            "not_text",
+            "`binary` is not UTF-8 text",
+        ),
         (
             json!({"path": "a.rs/x"}),
             "not_a_folder",
@@ -172,7 +228,9 @@ async fn large_files_are_read_in_pieces_only() {
             .fails("read_file", json!({"path": path}), "too_large", &message)
             .await;
         let lines = json!({"path": path, "lines": if path == "long" { 1 } else { 1 << 19 }});
-        fixture.gives("count_lines", json!({"path": path}), lines).await;
+        fixture
+            .gives("count_lines", json!({"path": path}), lines)
+            .await;
     }
     fixture
         .gives("read_file", json!({"path": "fits"}), json!({"more": false}))
@@ -203,16 +261,19 @@ async fn text_is_found() {
     let b = ("a/b.rs", 2, "// needle");
     check_search(json!({"query": "needle"}), &[hidden, readme, b]).await;
     check_search(json!({"query": "Needle"}), &[readme]).await;
-    check_search(json!({"query": "NEEDLE", "ignore_case": true}), &[hidden, readme, b]).await;
+    check_search(
+        json!({"query": "NEEDLE", "ignore_case": true}),
+        &[hidden, readme, b],
+    )
+    .await;
     check_search(json!({"query": "needle", "pattern": "*.rs"}), &[b]).await;
     check_search(json!({"query": "needle", "path": "a"}), &[b]).await;
     check_search(json!({"query": "needle", "path": "a/b.rs"}), &[b]).await;
     check_search(json!({"query": "."}), &[readme]).await;
-    check_search(json!({"query": "n[e\u{fc}]$", "regex": true}), &[(
-        "\u{fc}ml\u{e4}ut/\u{1f980}.rs",
-        1,
-        "n\u{fc}",
-    )])
+    check_search(
+        json!({"query": "n[e\u{fc}]$", "regex": true}),
+        &[("\u{fc}ml\u{e4}ut/\u{1f980}.rs", 1, "n\u{fc}")],
+    )
     .await;
     check_search(json!({"query": "nowhere"}), &[]).await;
 }
@@ -267,6 +328,11 @@ async fn lines_are_counted() {
             .await;
     }
     fixture
-        .fails("count_lines", json!({"path": "a"}), "not_a_file", "`a` is not a file")
+        .fails(
+            "count_lines",
+            json!({"path": "a"}),
+            "not_a_file",
+            "`a` is not a file",
+        )
         .await;
 }

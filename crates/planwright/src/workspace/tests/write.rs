@@ -36,14 +36,26 @@ async fn what_cannot_be_written_is_explained() {
     for (path, code, message) in [
         ("folder", "not_a_file", "`folder` is not a file"),
         (".", "not_a_file", "`.` is not a file"),
-        ("old/x", "not_a_folder", "`old` has a file where a folder should be"),
-        ("old/x/y", "not_a_folder", "`old/x` has a file where a folder should be"),
+        (
+            "old/x",
+            "not_a_folder",
+            "`old` has a file where a folder should be",
+        ),
+        (
+            "old/x/y",
+            "not_a_folder",
+            "`old/x` has a file where a folder should be",
+        ),
         (
             ".git/hooks/pre-commit",
             "denied",
             "`.git/hooks/pre-commit` belongs to the repository itself",
         ),
-        ("a/.GIT/x", "denied", "`a/.GIT/x` belongs to the repository itself"),
+        (
+            "a/.GIT/x",
+            "denied",
+            "`a/.GIT/x` belongs to the repository itself",
+        ),
     ] {
         let args = json!({"path": path, "content": "x"});
         fixture.fails("write_file", args, code, message).await;
@@ -76,7 +88,11 @@ async fn permissions_are_kept() {
     let path = fixture.inside("tool");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
     fixture
-        .gives("write_file", json!({"path": "tool", "content": "new"}), json!({}))
+        .gives(
+            "write_file",
+            json!({"path": "tool", "content": "new"}),
+            json!({}),
+        )
         .await;
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o750);
