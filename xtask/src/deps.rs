@@ -63,7 +63,6 @@ const LAYERS: &[Layer] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright"]),
     ("cap-std", &["planwright"]),
-    ("cel", &["planwright-core"]),
     ("clap", &["planwright"]),
     ("clap_complete", &["planwright"]),
     ("indicatif", &["planwright"]),

@@ -150,16 +150,8 @@ mod tests {
     #[test]
     fn views_keep_their_own_part() {
         check("let a = 1; // one", "let a = 1;", "// one");
-        check(
-            "a /* b /* c */ d */ e",
-            "a e",
-            "/* b /* c */ d */",
-        );
-        check(
-            r#"f("// no \" comment") + 1"#,
-            "f( ) + 1",
-            "",
-        );
+        check("a /* b /* c */ d */ e", "a e", "/* b /* c */ d */");
+        check(r#"f("// no \" comment") + 1"#, "f( ) + 1", "");
         check(r##"f(r#"a " b"#, br"\");"##, "f( , );", "");
         check("'a' 'b: loop {} '\\'' // c", "'b: loop {}", "// c");
         check("'é', \"ü\n\" x", ", x", "");

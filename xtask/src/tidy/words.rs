@@ -15,7 +15,7 @@ const MACHINE_PATHS: &[&str] = &[
     "../shared",
 ];
 /// Marks of unfinished work in comments.
-const MARKS: &[&str] = &["TODO", "FIXME", "XXX"];
+const MARKS: &[&str] = &["TODO", "FIXME"];
 /// Unfinished work and idle tests in code.
 const CODE: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
 /// Files whose content is quoted: plans and results as others wrote them, and the lists above.

@@ -1,0 +1,181 @@
+//! The folder that nothing leads out of, and paths within it.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+use std::{fmt, io};
+
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions};
+use planwright_engine::ToolError;
+
+use super::failure::{from_system, not_a_file, outside};
+
+/// A folder, held open. Everything is resolved relative to this handle.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: Dir,
+    /// The names by which absolute paths may call the folder.
+    names: Vec<PathBuf>,
+}
+
+/// A path within the folder: names only, no `..`, not absolute. Empty for the folder itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InnerPath(PathBuf);
+
+impl Folder {
+    /// Opens the folder at `path`. This is the only place where a path of the whole machine is used.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self {
+            dir,
+            names: vec![std::path::absolute(path)?, path.canonicalize()?],
+        })
+    }
+
+    /// The path that a caller wrote: relative to the folder, or absolute and within it.
+    ///
+    /// # Errors
+    ///
+    /// That it leads out, as far as its letters say.
+    pub(super) fn locate(&self, text: &str) -> Result<InnerPath, ToolError> {
+        let written = Path::new(text);
+        let relative = if written.is_absolute() {
+            self.names
+                .iter()
+                .find_map(|name| written.strip_prefix(name).ok())
+                .ok_or_else(|| outside(text))?
+        } else {
+            written
+        };
+        let mut inner = PathBuf::new();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => inner.push(name),
+                Component::CurDir => {}
+                _ => return Err(outside(text)),
+            }
+        }
+        Ok(InnerPath(inner))
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened, or that it is no file.
+    pub(super) fn open_file(&self, path: &InnerPath) -> Result<File, ToolError> {
+        open_file(&self.dir, path.as_path(), path)
+    }
+
+    /// Opens a folder.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened.
+    pub(super) fn open_folder(&self, path: &InnerPath) -> Result<Dir, ToolError> {
+        self.dir
+            .open_dir(path.as_path())
+            .map_err(|error| from_system(path, &error))
+    }
+
+    /// Opens a folder and creates it, and those around it, where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened.
+    pub(super) fn create_folder(&self, path: &InnerPath) -> Result<Dir, ToolError> {
+        if !path.is_root() {
+            self.dir
+                .create_dir_all(path.as_path())
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        from_system(path, &io::ErrorKind::NotADirectory.into())
+                    }
+                    _ => from_system(path, &error),
+                })?;
+        }
+        self.open_folder(path)
+    }
+
+    /// Whether the path leads to a folder.
+    ///
+    /// # Errors
+    ///
+    /// That it leads nowhere, or out.
+    pub(super) fn is_folder(&self, path: &InnerPath) -> Result<bool, ToolError> {
+        self.dir
+            .metadata(path.as_path())
+            .map(|metadata| metadata.is_dir())
+            .map_err(|error| from_system(path, &error))
+    }
+}
+
+/// Opens the file at `path` below `dir` for reading; messages call it `name`.
+///
+/// # Errors
+///
+/// Why it cannot be opened, or that it is no file.
+pub(super) fn open_file(
+    dir: &Dir,
+    path: &Path,
+    name: impl fmt::Display + Copy,
+) -> Result<File, ToolError> {
+    let explain = |error: io::Error| from_system(name, &error);
+    // Opening a device can have effects of its own: look first.
+    if !dir.metadata(path).map_err(explain)?.is_file() {
+        return Err(not_a_file(name));
+    }
+    // A pipe that was put there since would keep us waiting: do not wait, and look again.
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true);
+    let file = dir.open_with(path, &options).map_err(explain)?;
+    if !file.metadata().map_err(explain)?.is_file() {
+        return Err(not_a_file(name));
+    }
+    Ok(file)
+}
+
+impl InnerPath {
+    /// Whether this is the folder itself.
+    pub(super) fn is_root(&self) -> bool {
+        self.0.as_os_str().is_empty()
+    }
+
+    /// The path for the operating system.
+    pub(super) fn as_path(&self) -> &Path {
+        if self.is_root() {
+            Path::new(".")
+        } else {
+            &self.0
+        }
+    }
+
+    /// The path's last name and the folder that it is in; `None` for the folder itself.
+    pub(super) fn split(&self) -> Option<(Self, &OsStr)> {
+        let name = self.0.file_name()?;
+        let parent = self.0.parent().unwrap_or(Path::new(""));
+        Some((Self(parent.to_owned()), name))
+    }
+
+    /// The names that the path is made of.
+    pub(super) fn names(&self) -> impl Iterator<Item = &OsStr> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for InnerPath {
+    /// With `/` between the names, on every system; `.` for the folder itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_root() {
+            return f.write_str(".");
+        }
+        for (index, name) in self.names().enumerate() {
+            if index > 0 {
+                f.write_str("/")?;
+            }
+            f.write_str(&name.to_string_lossy())?;
+        }
+        Ok(())
+    }
+}

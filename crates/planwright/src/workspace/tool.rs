@@ -1,0 +1,63 @@
+//! What the server's tools have in common: how they are described, and how they read their arguments.
+
+use planwright_core::{Annotations, Schema, Tool, Value};
+use planwright_engine::{ErrorKind, ToolError};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::confine::Folder;
+
+/// One tool of the server.
+pub(super) struct WorkspaceTool {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    pub(super) effect: Effect,
+    /// The JSON Schema of the arguments.
+    pub(super) input: fn() -> serde_json::Value,
+    /// The JSON Schema of the output.
+    pub(super) output: fn() -> serde_json::Value,
+    /// Does the work, on a thread that may block, until it is done or told to stop.
+    pub(super) run: fn(&Folder, &Value, &CancellationToken) -> Result<Value, ToolError>,
+}
+
+/// What a tool does to the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+    /// It may replace what was there.
+    Writes,
+}
+
+impl WorkspaceTool {
+    /// The tool as a catalog lists it.
+    pub(super) fn describe(&self, server: &str) -> Tool {
+        let writes = self.effect == Effect::Writes;
+        Tool {
+            title: Some(self.title.into()),
+            description: Some(self.description.into()),
+            input: Schema::from_value((self.input)().into()),
+            output: Schema::from_value((self.output)().into()),
+            annotations: Annotations {
+                read_only: !writes,
+                destructive: writes,
+                idempotent: true,
+                open_world: false,
+                trusted: true,
+            },
+            approval: writes,
+            ..Tool::new(server, self.name)
+        }
+    }
+}
+
+/// Reads a tool's arguments.
+///
+/// # Errors
+///
+/// What is wrong with them: they did not come through the schema.
+pub(super) fn arguments<T: DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
+    serde_json::from_value(args.into())
+        .map_err(|error| ToolError::new(ErrorKind::Arguments, error.to_string()))
+}
