@@ -1,4 +1,6 @@
 //! How a checked plan *runs*.
+//!
+//! The modules are listed in the order in which a run passes through them.
 #![warn(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,11 +14,37 @@
         clippy::expect_used,
         clippy::indexing_slicing,
         clippy::panic,
-        reason = "a test that cannot go on says so by panicking"
+        reason = "a test that fails may panic"
     )
 )]
+
+/// How a run goes about its work.
+pub mod options;
+
+/// The pure scheduler: which task may start when.
+pub mod schedule;
+
+/// One run: from steps to tasks, from references to values.
+pub mod run;
+
+/// Decisions of people about calls.
+pub mod approval;
+
+/// The driver: one loop in which calls, timers and decisions meet.
+mod dispatch;
+
+/// One attempt at one call.
+mod execute;
 
 /// What the engine asks of those who run tools, and what they answer.
 pub mod backend;
 
+/// What happens in a run, as others hear of it.
+pub mod event;
+
+pub use approval::{Approver, Decision};
 pub use backend::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+pub use dispatch::{Canceller, Engine, RunHandle};
+pub use event::{RunEvent, StampedEvent};
+pub use options::RunOptions;
+pub use run::{RunStatus, RunSummary, StepStatus};

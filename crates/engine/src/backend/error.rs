@@ -67,7 +67,9 @@ pub enum RetryAdvice {
     /// No.
     #[default]
     Never,
-    /// Yes, after the usual pause.
+    /// Only if a second call would do no harm: nobody knows whether this one happened.
+    Uncertain,
+    /// Yes, after the usual pause: the call did not happen.
     Again,
     /// Yes, but not before this time has passed.
     After(Duration),
@@ -92,10 +94,18 @@ impl ToolError {
         }
     }
 
-    /// A failure on the way to the tool, which another attempt may mend.
+    /// A failure on the way to the tool: the call did not happen, and another attempt may mend it.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self {
             retry: RetryAdvice::Again,
+            ..Self::new(ErrorKind::Unavailable, message)
+        }
+    }
+
+    /// A connection that was lost while the call was under way: it may have happened.
+    pub fn lost(message: impl Into<String>) -> Self {
+        Self {
+            retry: RetryAdvice::Uncertain,
             ..Self::new(ErrorKind::Unavailable, message)
         }
     }

@@ -1,8 +1,10 @@
 //! What the engine asks of those who run tools, and what they answer.
 
 mod error;
+mod functions;
 mod output;
 mod router;
+mod simulated;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +13,10 @@ use futures::future::BoxFuture;
 use planwright_core::{StepId, Tool, Value};
 
 pub use error::{ErrorKind, RetryAdvice, ToolError};
+pub use functions::Functions;
 pub use output::ToolOutput;
 pub use router::Backends;
+pub use simulated::{ScriptError, Simulated};
 
 /// Runs the tools of one server.
 ///

@@ -30,6 +30,11 @@ impl Backends {
     pub fn add(&mut self, server: impl Into<Arc<str>>, backend: Arc<dyn ToolBackend>) {
         self.by_server.insert(server.into(), backend);
     }
+
+    /// Adds the servers of `other`; of two with one name, the other's.
+    pub fn join(&mut self, other: Backends) {
+        self.by_server.extend(other.by_server);
+    }
 }
 
 impl ToolBackend for Backends {

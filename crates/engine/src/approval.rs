@@ -1,0 +1,63 @@
+//! People's decisions about calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::{Tool, Value};
+
+use crate::event::Address;
+
+/// A call that waits for a decision.
+#[derive(Clone)]
+pub struct ApprovalRequest {
+    /// The step, item or round that wants to call.
+    pub at: Arc<Address>,
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// The exact arguments.
+    pub args: Value,
+}
+
+impl fmt::Debug for ApprovalRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalRequest")
+            .field("at", &self.at.to_string())
+            .field("tool", &self.tool.qualified_name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was decided about a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// It may be made.
+    Approve {
+        /// With these arguments in place of its own, where there are any.
+        args: Option<Value>,
+    },
+    /// It may not.
+    Reject {
+        /// Why, in the person's words.
+        because: Option<String>,
+    },
+    /// Nobody can say now. The run goes on with what does not need it, then ends as waiting.
+    Later,
+}
+
+/// Decides about calls, or asks somebody who does.
+pub trait Approver: Send + Sync + 'static {
+    /// Decides about one call. Dropping the future withdraws the question.
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision>;
+}
+
+/// The same decision about every call.
+#[derive(Clone, Debug)]
+pub struct Always(pub Decision);
+
+impl Approver for Always {
+    fn decide(&self, _: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let decision = self.0.clone();
+        Box::pin(async move { decision })
+    }
+}

@@ -1,0 +1,70 @@
+//! Tools that answer from a script: for trying a plan before its servers exist, for demos, for tests.
+
+mod behaviour;
+mod script;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::{Tool, Value};
+
+use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use behaviour::Behaviour;
+pub use script::ScriptError;
+
+/// The server of simulated tools whose name gives no other.
+pub(super) const SERVER: &str = "simulated";
+
+/// Tools that answer from a script.
+#[derive(Debug)]
+pub struct Simulated {
+    tools: Vec<Tool>,
+    behaviours: HashMap<String, Behaviour>,
+}
+
+impl Simulated {
+    /// Reads a script: `{"tools": {NAME: {…}}}`. A name with a dot is `server.tool`.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the script, each with a JSON pointer to its place.
+    pub fn from_script(script: &Value) -> Result<Self, Vec<ScriptError>> {
+        script::read(script)
+    }
+
+    /// The tools, for a [`Catalog`](planwright_core::Catalog).
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter()
+    }
+
+    /// The servers that the tools belong to.
+    pub fn servers(&self) -> Vec<Arc<str>> {
+        let mut servers: Vec<Arc<str>> = self
+            .tools
+            .iter()
+            .map(|tool| Arc::clone(&tool.server))
+            .collect();
+        servers.sort();
+        servers.dedup();
+        servers
+    }
+}
+
+impl ToolBackend for Simulated {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let behaviour = self.behaviours.get(&call.tool.qualified_name());
+        Box::pin(async move {
+            match behaviour {
+                Some(behaviour) => behaviour.answer(&call.args).await,
+                None => Err(ToolError::new(
+                    ErrorKind::Unavailable,
+                    format!("the script has no tool `{}`", call.tool.qualified_name()),
+                )),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

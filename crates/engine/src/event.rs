@@ -1,0 +1,160 @@
+//! What happens in a run, as journal, terminal, web and gateway hear of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{StepId, Value};
+
+use crate::backend::ToolError;
+use crate::run::{RunStatus, SkipReason, StepStatus};
+
+/// Which step, in which instance, which item, which round, inside which other steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The step of the enclosing plan that runs this step's plan, for a step of a plan inside the plan.
+    pub inside: Option<Arc<Address>>,
+    /// The instance, where the plan runs for several.
+    pub instance: Option<Arc<str>>,
+    /// The step.
+    pub step: StepId,
+    /// The item of its `for_each`, from 0.
+    pub item: Option<u64>,
+    /// The round of its `repeat`, from 0.
+    pub round: Option<u64>,
+}
+
+impl Address {
+    /// How many plans this step's plan is inside of.
+    pub fn depth(&self) -> usize {
+        self.inside.as_ref().map_or(0, |outer| outer.depth() + 1)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(outer) = &self.inside {
+            write!(f, "{outer}/")?;
+        }
+        write!(f, "{}", self.step)?;
+        if let Some(instance) = &self.instance {
+            write!(f, "@{instance}")?;
+        }
+        if let Some(item) = self.item {
+            write!(f, "[{item}]")?;
+        }
+        if let Some(round) = self.round {
+            write!(f, "#{round}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Something that happened in a run, and when, counted from the run's start.
+#[derive(Clone, Debug)]
+pub struct StampedEvent {
+    /// When, counted from the start of the run.
+    pub at: Duration,
+    /// What.
+    pub event: RunEvent,
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// The run has begun.
+    RunStarted {
+        /// The run's id.
+        run: Arc<str>,
+        /// The plan's name.
+        plan: Option<Arc<str>>,
+        /// The plan's digest.
+        digest: Arc<str>,
+        /// How many steps it has.
+        steps: usize,
+    },
+    /// Steps were added to the running plan.
+    PlanExtended {
+        /// How many steps it has now.
+        steps: usize,
+    },
+    /// A step has begun, or an item or round of it.
+    StepStarted {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool that it calls.
+        tool: Option<Arc<str>>,
+    },
+    /// A call has been sent.
+    AttemptStarted {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool.
+        tool: Arc<str>,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// The arguments.
+        args: Value,
+    },
+    /// A call has been answered, or given up.
+    AttemptEnded {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool.
+        tool: Arc<str>,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Why it failed, if it did.
+        error: Option<ToolError>,
+    },
+    /// There will be another attempt.
+    RetryScheduled {
+        /// Which.
+        at: Arc<Address>,
+        /// The attempt that failed.
+        attempt: u32,
+        /// The pause before the next.
+        pause: Duration,
+    },
+    /// A person is asked whether a call may be made.
+    ApprovalAsked {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool.
+        tool: Arc<str>,
+        /// The arguments.
+        args: Value,
+    },
+    /// The answer.
+    ApprovalDecided {
+        /// Which.
+        at: Arc<Address>,
+        /// Whether the call may be made.
+        approved: bool,
+        /// The arguments that it is made with instead.
+        changed_args: Option<Value>,
+    },
+    /// A step has ended, or an item or round of it.
+    StepEnded {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool that it calls.
+        tool: Option<Arc<str>>,
+        /// How.
+        status: StepStatus,
+        /// What it gave.
+        output: Option<Value>,
+        /// Why it failed, if it did.
+        error: Option<ToolError>,
+        /// Why it did not run, if it did not.
+        reason: Option<SkipReason>,
+        /// How often its tool was called.
+        attempts: u32,
+    },
+    /// The run has ended.
+    RunEnded {
+        /// How.
+        status: RunStatus,
+    },
+}

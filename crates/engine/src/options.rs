@@ -1,0 +1,64 @@
+//! How a run goes about its work.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use planwright_core::expression::EvaluationLimits;
+
+use crate::schedule::Limits;
+
+/// The settings of a run. The defaults are those of the command line.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How many calls may be under way at the same time.
+    pub limits: Limits,
+    /// Attempts in all, for steps that do not say otherwise.
+    pub attempts: NonZeroU32,
+    /// The pause before the second attempt; it doubles from there.
+    pub retry_delay: Duration,
+    /// The time that one attempt may take.
+    pub attempt_timeout: Option<Duration>,
+    /// The time that a step may take, for steps that do not say otherwise.
+    pub step_timeout: Option<Duration>,
+    /// What the first failure means.
+    pub on_failure: FailurePolicy,
+    /// Whether steps may still be added.
+    pub arrival: Arrival,
+    /// What expressions may cost.
+    pub evaluation: EvaluationLimits,
+}
+
+/// What the first failure means for steps that do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailurePolicy {
+    /// As the plan says.
+    #[default]
+    AsPlan,
+    /// Nothing new starts.
+    Stop,
+}
+
+/// Whether steps may still be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrival {
+    /// No: the run ends with its last step.
+    #[default]
+    Complete,
+    /// Yes: the run ends with its last step after [`RunHandle::close`](crate::RunHandle::close).
+    Growing,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            attempts: NonZeroU32::MIN,
+            retry_delay: Duration::from_millis(250),
+            attempt_timeout: Some(Duration::from_mins(1)),
+            step_timeout: None,
+            on_failure: FailurePolicy::AsPlan,
+            arrival: Arrival::Complete,
+            evaluation: EvaluationLimits::default(),
+        }
+    }
+}

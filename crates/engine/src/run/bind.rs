@@ -1,0 +1,474 @@
+//! From references to values.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use planwright_core::expression::{EvaluationError, EvaluationLimits};
+use planwright_core::path::read_path;
+use planwright_core::plan::{
+    Alternative, Form, Missing, Node, NodeKind, Read, Reference, Segment, SlotKind, Source,
+    TextPart,
+};
+use planwright_core::schema::{Reach, Type};
+use planwright_core::{Code, Diagnostic, Object, Value};
+
+use super::frame::Frame;
+use super::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::backend::{ErrorKind, ToolError};
+
+/// Why there is no value.
+#[derive(Clone, Debug)]
+pub(crate) enum Unbound {
+    /// These steps must settle first.
+    Wait(Vec<u32>),
+    /// There will never be one: the reader has no reason to run.
+    Skip(SkipReason),
+    /// There should be one.
+    Fail(ToolError),
+}
+
+type Bound<T> = Result<T, Unbound>;
+
+/// What references may look at.
+#[derive(Debug)]
+pub(crate) struct Scope<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) item: Option<&'a Value>,
+    pub(crate) index: Option<u64>,
+    pub(crate) last: Option<&'a Value>,
+    /// The reader's own outcome so far: the round that has just ended, or the failure to be replaced.
+    pub(crate) own: Option<(u32, &'a Outcome)>,
+    pub(crate) limits: &'a EvaluationLimits,
+    /// What the reader should know though it gets a value.
+    pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
+}
+
+/// A value, and the text that it arrived as, if it is not that text.
+struct Found {
+    value: Value,
+    text: Option<Arc<str>>,
+}
+
+impl Found {
+    fn plain(value: Value) -> Self {
+        Self { value, text: None }
+    }
+}
+
+impl Scope<'_> {
+    /// The value of `node`. `expected` is the type of the parameter that receives it, where that is known.
+    pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Bound<Value> {
+        match &node.kind {
+            NodeKind::Literal(value) => Ok(value.clone()),
+            NodeKind::Reference(reference) => {
+                let found = self.reference(reference)?;
+                Ok(match (found.text, expected) {
+                    (Some(text), Some(expected)) if wants_text(expected, &found.value) => {
+                        Value::Text(text)
+                    }
+                    _ => found.value,
+                })
+            }
+            NodeKind::Text(parts) => self.text(parts),
+            NodeKind::List(items) => {
+                let inner = expected.and_then(|expected| part(expected, Segment::Index(0)));
+                let mut values = Vec::with_capacity(items.len());
+                let mut waits = Vec::new();
+                for item in items {
+                    gather(self.node(item, inner.as_ref()), &mut values, &mut waits)?;
+                }
+                settled(waits)?;
+                Ok(values.into())
+            }
+            NodeKind::Object(fields) => {
+                let mut values = Object::with_capacity(fields.len());
+                let mut waits = Vec::new();
+                for field in fields {
+                    let inner = expected
+                        .filter(|_| field.value.as_literal().is_none())
+                        .and_then(|expected| expected.property(&field.key));
+                    let mut bound = Vec::with_capacity(1);
+                    gather(
+                        self.node(&field.value, inner.as_ref()),
+                        &mut bound,
+                        &mut waits,
+                    )?;
+                    if let Some(value) = bound.pop() {
+                        values.insert(Arc::clone(&field.key), value);
+                    }
+                }
+                settled(waits)?;
+                Ok(values.into())
+            }
+        }
+    }
+
+    /// The value of `node` as far as it can be known now; a reference that cannot stands as it was written.
+    pub(crate) fn preview(&self, node: &Node) -> Value {
+        match &node.kind {
+            NodeKind::Literal(value) => value.clone(),
+            NodeKind::Reference(reference) => self.reference(reference).map_or_else(
+                |_| Value::Text(Arc::clone(&reference.text)),
+                |found| found.value,
+            ),
+            NodeKind::Text(parts) => {
+                let mut whole = String::new();
+                for part in parts {
+                    match part {
+                        TextPart::Literal(text) => whole.push_str(text),
+                        TextPart::Reference(reference) => match self.reference(reference) {
+                            Ok(found) => whole.push_str(&found.value.to_inserted_text()),
+                            Err(_) => whole.push_str(&reference.text),
+                        },
+                    }
+                }
+                Value::text(whole)
+            }
+            NodeKind::List(items) => Value::list(items.iter().map(|item| self.preview(item))),
+            NodeKind::Object(fields) => Value::object(
+                fields
+                    .iter()
+                    .map(|field| (Arc::clone(&field.key), self.preview(&field.value))),
+            ),
+        }
+    }
+
+    fn text(&self, parts: &[TextPart]) -> Bound<Value> {
+        let mut whole = String::new();
+        let mut waits = Vec::new();
+        for part in parts {
+            match part {
+                TextPart::Literal(text) => whole.push_str(text),
+                TextPart::Reference(reference) => {
+                    let mut found = Vec::with_capacity(1);
+                    gather(self.reference(reference), &mut found, &mut waits)?;
+                    if let Some(found) = found.pop() {
+                        whole.push_str(&found.value.to_inserted_text());
+                    }
+                }
+            }
+        }
+        settled(waits)?;
+        Ok(Value::text(whole))
+    }
+
+    fn reference(&self, reference: &Reference) -> Bound<Found> {
+        self.form(&reference.form, reference)
+    }
+
+    /// The value of `form`, which stands in `reference`.
+    fn form(&self, form: &Form, reference: &Reference) -> Bound<Found> {
+        match form {
+            Form::First(alternatives) => self.first(alternatives, reference),
+            Form::All(reads) => {
+                let mut found = Vec::with_capacity(reads.len());
+                let mut waits = Vec::new();
+                for read in reads {
+                    gather(self.read(read, reference), &mut found, &mut waits)?;
+                }
+                settled(waits)?;
+                found
+                    .pop()
+                    .ok_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read"))
+            }
+        }
+    }
+
+    /// The first alternative that exists. Of several that do not, a path that leads nowhere says more than a step that
+    /// did not run.
+    fn first(&self, alternatives: &[Alternative], reference: &Reference) -> Bound<Found> {
+        let mut reason: Option<Unbound> = None;
+        for alternative in alternatives {
+            let tried = match alternative {
+                Alternative::Read(read) => self.read(read, reference),
+                Alternative::Literal(value) => Ok(Found::plain(value.clone())),
+                Alternative::Expression(expression) => {
+                    self.expression(expression, reference).map(Found::plain)
+                }
+            };
+            match tried {
+                Ok(found) => return Ok(found),
+                Err(Unbound::Wait(on)) => return Err(Unbound::Wait(on)),
+                Err(Unbound::Fail(error)) if error.kind != ErrorKind::Reference => {
+                    return Err(Unbound::Fail(error));
+                }
+                Err(new @ Unbound::Fail(_)) if !matches!(reason, Some(Unbound::Fail(_))) => {
+                    reason = Some(new);
+                }
+                Err(new) => reason = reason.or(Some(new)),
+            }
+        }
+        Err(reason
+            .unwrap_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read")))
+    }
+
+    fn expression(
+        &self,
+        expression: &planwright_core::Expression,
+        reference: &Reference,
+    ) -> Bound<Value> {
+        let mut values = Vec::new();
+        let mut waits = Vec::new();
+        for binding in expression.bindings() {
+            let mut found = Vec::with_capacity(1);
+            gather(self.form(binding, reference), &mut found, &mut waits)?;
+            values.extend(found.into_iter().map(|found| found.value));
+        }
+        settled(waits)?;
+        expression
+            .evaluate(&values, self.limits)
+            .map_err(|error| match error {
+                EvaluationError::Missing(_) => fail(
+                    ErrorKind::Reference,
+                    format!("`{}` needs what is not there: {error}", reference.text),
+                ),
+                EvaluationError::TooCostly { .. } => fail(
+                    ErrorKind::Budget,
+                    format!("`{}` costs too much: {error}", reference.text),
+                ),
+                EvaluationError::Failed(_) => fail(
+                    ErrorKind::Reference,
+                    format!("`{}` cannot be worked out: {error}", reference.text),
+                ),
+            })
+    }
+
+    fn read(&self, read: &Read, reference: &Reference) -> Bound<Found> {
+        match &read.source {
+            Source::Step(id) => {
+                let step = self.step(id.as_str())?;
+                if let Some((own, outcome)) = self.own
+                    && own == step
+                {
+                    return self.output_of(step, outcome, read, reference);
+                }
+                let outcome = self.settled_step(step)?;
+                self.output_of(step, outcome, read, reference)
+            }
+            Source::Result(id) => {
+                let step = self.step(id.as_str())?;
+                let outcome = match self.own {
+                    Some((own, outcome)) if own == step => outcome,
+                    _ => self.settled_step(step)?,
+                };
+                let tool = self
+                    .frame
+                    .plan
+                    .plan()
+                    .steps
+                    .get(step as usize)
+                    .and_then(|step| step.tool())
+                    .map_or("", |name| &name.text);
+                self.walk(&outcome.as_value(tool), &read.path, read, reference)
+            }
+            Source::Slot(kind) => self.slot(*kind, read, reference),
+            Source::Item => self.local(self.item.cloned(), "item", read, reference),
+            Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
+            Source::Last => match self.last {
+                Some(value) => self.walk(value, &read.path, read, reference),
+                None => Err(fail(
+                    ErrorKind::Reference,
+                    format!("`{}` has no value in the first round", reference.text),
+                )),
+            },
+        }
+    }
+
+    fn local(
+        &self,
+        value: Option<Value>,
+        name: &str,
+        read: &Read,
+        reference: &Reference,
+    ) -> Bound<Found> {
+        match value {
+            Some(value) => self.walk(&value, &read.path, read, reference),
+            None => Err(fail(
+                ErrorKind::Reference,
+                format!("`{name}` has no value outside of a loop"),
+            )),
+        }
+    }
+
+    fn step(&self, id: &str) -> Bound<u32> {
+        self.frame
+            .plan
+            .step_index(id)
+            .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
+    }
+
+    fn settled_step(&self, step: u32) -> Bound<&Outcome> {
+        self.frame
+            .outcome(step)
+            .map(Arc::as_ref)
+            .ok_or_else(|| Unbound::Wait(vec![step]))
+    }
+
+    fn output_of(
+        &self,
+        step: u32,
+        outcome: &Outcome,
+        read: &Read,
+        reference: &Reference,
+    ) -> Bound<Found> {
+        match (&outcome.output, outcome.status) {
+            (Some(output), StepStatus::Succeeded) => {
+                if read.path.is_empty() {
+                    return Ok(Found {
+                        value: output.value.clone(),
+                        text: output.text.clone(),
+                    });
+                }
+                self.walk(&output.value, &read.path, read, reference)
+            }
+            _ => Err(Unbound::Skip(SkipReason::new(
+                Because::Step,
+                Arc::clone(self.id_of(step)),
+            ))),
+        }
+    }
+
+    fn id_of(&self, step: u32) -> &Arc<str> {
+        static UNKNOWN: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from("?"));
+        self.frame
+            .plan
+            .plan()
+            .steps
+            .get(step as usize)
+            .map_or(&UNKNOWN, |step| step.id.text())
+    }
+
+    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Bound<Found> {
+        let producers = self.frame.plan.producers(read);
+        let waits: Vec<u32> = producers
+            .iter()
+            .copied()
+            .filter(|step| self.frame.task(*step).is_some() && self.frame.outcome(*step).is_none())
+            .collect();
+        settled(waits)?;
+        // What was there before does not stand in for what a failed step should have put there.
+        let outcomes = || {
+            producers
+                .iter()
+                .filter_map(|step| Some((*step, self.frame.outcome(*step)?)))
+        };
+        let filled = outcomes().any(|(_, outcome)| outcome.status == StepStatus::Succeeded);
+        let broken = outcomes()
+            .find(|(_, outcome)| outcome.status == StepStatus::Failed && !outcome.handled)
+            .map(|(step, _)| step);
+        if let (false, Some(step)) = (filled, broken) {
+            let of = Arc::clone(self.id_of(step));
+            return Err(Unbound::Skip(SkipReason::new(Because::Step, of)));
+        }
+        let Some((Segment::Key(name), rest)) = read.path.split_first() else {
+            return self.walk(&self.frame.slots.all(kind), &read.path, read, reference);
+        };
+        let branch = || {
+            let mut path = kind.to_string();
+            for segment in &read.path {
+                let Segment::Key(key) = segment else {
+                    break;
+                };
+                path.push('.');
+                path.push_str(key);
+            }
+            Unbound::Skip(SkipReason::new(Because::Branch, path))
+        };
+        let Some(value) = self.frame.slots.get(kind, name) else {
+            return match read.missing {
+                Missing::Null => Ok(Found::plain(self.missing_null(reference, name))),
+                Missing::Fail | Missing::NullInItems => Err(branch()),
+            };
+        };
+        let walked = self.walk(value, rest, read, reference);
+        match (walked, kind) {
+            // A part of the state that nobody filled is a branch that was not taken.
+            (Err(Unbound::Fail(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
+            (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
+                let keys: Option<Vec<Arc<str>>> = read
+                    .path
+                    .iter()
+                    .map(|segment| match segment {
+                        Segment::Key(key) => Some(Arc::clone(key)),
+                        _ => None,
+                    })
+                    .collect();
+                found.text = keys.and_then(|keys| self.frame.slots.text(kind, &keys).cloned());
+                Ok(found)
+            }
+            (other, _) => other,
+        }
+    }
+
+    fn walk(
+        &self,
+        value: &Value,
+        path: &[Segment],
+        read: &Read,
+        reference: &Reference,
+    ) -> Bound<Found> {
+        match read_path(value, path, read.missing) {
+            Ok(found) => {
+                if read.missing == Missing::Null
+                    && found.is_null()
+                    && let Err(error) = read_path(value, path, Missing::Fail)
+                {
+                    self.missing_null(reference, &error.message);
+                }
+                Ok(Found::plain(found))
+            }
+            Err(error) => Err(fail(
+                ErrorKind::Reference,
+                format!("`{}` leads nowhere: {}", reference.text, error.message),
+            )),
+        }
+    }
+
+    /// A missing value that counts as `null`: the run goes on, but says so.
+    fn missing_null(&self, reference: &Reference, what: &str) -> Value {
+        let message = format!(
+            "`{}` leads nowhere and counts as null: {what}",
+            reference.text
+        );
+        self.warnings.borrow_mut().push(
+            Diagnostic::warning(Code::ImpossiblePath, message)
+                .at(reference.place, &self.frame.plan.plan().sources),
+        );
+        Value::Null
+    }
+}
+
+fn fail(kind: ErrorKind, message: impl Into<String>) -> Unbound {
+    Unbound::Fail(ToolError::new(kind, message))
+}
+
+/// Whether a parameter of type `expected` takes text, and not what `value` is.
+fn wants_text(expected: &Type, value: &Value) -> bool {
+    expected.takes_text() && !expected.admits(value)
+}
+
+fn part(whole: &Type, segment: Segment) -> Option<Type> {
+    match whole.at(&[segment]) {
+        Reach::Found(part) => Some(part),
+        _ => None,
+    }
+}
+
+/// Keeps a value, or notes what it waits for, so that everything is waited for at once. A failure comes before a wait,
+/// since it will not go away.
+fn gather<T>(bound: Bound<T>, values: &mut Vec<T>, waits: &mut Vec<u32>) -> Bound<()> {
+    match bound {
+        Ok(value) => values.push(value),
+        Err(Unbound::Wait(on)) => waits.extend(on),
+        Err(other) => return Err(other),
+    }
+    Ok(())
+}
+
+fn settled(waits: Vec<u32>) -> Bound<()> {
+    if waits.is_empty() {
+        Ok(())
+    } else {
+        Err(Unbound::Wait(waits))
+    }
+}

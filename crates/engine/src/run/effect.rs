@@ -1,0 +1,73 @@
+//! What a run asks of its driver, and what the driver tells it.
+
+use std::time::Duration;
+
+use planwright_core::check::CheckedPlan;
+
+use crate::approval::{ApprovalRequest, Decision};
+use crate::backend::{ToolCall, ToolError, ToolOutput};
+use crate::event::StampedEvent;
+use crate::schedule::{TaskId, Timer};
+
+/// Something that the driver carries out.
+#[derive(Debug)]
+pub enum Effect {
+    /// Make this call; answer with [`Input::AttemptEnded`].
+    Call {
+        /// Who asks.
+        task: TaskId,
+        /// The call.
+        call: Box<ToolCall>,
+    },
+    /// Give up the call that this task has under way.
+    Abort(TaskId),
+    /// Ask a person; answer with [`Input::Decided`].
+    Ask {
+        /// Who asks.
+        task: TaskId,
+        /// The question.
+        request: Box<ApprovalRequest>,
+    },
+    /// Answer with [`Input::TimerFired`] after this time.
+    SetTimer {
+        /// Whose timer.
+        task: TaskId,
+        /// Which.
+        timer: Timer,
+        /// How long from now.
+        after: Duration,
+    },
+    /// Forget this timer.
+    ClearTimer(TaskId, Timer),
+    /// Tell everyone who listens.
+    Emit(StampedEvent),
+}
+
+/// Something that the driver has to tell.
+#[derive(Debug)]
+pub enum Input {
+    /// A call was answered.
+    AttemptEnded {
+        /// Who asked.
+        task: TaskId,
+        /// Which attempt.
+        attempt: u32,
+        /// The answer.
+        result: Result<ToolOutput, ToolError>,
+    },
+    /// A person has decided.
+    Decided {
+        /// Who asked.
+        task: TaskId,
+        /// The decision.
+        decision: Decision,
+    },
+    /// A timer has run out.
+    TimerFired(TaskId, Timer),
+    /// The plan has further steps: the same plan, longer.
+    Extend(CheckedPlan),
+    /// No further steps will come.
+    Close,
+    /// End everything now.
+    Cancel,
+}

@@ -1,0 +1,334 @@
+//! Items of loops, rounds of repetitions, steps of inner plans: how they begin and what they add up to.
+
+use std::sync::Arc;
+
+use planwright_core::plan::Output;
+use planwright_core::{Object, Value};
+
+use super::bind::Unbound;
+use super::frame::Frame;
+use super::outcome::{Outcome, StepStatus};
+use super::state::Run;
+use super::work::{Group, Layer, Work};
+use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::event::Address;
+use crate::schedule::{Event, TaskId, TaskState};
+
+/// What goes on in a group after one of its parts has settled.
+enum Then {
+    Item(u64, Value),
+    Round(u64, Option<Value>),
+    Seal,
+    Nothing,
+}
+
+impl Run {
+    /// Begins the next part of a group, or seals it.
+    pub(super) fn next_part(&mut self, task: TaskId) {
+        if self.scheduler.state(task) != TaskState::Group {
+            return;
+        }
+        let stopped = self.scheduler.is_stopped(task);
+        let then = if stopped {
+            Then::Seal
+        } else {
+            self.what_follows(task)
+        };
+        match then {
+            Then::Item(index, item) => {
+                if let Some(Work {
+                    group: Some(Group::Items { next, .. }),
+                    ..
+                }) = self.work_mut(task)
+                {
+                    *next += 1;
+                }
+                self.start_part(task, Layer::Item, index, Some(item), None);
+            }
+            Then::Round(number, last) => self.start_round(task, number, last),
+            Then::Seal => self.tell(Event::Sealed(task)),
+            Then::Nothing => {}
+        }
+    }
+
+    fn what_follows(&mut self, task: TaskId) -> Then {
+        let Some(work) = self.work(task) else {
+            return Then::Nothing;
+        };
+        match &work.group {
+            Some(Group::Items { items, next, .. }) => match items.get(*next) {
+                Some(item) => Then::Item(*next as u64, item.clone()),
+                None => Then::Seal,
+            },
+            Some(Group::Rounds { number, max }) => {
+                let (number, max) = (*number, *max);
+                match self.round_ended(work, number, max) {
+                    Ok(then) => then,
+                    Err(error) => {
+                        if let Some(work) = self.work_mut(task) {
+                            work.last_error = Some(error);
+                        }
+                        Then::Seal
+                    }
+                }
+            }
+            Some(Group::Plan { .. }) | None => Then::Nothing,
+        }
+    }
+
+    /// Whether another round follows the one that has just ended.
+    fn round_ended(&self, work: &Work, number: u64, max: u64) -> Result<Then, ToolError> {
+        let outcome = work
+            .parts
+            .last()
+            .and_then(|part| self.work(*part)?.outcome.clone());
+        let Some(outcome) = outcome.filter(|outcome| outcome.status == StepStatus::Succeeded)
+        else {
+            return Ok(Then::Seal);
+        };
+        let value = outcome
+            .output
+            .as_ref()
+            .map(|output| output.value.clone())
+            .unwrap_or_default();
+        let frame = self.frames.get(work.frame);
+        let step = frame.and_then(|frame| frame.plan.plan().steps.get(work.step as usize));
+        let (Some(frame), Some(repeat)) = (frame, step.and_then(|step| step.repeat.as_ref()))
+        else {
+            return Ok(Then::Seal);
+        };
+        let mut scope = self.scope(work, frame);
+        scope.own = Some((work.step, outcome.as_ref()));
+        scope.index = Some(number);
+        match scope.node(&repeat.until, None) {
+            Ok(Value::Bool(true)) => Ok(Then::Seal),
+            Ok(Value::Bool(false)) if number + 1 < max => Ok(Then::Round(number + 1, Some(value))),
+            Ok(Value::Bool(false)) => Err(ToolError::new(
+                ErrorKind::Budget,
+                format!(
+                    "the condition still does not hold after {max} rounds, the most that `repeat.max` allows"
+                ),
+            )),
+            Ok(other) => Err(ToolError::new(
+                ErrorKind::Reference,
+                format!("`until` must be true or false, found a {}", other.kind()),
+            )),
+            Err(Unbound::Fail(error)) => Err(error),
+            Err(Unbound::Skip(reason)) => Err(ToolError::new(
+                ErrorKind::Reference,
+                format!("`until` needs `{}`, which did not run", reason.of),
+            )),
+            Err(Unbound::Wait(_)) => Err(ToolError::new(
+                ErrorKind::Internal,
+                "`until` needs a step that has not ended",
+            )),
+        }
+    }
+
+    pub(super) fn start_round(&mut self, group: TaskId, number: u64, last: Option<Value>) {
+        if let Some(Work {
+            group: Some(Group::Rounds { number: at, .. }),
+            ..
+        }) = self.work_mut(group)
+        {
+            *at = number;
+        }
+        self.start_part(group, Layer::Round, number, None, last);
+    }
+
+    fn start_part(
+        &mut self,
+        group: TaskId,
+        layer: Layer,
+        index: u64,
+        item: Option<Value>,
+        last: Option<Value>,
+    ) {
+        let Some(work) = self.work(group) else {
+            return;
+        };
+        let mut address = Address::clone(&work.address);
+        match layer {
+            Layer::Item => address.item = Some(index),
+            Layer::Round => address.round = Some(index),
+            Layer::Step => {}
+        }
+        let mut part = Work::new(work.frame, work.step, layer, Arc::new(address));
+        part.item = item.or_else(|| work.item.clone());
+        part.index = Some(index);
+        part.last = last;
+        let rank = self.scheduler.rank(group);
+        let task = self.scheduler.add(Some(group), rank);
+        self.work.push(part);
+        if let Some(work) = self.work_mut(group) {
+            work.parts.push(task);
+        }
+        self.start_task(task, &[]);
+    }
+
+    /// Works out what a group gives, now that all its parts have settled.
+    pub(super) fn close(&mut self, task: TaskId) {
+        if self.scheduler.state(task) != TaskState::Group {
+            return;
+        }
+        let outcome = self.work(task).map(|work| match &work.group {
+            Some(Group::Items { items, .. }) => self.sum_items(work, items.len()),
+            Some(Group::Rounds { .. }) => self.sum_rounds(work),
+            Some(Group::Plan { frame }) => self.sum_plan(*frame),
+            None => Outcome::failed(ToolError::new(ErrorKind::Internal, "a group of nothing")),
+        });
+        if let Some(work) = self.work_mut(task) {
+            work.pending = outcome;
+        }
+        self.tell(Event::Closed(task));
+    }
+
+    /// The list of outputs, in the order of the items; `null` for those without one.
+    fn sum_items(&self, work: &Work, count: usize) -> Outcome {
+        let mut values = Vec::with_capacity(count);
+        let mut failures = Vec::new();
+        let mut first = None;
+        let mut unfinished = None;
+        for (index, part) in work.parts.iter().enumerate() {
+            let outcome = self.work(*part).and_then(|part| part.outcome.as_ref());
+            let output = outcome.and_then(|outcome| outcome.output.as_ref());
+            values.push(output.map_or(Value::Null, |output| output.value.clone()));
+            match outcome.map(|outcome| (outcome.status, &outcome.error)) {
+                Some((StepStatus::Failed, Some(error))) => {
+                    failures.push(Value::object([
+                        ("index", Value::from(index as u64)),
+                        ("kind", Value::from(error.kind.as_str())),
+                        ("message", Value::from(error.message.as_str())),
+                        ("data", error.data.clone()),
+                    ]));
+                    first = first.or(Some((index, error)));
+                }
+                Some((status @ (StepStatus::NotRun | StepStatus::Cancelled), _)) => {
+                    unfinished = unfinished.or(Some(status));
+                }
+                _ => {}
+            }
+        }
+        values.resize(count, Value::Null);
+        let output = Arc::new(ToolOutput::value(values.into()));
+        match (first, unfinished) {
+            (Some((index, error)), _) => {
+                let count = failures.len();
+                let mut message = format!("item {index}: {}", error.message);
+                if count > 1 {
+                    message = format!("{message} (and {} more)", count - 1);
+                }
+                let mut outcome = Outcome::failed(
+                    ToolError::new(error.kind, message)
+                        .with_data(Value::object([("items", Value::from(failures))])),
+                );
+                outcome.output = Some(output);
+                outcome
+            }
+            (None, Some(status)) => {
+                let mut outcome = Outcome::without_output(status, None);
+                outcome.output = Some(output);
+                outcome
+            }
+            (None, None) => Outcome::succeeded(output),
+        }
+    }
+
+    /// The output of the last round.
+    fn sum_rounds(&self, work: &Work) -> Outcome {
+        let last = work
+            .parts
+            .last()
+            .and_then(|part| self.work(*part)?.outcome.clone());
+        match (&work.last_error, last) {
+            (Some(error), last) => {
+                let mut outcome = Outcome::failed(error.clone());
+                outcome.output = last.and_then(|last| last.output.clone());
+                outcome
+            }
+            (None, Some(last)) => Outcome::clone(&last),
+            (None, None) => Outcome::without_output(StepStatus::NotRun, None),
+        }
+    }
+
+    /// What an inner plan selects; its first failure where it has one.
+    fn sum_plan(&self, frame: usize) -> Outcome {
+        let Some(frame) = self.frames.get(frame) else {
+            return Outcome::failed(ToolError::new(ErrorKind::Internal, "an unknown plan"));
+        };
+        let failure = frame
+            .failed
+            .and_then(|step| frame.outcome(step)?.error.clone());
+        if let Some(error) = failure {
+            return Outcome::failed(error);
+        }
+        let unfinished =
+            frame.outcomes.iter().flatten().find(|outcome| {
+                matches!(outcome.status, StepStatus::NotRun | StepStatus::Cancelled)
+            });
+        if let Some(unfinished) = unfinished {
+            return Outcome::without_output(unfinished.status, unfinished.reason.clone());
+        }
+        match self.output_of(frame) {
+            Ok(value) => Outcome::succeeded(Arc::new(ToolOutput::value(value))),
+            Err(error) => Outcome::failed(error),
+        }
+    }
+
+    /// What a plan gives back: the steps that it selects, or its output value.
+    pub(super) fn output_of(&self, frame: &Frame) -> Result<Value, ToolError> {
+        let plan = frame.plan.plan();
+        let value_of = |step: u32| {
+            let output = frame.outcome(step)?.output.as_ref()?;
+            Some(output.value.clone())
+        };
+        let selected: Object = match &plan.output {
+            Output::Value(node) => {
+                let warnings = &self.warnings;
+                let scope = super::bind::Scope {
+                    frame,
+                    item: None,
+                    index: None,
+                    last: None,
+                    own: None,
+                    limits: &self.options.evaluation,
+                    warnings,
+                };
+                return scope.node(node, None).map_err(|unbound| match unbound {
+                    Unbound::Fail(error) => error,
+                    Unbound::Skip(reason) => ToolError::new(
+                        ErrorKind::Reference,
+                        format!(
+                            "the plan's output needs `{}`, which nothing filled",
+                            reason.of
+                        ),
+                    ),
+                    Unbound::Wait(_) => ToolError::new(
+                        ErrorKind::Reference,
+                        "the plan's output needs a step that has not run",
+                    ),
+                });
+            }
+            Output::Steps(names) => names
+                .iter()
+                .filter_map(|name| {
+                    let step = plan_step(frame, &name.text)?;
+                    Some((Arc::clone(&name.text), value_of(step)?))
+                })
+                .collect(),
+            Output::All => plan
+                .steps
+                .iter()
+                .filter_map(|step| {
+                    let index = plan_step(frame, step.id.as_str())?;
+                    Some((Arc::clone(step.id.text()), value_of(index)?))
+                })
+                .collect(),
+        };
+        Ok(selected.into())
+    }
+}
+
+fn plan_step(frame: &Frame, id: &str) -> Option<u32> {
+    frame.plan.step_index(id)
+}

@@ -1,0 +1,20 @@
+//! One run: which plan is where, what its references give, what its steps become.
+
+mod bind;
+mod effect;
+mod frame;
+mod group;
+mod outcome;
+mod prepare;
+mod preview;
+mod settle;
+mod slots;
+mod state;
+mod summary;
+mod work;
+
+pub use effect::{Effect, Input};
+pub use outcome::{Because, SkipReason, StepStatus};
+pub use preview::{StepPreview, preview};
+pub use state::Run;
+pub use summary::{CallSummary, RunStatus, RunSummary, StepSummary};

@@ -1,0 +1,107 @@
+//! What a run would do, as far as that is known before it: for dry runs.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::plan::{Action, Approval};
+use planwright_core::{Object, StepId, Value};
+
+use super::bind::Scope;
+use super::frame::{Frame, shared_slots};
+
+/// What one step would do.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StepPreview {
+    /// The step.
+    pub step: StepId,
+    /// The instance, where the plan runs for several.
+    pub instance: Option<Arc<str>>,
+    /// The tool, as the plan names it.
+    pub tool: Option<Arc<str>>,
+    /// The arguments, as far as they are known; a reference that is not stands as it was written.
+    pub args: Value,
+    /// Whether a person would be asked first.
+    pub approval: bool,
+    /// The steps that it waits for.
+    pub after: Vec<StepId>,
+    /// The steps of the plan that it runs.
+    pub parts: Vec<StepPreview>,
+}
+
+/// What a run of `plan` would do, in plan order. Nothing is called.
+pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
+    let none = Object::new();
+    let instances = &plan.plan().instances;
+    if instances.is_empty() {
+        let frame = Frame::new(plan.clone(), None, None, &none, None);
+        return steps(&frame, limits);
+    }
+    let shared = Arc::new(shared_slots(plan));
+    instances
+        .iter()
+        .flat_map(|instance| {
+            let (instance, shared) = (Some(Arc::clone(instance)), Some(Arc::clone(&shared)));
+            steps(
+                &Frame::new(plan.clone(), None, instance, &none, shared),
+                limits,
+            )
+        })
+        .collect()
+}
+
+fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
+    let plan = &frame.plan;
+    let warnings = RefCell::new(Vec::new());
+    let scope = Scope {
+        frame,
+        item: None,
+        index: None,
+        last: None,
+        own: None,
+        limits,
+        warnings: &warnings,
+    };
+    plan.plan()
+        .steps
+        .iter()
+        .zip(plan.steps())
+        .filter(|(step, _)| step.instance.is_none() || step.instance == frame.instance)
+        .map(|(step, checked)| {
+            let args = match &step.action {
+                Action::Value(node) => scope.preview(node),
+                Action::Tool(_) | Action::Plan(_) => scope.preview(&step.args),
+            };
+            let mut after: Vec<u32> = checked
+                .dependencies
+                .iter()
+                .map(|dependency| dependency.on)
+                .collect();
+            after.sort_unstable();
+            after.dedup();
+            let parts = checked.plan.as_ref().map(|inner| {
+                let none = Object::new();
+                let given = args.as_object().unwrap_or(&none);
+                steps(&Frame::new(inner.clone(), None, None, given, None), limits)
+            });
+            StepPreview {
+                step: step.id.clone(),
+                instance: frame.instance.clone(),
+                tool: step.tool().map(|name| Arc::clone(&name.text)),
+                approval: step.approval == Approval::Ask
+                    || checked
+                        .tool
+                        .as_ref()
+                        .is_some_and(|tool| tool.needs_approval()),
+                args,
+                after: after
+                    .into_iter()
+                    .filter_map(|on| Some(plan.plan().steps.get(on as usize)?.id.clone()))
+                    .collect(),
+                parts: parts.unwrap_or_default(),
+            }
+        })
+        .collect()
+}

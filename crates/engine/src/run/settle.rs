@@ -1,0 +1,239 @@
+//! What becomes of a task once the scheduler says that it has ended.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use planwright_core::plan::{OnError, SlotPath, Targets};
+
+use super::bind::Unbound;
+use super::effect::Effect;
+use super::outcome::{Because, Outcome, SkipReason, StepStatus};
+use super::state::Run;
+use super::work::Layer;
+use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::event::RunEvent;
+use crate::schedule::{SettledBy, TaskId};
+
+impl Run {
+    pub(super) fn settled(&mut self, task: TaskId, by: SettledBy, effects: &mut Vec<Effect>) {
+        let mut outcome = self.outcome_of(task, by);
+        let Some(work) = self.work(task) else {
+            return;
+        };
+        let (frame, step, layer) = (work.frame, work.step, work.layer);
+        if layer == Layer::Step {
+            outcome = self.finish_step(task, outcome);
+        }
+        let unhandled = outcome.status == StepStatus::Failed && !outcome.handled;
+        let outcome = Arc::new(outcome);
+        let now = self.now;
+        let Some(work) = self.work_mut(task) else {
+            return;
+        };
+        if work.started.is_some() {
+            work.ended = Some(now);
+        }
+        work.outcome = Some(Arc::clone(&outcome));
+        work.pending = None;
+        let event = RunEvent::StepEnded {
+            at: Arc::clone(&work.address),
+            tool: work.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
+            status: outcome.status,
+            output: outcome.output.as_ref().map(|output| output.value.clone()),
+            error: outcome.error.clone(),
+            reason: outcome.reason.clone(),
+            attempts: work.attempts,
+        };
+        self.emit(event, effects);
+        if layer == Layer::Step {
+            if let Some(frame) = self.frames.get_mut(frame)
+                && let Some(slot) = frame.outcomes.get_mut(step as usize)
+            {
+                *slot = Some(outcome);
+            }
+            if unhandled {
+                self.failed(frame, step);
+            }
+        }
+    }
+
+    fn outcome_of(&mut self, task: TaskId, by: SettledBy) -> Outcome {
+        let waited = self
+            .step_of(task)
+            .and_then(|(_, step)| step.timeout)
+            .or(self.options.step_timeout)
+            .unwrap_or_default();
+        let stopped_by = self.stopped_by.clone();
+        let Some(work) = self.work_mut(task) else {
+            return Outcome::without_output(StepStatus::NotRun, None);
+        };
+        let began = work.started.is_some();
+        let pending = work.pending.take();
+        let last_error = work.last_error.clone();
+        let internal = || ToolError::new(ErrorKind::Internal, "a task ended without a result");
+        match by {
+            SettledBy::Itself => pending.unwrap_or_else(|| Outcome::failed(internal())),
+            SettledBy::Attempt => {
+                pending.unwrap_or_else(|| Outcome::failed(last_error.unwrap_or_else(internal)))
+            }
+            SettledBy::AttemptTimeout | SettledBy::Rejection => {
+                Outcome::failed(last_error.unwrap_or_else(internal))
+            }
+            SettledBy::StepTimeout => Outcome::failed(ToolError::new(
+                ErrorKind::Timeout,
+                format!("the step took longer than {waited:?}"),
+            )),
+            SettledBy::Stop => match last_error {
+                Some(error) => Outcome::failed(error),
+                None => Outcome::without_output(
+                    StepStatus::NotRun,
+                    stopped_by
+                        .map(|step| SkipReason::new(Because::Stopped, Arc::clone(step.text()))),
+                ),
+            },
+            SettledBy::Cancel if began => Outcome::without_output(StepStatus::Cancelled, None),
+            SettledBy::Cancel => Outcome::without_output(StepStatus::NotRun, None),
+        }
+    }
+
+    /// Applies what the plan says about a step's success or failure: where its output goes, what its failure means.
+    fn finish_step(&mut self, task: TaskId, mut outcome: Outcome) -> Outcome {
+        match outcome.status {
+            StepStatus::Succeeded => match self.write_output(task, &outcome) {
+                Ok(()) => outcome,
+                Err(error) => Outcome::failed(error),
+            },
+            StepStatus::Failed => self.handle_failure(task, outcome),
+            StepStatus::Skipped => {
+                outcome.by_failure = self.skipped_by_failure(task, &outcome);
+                outcome
+            }
+            StepStatus::NotRun | StepStatus::Cancelled | StepStatus::Waiting => outcome,
+        }
+    }
+
+    fn skipped_by_failure(&self, task: TaskId, outcome: &Outcome) -> bool {
+        let Some((frame, _)) = self.step_of(task) else {
+            return false;
+        };
+        outcome
+            .reason
+            .as_ref()
+            .filter(|reason| reason.because == Because::Step)
+            .and_then(|reason| frame.outcome(frame.plan.step_index(&reason.of)?))
+            .is_some_and(|behind| behind.by_failure && !behind.handled)
+    }
+
+    fn write_output(&mut self, task: TaskId, outcome: &Outcome) -> Result<(), ToolError> {
+        let Some((_, step)) = self.step_of(task) else {
+            return Ok(());
+        };
+        let (Some(writes), Some(output)) = (&step.writes, &outcome.output) else {
+            return Ok(());
+        };
+        let paths: Vec<SlotPath> = match &writes.targets {
+            Targets::All(paths) => paths.clone(),
+            Targets::OneOf(paths) => vec![branch(paths, output)?.clone()],
+        };
+        let method = writes.method;
+        let output = Arc::clone(output);
+        self.write(task, &paths, |slots, order, path| {
+            slots.write(
+                order,
+                path,
+                method,
+                output.value.clone(),
+                output.text.clone(),
+            );
+        });
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        task: TaskId,
+        paths: &[SlotPath],
+        mut write: impl FnMut(&mut super::slots::Slots, u32, &SlotPath),
+    ) {
+        let Some((frame, order)) = self.work(task).map(|work| (work.frame, work.step)) else {
+            return;
+        };
+        if let Some(frame) = self.frames.get_mut(frame) {
+            for path in paths {
+                write(&mut frame.slots, order, path);
+            }
+        }
+    }
+
+    fn handle_failure(&mut self, task: TaskId, mut outcome: Outcome) -> Outcome {
+        let Some((frame, step)) = self.step_of(task) else {
+            return outcome;
+        };
+        let failure = outcome
+            .error
+            .as_ref()
+            .map(ToolError::as_value)
+            .unwrap_or_default();
+        if let Some(writes) = &step.writes
+            && let Targets::OneOf(paths) = &writes.targets
+            && let Some(last) = paths.last().cloned()
+        {
+            self.write(task, &[last], |slots, order, path| {
+                let method = planwright_core::plan::Method::Set;
+                slots.write(order, path, method, failure.clone(), None);
+            });
+            outcome.handled = true;
+            return outcome;
+        }
+        match &step.on_error {
+            OnError::Fail => outcome,
+            OnError::Continue => {
+                outcome.handled = true;
+                outcome
+            }
+            OnError::Output(node) => {
+                let Some(work) = self.work(task) else {
+                    return outcome;
+                };
+                let mut scope = self.scope(work, frame);
+                scope.own = Some((work.step, &outcome));
+                match scope.node(node, None) {
+                    Ok(value) => {
+                        let mut replaced = Outcome::succeeded(Arc::new(ToolOutput::value(value)));
+                        replaced.error.clone_from(&outcome.error);
+                        replaced.handled = true;
+                        match self.write_output(task, &replaced) {
+                            Ok(()) => replaced,
+                            Err(error) => Outcome::failed(error),
+                        }
+                    }
+                    Err(Unbound::Fail(error)) => Outcome::failed(error),
+                    Err(Unbound::Skip(_) | Unbound::Wait(_)) => outcome,
+                }
+            }
+        }
+    }
+}
+
+/// The branch that a successful output takes: the one that the tool names, else the first.
+fn branch<'a>(paths: &'a [SlotPath], output: &ToolOutput) -> Result<&'a SlotPath, ToolError> {
+    let chosen = match &output.branch {
+        Some(name) => {
+            let name = name.trim_start_matches('†');
+            paths.iter().find(|path| path.to_string() == name)
+        }
+        None => paths.first(),
+    };
+    chosen.ok_or_else(|| {
+        let known: Vec<String> = paths.iter().map(SlotPath::to_string).collect();
+        ToolError::new(
+            ErrorKind::Tool,
+            format!(
+                "the tool chose the branch `{}`, but the step has only `{}`",
+                output.branch.as_deref().unwrap_or_default(),
+                known.join("`, `")
+            ),
+        )
+        .with_data(Value::list(known.into_iter().map(Value::from)))
+    })
+}

@@ -1,0 +1,329 @@
+//! What is in the inputs and slots of one running plan.
+//!
+//! Writes count in plan order, not in the order in which they happen to arrive: of two writers to one slot the later in
+//! the plan wins, however fast it was. A write that arrives after one that comes later in the plan and overlaps with it
+//! therefore makes the kind be built again from its log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use planwright_core::plan::{Method, SlotKind, SlotPath};
+use planwright_core::{Object, Value};
+
+/// The inputs and slots of one running plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slots {
+    kinds: HashMap<SlotKind, Kind>,
+    /// What is read where there is nothing of that name here: the slots that all instances share.
+    shared: Option<Arc<Slots>>,
+}
+
+#[derive(Clone, Debug)]
+struct Kind {
+    initial: Value,
+    current: Value,
+    /// In plan order.
+    log: Vec<Write>,
+}
+
+#[derive(Clone, Debug)]
+struct Write {
+    order: u32,
+    keys: Vec<Arc<str>>,
+    method: Method,
+    value: Value,
+    text: Option<Arc<str>>,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self {
+            initial: Value::empty_object(),
+            current: Value::empty_object(),
+            log: Vec::new(),
+        }
+    }
+}
+
+impl Slots {
+    /// Slots that look into `shared` for what they do not have.
+    pub(crate) fn over(shared: Arc<Slots>) -> Self {
+        Self {
+            kinds: HashMap::new(),
+            shared: Some(shared),
+        }
+    }
+
+    /// Merges the fields of `value` into what is there before the first write.
+    pub(crate) fn fill(&mut self, kind: SlotKind, value: &Value) {
+        let entry = self.kinds.entry(kind).or_default();
+        entry.initial = assign(&entry.initial, value);
+        entry.current = entry.initial.clone();
+    }
+
+    /// All slots of `kind`, as an object.
+    pub(crate) fn all(&self, kind: SlotKind) -> Value {
+        let own = self.own(kind);
+        match &self.shared {
+            Some(shared) => assign(&shared.all(kind), &own),
+            None => own,
+        }
+    }
+
+    /// The slots of `kind` that are not shared with other instances, as an object.
+    pub(crate) fn own(&self, kind: SlotKind) -> Value {
+        self.kinds
+            .get(&kind)
+            .map_or_else(Value::empty_object, |kind| kind.current.clone())
+    }
+
+    /// The slot `name` of `kind`.
+    pub(crate) fn get(&self, kind: SlotKind, name: &str) -> Option<&Value> {
+        self.kinds
+            .get(&kind)
+            .and_then(|kind| kind.current.get(name))
+            .or_else(|| self.shared.as_ref()?.get(kind, name))
+    }
+
+    /// The text that the slot at `keys` was written from, letter by letter, if its value is not that text.
+    pub(crate) fn text(&self, kind: SlotKind, keys: &[Arc<str>]) -> Option<&Arc<str>> {
+        let log = &self.kinds.get(&kind)?.log;
+        let last = log.iter().rev().find(|write| overlaps(&write.keys, keys))?;
+        (last.keys == keys && last.method == Method::Set)
+            .then_some(last.text.as_ref())
+            .flatten()
+    }
+
+    /// Writes a slot. `order` is the writer's position in the plan.
+    pub(crate) fn write(
+        &mut self,
+        order: u32,
+        path: &SlotPath,
+        method: Method,
+        value: Value,
+        text: Option<Arc<str>>,
+    ) {
+        let kind = self.kinds.entry(path.kind).or_default();
+        let write = Write {
+            order,
+            keys: path.keys.clone(),
+            method,
+            value,
+            text,
+        };
+        let at = kind.log.partition_point(|earlier| earlier.order <= order);
+        let overtaken = kind
+            .log
+            .iter()
+            .skip(at)
+            .any(|later| overlaps(&later.keys, &write.keys));
+        if overtaken {
+            kind.log.insert(at, write);
+            kind.current = kind.initial.clone();
+            for write in &kind.log {
+                apply(&mut kind.current, &write.keys, write.method, &write.value);
+            }
+        } else {
+            apply(&mut kind.current, &write.keys, write.method, &write.value);
+            kind.log.insert(at, write);
+        }
+    }
+}
+
+/// Whether one path is a prefix of the other.
+fn overlaps(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
+    let Some((key, rest)) = keys.split_first() else {
+        *at = combine(Some(at), method, value);
+        return;
+    };
+    if at.as_object().is_none() {
+        *at = Value::empty_object();
+    }
+    if let Value::Object(fields) = at {
+        let fields = Arc::make_mut(fields);
+        if rest.is_empty() {
+            let combined = combine(fields.get(key), method, value);
+            fields.insert(Arc::clone(key), combined);
+        } else {
+            let below = fields
+                .entry(Arc::clone(key))
+                .or_insert_with(Value::empty_object);
+            apply(below, rest, method, value);
+        }
+    }
+}
+
+fn combine(old: Option<&Value>, method: Method, new: &Value) -> Value {
+    match (method, old) {
+        (Method::Merge, Some(old)) => merge(old, new),
+        (Method::Assign, Some(old)) => assign(old, new),
+        (Method::Push, old) => {
+            let mut items = items_of(old);
+            items.push(new.clone());
+            items.into()
+        }
+        (Method::Concat, old) => {
+            let mut items = items_of(old);
+            match new {
+                Value::List(more) => items.extend(more.iter().cloned()),
+                other => items.push(other.clone()),
+            }
+            items.into()
+        }
+        (Method::Set | Method::Merge | Method::Assign, _) => new.clone(),
+    }
+}
+
+/// The items of a list; one item where there is something else, none where there is nothing.
+fn items_of(value: Option<&Value>) -> Vec<Value> {
+    match value {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::List(items)) => items.to_vec(),
+        Some(other) => vec![other.clone()],
+    }
+}
+
+/// The fields of both, at the first level; those of `new` win. Whatever is no object is replaced.
+fn assign(old: &Value, new: &Value) -> Value {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) if !new.is_empty() => {
+            let mut fields = Object::clone(old);
+            for (key, value) in new.iter() {
+                fields.insert(Arc::clone(key), value.clone());
+            }
+            fields.into()
+        }
+        (Value::Object(_), Value::Object(_)) => old.clone(),
+        _ => new.clone(),
+    }
+}
+
+/// The fields of both, at every depth; those of `new` win. Whatever is no object is replaced.
+fn merge(old: &Value, new: &Value) -> Value {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let mut fields = Object::clone(old);
+            for (key, value) in new.iter() {
+                let merged = fields
+                    .get(key)
+                    .map_or_else(|| value.clone(), |old| merge(old, value));
+                fields.insert(Arc::clone(key), merged);
+            }
+            fields.into()
+        }
+        _ => new.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use planwright_core::Place;
+
+    fn path(text: &str) -> SlotPath {
+        SlotPath {
+            kind: SlotKind::State,
+            keys: text.split('.').map(Arc::from).collect(),
+            place: Place::NOWHERE,
+        }
+    }
+
+    fn json(text: &str) -> Value {
+        Value::from_json(text).unwrap()
+    }
+
+    fn check(initial: &str, writes: &[(u32, &str, Method, &str)], expected: &str) {
+        let mut slots = Slots::default();
+        slots.fill(SlotKind::State, &json(initial));
+        for (order, at, method, value) in writes {
+            slots.write(*order, &path(at), *method, json(value), None);
+        }
+        assert_eq!(slots.all(SlotKind::State), json(expected), "{writes:?}");
+    }
+
+    #[test]
+    fn methods() {
+        check(
+            r#"{"v":{"a":1}}"#,
+            &[(0, "v", Method::Set, r#"{"b":2}"#)],
+            r#"{"v":{"b":2}}"#,
+        );
+        check(
+            r#"{"v":{"a":1}}"#,
+            &[(0, "v", Method::Assign, r#"{"b":2}"#)],
+            r#"{"v":{"a":1,"b":2}}"#,
+        );
+        check(
+            r#"{"v":{"a":{"x":1}}}"#,
+            &[(0, "v", Method::Merge, r#"{"a":{"y":2}}"#)],
+            r#"{"v":{"a":{"x":1,"y":2}}}"#,
+        );
+        check(
+            r#"{"v":{"a":{"x":1}}}"#,
+            &[(0, "v", Method::Assign, r#"{"a":{"y":2}}"#)],
+            r#"{"v":{"a":{"y":2}}}"#,
+        );
+        check(
+            r#"{"l":[1]}"#,
+            &[(0, "l", Method::Push, "[2]")],
+            r#"{"l":[1,[2]]}"#,
+        );
+        check(
+            r#"{"l":[1]}"#,
+            &[(0, "l", Method::Concat, "[2,3]")],
+            r#"{"l":[1,2,3]}"#,
+        );
+        check("{}", &[(0, "l", Method::Push, "1")], r#"{"l":[1]}"#);
+        check(
+            "{}",
+            &[(0, "a.b.c", Method::Set, "1")],
+            r#"{"a":{"b":{"c":1}}}"#,
+        );
+        check(
+            r#"{"a":7}"#,
+            &[(0, "a.b", Method::Set, "1")],
+            r#"{"a":{"b":1}}"#,
+        );
+    }
+
+    #[test]
+    fn plan_order_decides_not_arrival() {
+        check(
+            "{}",
+            &[(2, "x", Method::Set, "2"), (1, "x", Method::Set, "1")],
+            r#"{"x":2}"#,
+        );
+        check(
+            "{}",
+            &[
+                (2, "l", Method::Push, "2"),
+                (0, "l", Method::Push, "0"),
+                (1, "l", Method::Push, "1"),
+            ],
+            r#"{"l":[0,1,2]}"#,
+        );
+        check(
+            "{}",
+            &[
+                (1, "u.name", Method::Set, "\"n\""),
+                (0, "u", Method::Set, r#"{"age":3}"#),
+            ],
+            r#"{"u":{"age":3,"name":"n"}}"#,
+        );
+    }
+
+    #[test]
+    fn shared_slots_are_seen_but_not_written() {
+        let mut shared = Slots::default();
+        shared.fill(SlotKind::State, &json(r#"{"a":1,"b":1}"#));
+        let mut own = Slots::over(Arc::new(shared));
+        own.write(0, &path("b"), Method::Set, json("2"), None);
+        assert_eq!(own.all(SlotKind::State), json(r#"{"a":1,"b":2}"#));
+        assert_eq!(own.own(SlotKind::State), json(r#"{"b":2}"#));
+        assert_eq!(own.get(SlotKind::State, "a"), Some(&json("1")));
+    }
+}

@@ -1,0 +1,109 @@
+//! What the run knows of each task beside what the scheduler knows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Tool, Value};
+
+use super::outcome::Outcome;
+use crate::backend::ToolError;
+use crate::event::Address;
+use crate::schedule::TaskId;
+
+/// Which part of a step a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The step as a whole.
+    Step,
+    /// One item of its `for_each`.
+    Item,
+    /// One round of its `repeat`.
+    Round,
+}
+
+/// One task.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) frame: usize,
+    pub(crate) step: u32,
+    pub(crate) layer: Layer,
+    pub(crate) address: Arc<Address>,
+    pub(crate) item: Option<Value>,
+    pub(crate) index: Option<u64>,
+    pub(crate) last: Option<Value>,
+    pub(crate) tool: Option<Arc<Tool>>,
+    pub(crate) args: Option<Value>,
+    pub(crate) group: Option<Group>,
+    /// What it will have become once the scheduler agrees.
+    pub(crate) pending: Option<Outcome>,
+    /// Why its last attempt failed.
+    pub(crate) last_error: Option<ToolError>,
+    /// What has become of it.
+    pub(crate) outcome: Option<Arc<Outcome>>,
+    /// Items, rounds, or steps of an inner plan, in their order.
+    pub(crate) parts: Vec<TaskId>,
+    pub(crate) attempts: u32,
+    /// The record of its last call.
+    pub(crate) last_call: Option<usize>,
+    pub(crate) started: Option<Duration>,
+    pub(crate) ended: Option<Duration>,
+}
+
+/// What a group is in the middle of.
+#[derive(Debug)]
+pub(crate) enum Group {
+    /// The items of a `for_each`.
+    Items {
+        /// The list.
+        items: Arc<Vec<Value>>,
+        /// The first item that has not begun.
+        next: usize,
+    },
+    /// The rounds of a `repeat`.
+    Rounds {
+        /// The round that is under way, from 0.
+        number: u64,
+        /// The most rounds.
+        max: u64,
+    },
+    /// An inner plan.
+    Plan {
+        /// Its frame.
+        frame: usize,
+    },
+}
+
+/// One attempt at a call, for the report.
+#[derive(Clone, Debug)]
+pub(crate) struct CallRecord {
+    pub(crate) task: TaskId,
+    pub(crate) attempt: u32,
+    pub(crate) args: Value,
+    pub(crate) error: Option<ToolError>,
+    pub(crate) ended: bool,
+}
+
+impl Work {
+    pub(crate) fn new(frame: usize, step: u32, layer: Layer, address: Arc<Address>) -> Self {
+        Self {
+            frame,
+            step,
+            layer,
+            address,
+            item: None,
+            index: None,
+            last: None,
+            tool: None,
+            args: None,
+            group: None,
+            pending: None,
+            last_error: None,
+            outcome: None,
+            parts: Vec::new(),
+            attempts: 0,
+            last_call: None,
+            started: None,
+            ended: None,
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! The state machine itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ready::{LaneId, Limits, Ready};
+use super::task::{
+    AttemptEnd, CallTerms, Command, Event, Prepared, SettledBy, TaskId, TaskState, Timer,
+};
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+#[derive(Debug)]
+struct Task {
+    state: TaskState,
+    parent: Option<TaskId>,
+    rank: u64,
+    /// How many of the tasks that it waits for have not settled.
+    open_waits: u32,
+    /// How many of its children have not settled.
+    open_children: u32,
+    attempt: u32,
+    sealed: bool,
+    stopping: bool,
+    step_timer: bool,
+    dependents: Vec<TaskId>,
+    terms: Option<Box<CallTerms>>,
+}
+
+/// A pure scheduler: no clock, no randomness, nothing that waits. See the [module](super).
+#[derive(Debug, Default)]
+pub struct Scheduler {
+    tasks: Vec<Task>,
+    ready: Ready,
+    stopping: bool,
+    unsettled: usize,
+    running: usize,
+    pausing: usize,
+    asking: usize,
+}
+
+impl Scheduler {
+    /// A scheduler without tasks.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            ready: Ready::new(limits),
+            ..Self::default()
+        }
+    }
+
+    /// The lane for calls of `tool` at `server`.
+    pub fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> LaneId {
+        self.ready.lane(server, tool)
+    }
+
+    /// The id that the next task will get.
+    pub fn next_id(&self) -> TaskId {
+        TaskId(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a task that waits for others, which may be added later as long as their ids are known. `rank` is the longest
+    /// path behind it, see [`ranks`](super::ranks). Call [`start`](Self::start) once all of a batch are there.
+    pub fn add(&mut self, parent: Option<TaskId>, rank: u64) -> TaskId {
+        let id = self.next_id();
+        self.tasks.push(Task {
+            state: TaskState::Waiting,
+            parent,
+            rank,
+            open_waits: 0,
+            open_children: 0,
+            attempt: 0,
+            sealed: false,
+            stopping: false,
+            step_timer: false,
+            dependents: Vec::new(),
+            terms: None,
+        });
+        self.unsettled += 1;
+        if let Some(group) = parent.and_then(|parent| self.task_mut(parent)) {
+            group.open_children += 1;
+        }
+        id
+    }
+
+    /// Makes `task` wait for `on`, and asks for its preparation as soon as nothing is left to wait for.
+    pub fn start(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+        if self.is_stopped(task) {
+            self.settle(task, SettledBy::Stop, out);
+            return;
+        }
+        self.wait_for(task, on, out);
+    }
+
+    /// Takes in what happened; appends what is to be done.
+    pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
+        match event {
+            Event::Prepared(task, prepared) => self.prepared(task, prepared, out),
+            Event::AttemptEnded { task, attempt, end } => {
+                self.attempt_ended(task, attempt, end, SettledBy::Attempt, out);
+            }
+            Event::Approved(task) => {
+                if self.state(task) == TaskState::Asking {
+                    self.enqueue(task, out);
+                }
+            }
+            Event::Rejected(task) => {
+                if self.state(task) == TaskState::Asking {
+                    self.settle(task, SettledBy::Rejection, out);
+                }
+            }
+            Event::TimerFired(task, timer) => self.timer_fired(task, timer, out),
+            Event::Sealed(task) => {
+                if let Some(group) = self.task_mut(task) {
+                    group.sealed = true;
+                }
+                self.close_if_done(task, out);
+            }
+            Event::Closed(task) => self.settle(task, SettledBy::Itself, out),
+            Event::Stop(scope) => self.stop(scope, out),
+            Event::Cancel => self.end_all(None, SettledBy::Cancel, out),
+        }
+    }
+
+    /// Where a task stands.
+    pub fn state(&self, task: TaskId) -> TaskState {
+        self.task(task)
+            .map_or(TaskState::Settled, |task| task.state)
+    }
+
+    /// The longest path behind a task.
+    pub fn rank(&self, task: TaskId) -> u64 {
+        self.task(task).map_or(0, |task| task.rank)
+    }
+
+    /// The attempt that a task is at; 0 before the first.
+    pub fn attempt(&self, task: TaskId) -> u32 {
+        self.task(task).map_or(0, |task| task.attempt)
+    }
+
+    /// Whether every task has settled.
+    pub fn is_done(&self) -> bool {
+        self.unsettled == 0
+    }
+
+    /// Whether nothing can happen before a person decides.
+    pub fn waits_for_people(&self) -> bool {
+        self.asking > 0 && self.running == 0 && self.pausing == 0 && self.ready.queued() == 0
+    }
+
+    fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(id.0 as usize)
+    }
+
+    fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(id.0 as usize)
+    }
+
+    /// Whether a task belongs to something that starts nothing new.
+    pub fn is_stopped(&self, task: TaskId) -> bool {
+        let mut at = Some(task);
+        while let Some(task) = at.and_then(|id| self.task(id)) {
+            if task.stopping {
+                return true;
+            }
+            at = task.parent;
+        }
+        self.stopping
+    }
+
+    /// The one place where a task changes its state, so that the counts stay right.
+    fn enter(&mut self, id: TaskId, state: TaskState) {
+        let Some(task) = self.task_mut(id) else {
+            return;
+        };
+        let old = std::mem::replace(&mut task.state, state);
+        for (count, counted) in [
+            (&mut self.running, TaskState::Running),
+            (&mut self.pausing, TaskState::Pausing),
+            (&mut self.asking, TaskState::Asking),
+        ] {
+            if old == counted {
+                *count = count.saturating_sub(1);
+            }
+            if state == counted {
+                *count += 1;
+            }
+        }
+    }
+
+    fn wait_for(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+        let mut open = 0;
+        for &other in on {
+            if let Some(other) = self.task_mut(other)
+                && other.state != TaskState::Settled
+            {
+                other.dependents.push(task);
+                open += 1;
+            }
+        }
+        if let Some(entry) = self.task_mut(task) {
+            entry.open_waits = open;
+        }
+        if open == 0 {
+            self.enter(task, TaskState::Preparing);
+            out.push(Command::Prepare(task));
+        } else {
+            self.enter(task, TaskState::Waiting);
+        }
+    }
+
+    fn prepared(&mut self, task: TaskId, prepared: Prepared, out: &mut Vec<Command>) {
+        if self.state(task) != TaskState::Preparing {
+            return;
+        }
+        match prepared {
+            Prepared::WaitFor(on) => self.wait_for(task, &on, out),
+            Prepared::Done => self.settle(task, SettledBy::Itself, out),
+            Prepared::Call(terms) => {
+                let approval = terms.approval;
+                if let Some(entry) = self.task_mut(task) {
+                    entry.terms = Some(Box::new(terms));
+                }
+                if approval {
+                    self.enter(task, TaskState::Asking);
+                    out.push(Command::Ask(task));
+                } else {
+                    self.enqueue(task, out);
+                }
+            }
+            Prepared::Group(timeout) => {
+                self.enter(task, TaskState::Group);
+                self.set_step_timer(task, timeout, out);
+            }
+        }
+    }
+
+    fn set_step_timer(&mut self, task: TaskId, after: Option<Duration>, out: &mut Vec<Command>) {
+        let Some(after) = after else {
+            return;
+        };
+        if let Some(entry) = self.task_mut(task)
+            && !entry.step_timer
+        {
+            entry.step_timer = true;
+            out.push(Command::SetTimer {
+                task,
+                timer: Timer::Step,
+                after,
+            });
+        }
+    }
+
+    fn enqueue(&mut self, task: TaskId, out: &mut Vec<Command>) {
+        if self.is_stopped(task) {
+            self.settle(task, SettledBy::Stop, out);
+            return;
+        }
+        let Some(entry) = self.task(task) else {
+            return;
+        };
+        let Some(terms) = &entry.terms else {
+            return;
+        };
+        let (rank, lane, alone) = (entry.rank, terms.lane, terms.alone);
+        self.enter(task, TaskState::Ready);
+        self.ready.push(task, rank, lane, alone);
+    }
+
+    /// Starts whatever the limits allow. Call it when all that has happened was taken in and every
+    /// [`Command::Prepare`] was answered: only then is the best task known.
+    pub fn start_ready(&mut self, out: &mut Vec<Command>) {
+        loop {
+            let tasks = &self.tasks;
+            let is_live = |id: TaskId| {
+                tasks
+                    .get(id.0 as usize)
+                    .is_some_and(|task| task.state == TaskState::Ready)
+            };
+            let Some(id) = self.ready.pop(&is_live) else {
+                return;
+            };
+            self.enter(id, TaskState::Running);
+            let Some(task) = self.task_mut(id) else {
+                return;
+            };
+            task.attempt += 1;
+            let attempt = task.attempt;
+            let (attempt_timeout, step_timeout) =
+                task.terms.as_ref().map_or((None, None), |terms| {
+                    (terms.attempt_timeout, terms.step_timeout)
+                });
+            out.push(Command::Call { task: id, attempt });
+            if let Some(after) = attempt_timeout {
+                out.push(Command::SetTimer {
+                    task: id,
+                    timer: Timer::Attempt(attempt),
+                    after,
+                });
+            }
+            self.set_step_timer(id, step_timeout, out);
+        }
+    }
+
+    fn attempt_ended(
+        &mut self,
+        id: TaskId,
+        attempt: u32,
+        end: AttemptEnd,
+        by: SettledBy,
+        out: &mut Vec<Command>,
+    ) {
+        if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
+            return;
+        }
+        self.give_back(id, out);
+        let stopped = self.is_stopped(id);
+        let pause = self
+            .task(id)
+            .and_then(|task| task.terms.as_ref())
+            .filter(|terms| attempt < terms.attempts && !stopped)
+            .and_then(|terms| match end {
+                AttemptEnd::Final => None,
+                AttemptEnd::Retryable(least) => {
+                    Some(pause_after(terms.retry_pause, id, attempt).max(least))
+                }
+                AttemptEnd::Uncertain => terms
+                    .retry_uncertain
+                    .then(|| pause_after(terms.retry_pause, id, attempt)),
+            });
+        match pause {
+            Some(pause) => {
+                self.enter(id, TaskState::Pausing);
+                out.push(Command::RetryLater {
+                    task: id,
+                    attempt,
+                    pause,
+                });
+                out.push(Command::SetTimer {
+                    task: id,
+                    timer: Timer::Pause(attempt),
+                    after: pause,
+                });
+            }
+            None => self.settle(id, by, out),
+        }
+    }
+
+    /// Gives back the place that a running task held.
+    fn give_back(&mut self, id: TaskId, out: &mut Vec<Command>) {
+        let Some(task) = self.task(id) else {
+            return;
+        };
+        let Some(terms) = &task.terms else {
+            return;
+        };
+        let (lane, alone) = (terms.lane, terms.alone);
+        if terms.attempt_timeout.is_some() {
+            out.push(Command::ClearTimer(id, Timer::Attempt(task.attempt)));
+        }
+        self.ready.release(lane, alone);
+    }
+
+    fn timer_fired(&mut self, id: TaskId, timer: Timer, out: &mut Vec<Command>) {
+        let state = self.state(id);
+        match timer {
+            Timer::Attempt(attempt) => {
+                if state == TaskState::Running && self.attempt(id) == attempt {
+                    out.push(Command::Abort { task: id, attempt });
+                    let end = AttemptEnd::Uncertain;
+                    self.attempt_ended(id, attempt, end, SettledBy::AttemptTimeout, out);
+                }
+            }
+            Timer::Pause(attempt) => {
+                if state == TaskState::Pausing && self.attempt(id) == attempt {
+                    self.enqueue(id, out);
+                }
+            }
+            Timer::Step => {
+                if state != TaskState::Settled {
+                    if state == TaskState::Group {
+                        self.end_all(Some(id), SettledBy::Cancel, out);
+                    }
+                    self.end(id, SettledBy::StepTimeout, out);
+                }
+            }
+        }
+    }
+
+    fn stop(&mut self, scope: Option<TaskId>, out: &mut Vec<Command>) {
+        match scope.and_then(|scope| self.task_mut(scope)) {
+            Some(group) => group.stopping = true,
+            None => self.stopping = true,
+        }
+        for id in self.unsettled_below(scope) {
+            match self.state(id) {
+                TaskState::Waiting
+                | TaskState::Preparing
+                | TaskState::Asking
+                | TaskState::Ready
+                | TaskState::Pausing => self.settle(id, SettledBy::Stop, out),
+                TaskState::Running | TaskState::Group | TaskState::Settled => {}
+            }
+        }
+    }
+
+    /// Ends everything below `scope` at once, what runs included.
+    fn end_all(&mut self, scope: Option<TaskId>, by: SettledBy, out: &mut Vec<Command>) {
+        match scope.and_then(|scope| self.task_mut(scope)) {
+            Some(group) => group.stopping = true,
+            None => self.stopping = true,
+        }
+        // Children come after their group, so that going backwards no group closes by itself.
+        for id in self.unsettled_below(scope).into_iter().rev() {
+            self.end(id, by, out);
+        }
+    }
+
+    fn end(&mut self, id: TaskId, by: SettledBy, out: &mut Vec<Command>) {
+        if self.state(id) == TaskState::Running {
+            let attempt = self.attempt(id);
+            out.push(Command::Abort { task: id, attempt });
+            self.give_back(id, out);
+        }
+        self.settle(id, by, out);
+    }
+
+    /// The tasks below `scope` that have not settled, parents before children.
+    fn unsettled_below(&self, scope: Option<TaskId>) -> Vec<TaskId> {
+        let mut below = vec![scope.is_none(); self.tasks.len()];
+        let mut found = Vec::new();
+        for (index, task) in self.tasks.iter().enumerate() {
+            let inside = scope.is_none()
+                || task.parent.is_some_and(|parent| {
+                    Some(parent) == scope || below.get(parent.0 as usize) == Some(&true)
+                });
+            if let Some(mark) = below.get_mut(index) {
+                *mark = inside;
+            }
+            if inside && task.state != TaskState::Settled {
+                found.push(TaskId(u32::try_from(index).unwrap_or(u32::MAX)));
+            }
+        }
+        found
+    }
+
+    fn settle(&mut self, id: TaskId, by: SettledBy, out: &mut Vec<Command>) {
+        if self.state(id) == TaskState::Settled {
+            return;
+        }
+        self.enter(id, TaskState::Settled);
+        self.unsettled -= 1;
+        let Some(task) = self.task_mut(id) else {
+            return;
+        };
+        task.terms = None;
+        let step_timer = std::mem::take(&mut task.step_timer);
+        let dependents = std::mem::take(&mut task.dependents);
+        let parent = task.parent;
+        if step_timer && by != SettledBy::StepTimeout {
+            out.push(Command::ClearTimer(id, Timer::Step));
+        }
+        out.push(Command::Settled(id, by));
+        for dependent in dependents {
+            self.one_less(dependent, out);
+        }
+        if let Some(parent) = parent {
+            self.child_settled(parent, id, out);
+        }
+    }
+
+    fn one_less(&mut self, id: TaskId, out: &mut Vec<Command>) {
+        let Some(task) = self.task_mut(id) else {
+            return;
+        };
+        task.open_waits = task.open_waits.saturating_sub(1);
+        if task.open_waits == 0 && task.state == TaskState::Waiting {
+            self.enter(id, TaskState::Preparing);
+            out.push(Command::Prepare(id));
+        }
+    }
+
+    fn child_settled(&mut self, group: TaskId, child: TaskId, out: &mut Vec<Command>) {
+        let Some(entry) = self.task_mut(group) else {
+            return;
+        };
+        entry.open_children = entry.open_children.saturating_sub(1);
+        if entry.state != TaskState::Group {
+            return;
+        }
+        if entry.sealed {
+            self.close_if_done(group, out);
+        } else {
+            out.push(Command::ChildSettled { group, child });
+        }
+    }
+
+    fn close_if_done(&mut self, group: TaskId, out: &mut Vec<Command>) {
+        if let Some(entry) = self.task(group)
+            && entry.state == TaskState::Group
+            && entry.sealed
+            && entry.open_children == 0
+        {
+            out.push(Command::Close(group));
+        }
+    }
+}
+
+/// The pause after an attempt: it doubles each time, and varies by up to a fifth so that tasks that failed together do
+/// not try again together. The variation follows from task and attempt alone, so a replay waits as long.
+fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
+    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
+    let mut mixed =
+        (u64::from(task.0) << 32 | u64::from(attempt)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    let per_mille = u32::try_from(800 + (mixed >> 33) % 401).unwrap_or(1000);
+    (doubled.min(LONGEST_PAUSE) / 1000).saturating_mul(per_mille)
+}

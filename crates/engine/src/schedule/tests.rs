@@ -1,0 +1,218 @@
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Drives a scheduler over a graph of calls, each of a tool, ending in the order that `choose` picks.
+struct Drill {
+    scheduler: Scheduler,
+    tools: Vec<u8>,
+    log: Vec<String>,
+    running: Vec<(TaskId, u32)>,
+    most: usize,
+    most_by_tool: BTreeMap<u8, usize>,
+    settled: BTreeMap<TaskId, SettledBy>,
+}
+
+impl Drill {
+    fn new(limits: Limits, waits: &[Vec<u32>], tools: Vec<u8>) -> Self {
+        let mut drill = Self {
+            scheduler: Scheduler::new(limits),
+            tools,
+            log: Vec::new(),
+            running: Vec::new(),
+            most: 0,
+            most_by_tool: BTreeMap::new(),
+            settled: BTreeMap::new(),
+        };
+        let ranks = ranks(&vec![UNIT; waits.len()], waits);
+        let mut out = Vec::new();
+        for rank in ranks {
+            drill.scheduler.add(None, rank);
+        }
+        for (task, waits) in waits.iter().enumerate() {
+            let waits: Vec<TaskId> = waits.iter().map(|on| TaskId(*on)).collect();
+            drill
+                .scheduler
+                .start(TaskId(u32::try_from(task).unwrap()), &waits, &mut out);
+        }
+        drill.carry_out(out);
+        drill
+    }
+
+    fn tell(&mut self, event: Event) {
+        let mut out = Vec::new();
+        self.scheduler.handle(event, &mut out);
+        self.carry_out(out);
+    }
+
+    fn carry_out(&mut self, commands: Vec<Command>) {
+        let mut queue: std::collections::VecDeque<Command> = commands.into();
+        loop {
+            while let Some(command) = queue.pop_front() {
+                let mut out = Vec::new();
+                match command {
+                    Command::Prepare(task)
+                        if self.scheduler.state(task) == TaskState::Preparing =>
+                    {
+                        let prepared = Prepared::Call(self.terms(task));
+                        self.scheduler
+                            .handle(Event::Prepared(task, prepared), &mut out);
+                    }
+                    Command::Call { task, attempt } => {
+                        self.log.push(format!("+{}", task.0));
+                        self.running.push((task, attempt));
+                        self.most = self.most.max(self.running.len());
+                        let tool = self.tools[task.0 as usize];
+                        let same = self
+                            .running
+                            .iter()
+                            .filter(|(task, _)| self.tools[task.0 as usize] == tool)
+                            .count();
+                        let most = self.most_by_tool.entry(tool).or_default();
+                        *most = (*most).max(same);
+                        assert!(tool != 9 || self.running.len() == 1, "not alone");
+                    }
+                    Command::Settled(task, by) => {
+                        assert!(self.settled.insert(task, by).is_none(), "settled twice");
+                    }
+                    _ => {}
+                }
+                queue.extend(out);
+            }
+            let mut out = Vec::new();
+            self.scheduler.start_ready(&mut out);
+            if out.is_empty() {
+                break;
+            }
+            queue.extend(out);
+        }
+    }
+
+    fn terms(&mut self, task: TaskId) -> CallTerms {
+        let tool = self.tools[task.0 as usize];
+        CallTerms {
+            lane: self
+                .scheduler
+                .lane(&Arc::from("s"), &Arc::from(tool.to_string())),
+            alone: tool == 9,
+            approval: false,
+            attempts: 1,
+            retry_pause: std::time::Duration::ZERO,
+            attempt_timeout: None,
+            step_timeout: None,
+            retry_uncertain: true,
+        }
+    }
+
+    fn end(&mut self, index: usize) {
+        let (task, attempt) = self.running.remove(index);
+        self.log.push(format!("-{}", task.0));
+        self.tell(Event::AttemptEnded {
+            task,
+            attempt,
+            end: AttemptEnd::Final,
+        });
+    }
+}
+
+fn limits(total: usize, per_tool: Option<usize>) -> Limits {
+    Limits {
+        total: NonZeroUsize::new(total).unwrap(),
+        per_tool: per_tool.and_then(NonZeroUsize::new),
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn longest_remaining_path_goes_first() {
+    // 0 and 1 are alone; 2 -> 3 -> 4 is a chain.
+    let waits = vec![vec![], vec![], vec![], vec![2], vec![3]];
+    let mut drill = Drill::new(limits(2, None), &waits, vec![0; 5]);
+    while !drill.running.is_empty() {
+        drill.end(0);
+    }
+    assert_eq!(
+        drill.log,
+        ["+2", "+0", "-2", "+3", "-0", "+1", "-3", "+4", "-1", "-4"]
+    );
+}
+
+#[test]
+fn a_full_tool_holds_up_nobody_else() {
+    let waits = vec![vec![]; 4];
+    let mut limits = limits(4, None);
+    limits.tools = HashMap::from([(Arc::from("s.0"), NonZeroUsize::MIN)]);
+    let drill = Drill::new(limits, &waits, vec![0, 0, 0, 1]);
+    assert_eq!(drill.log, ["+0", "+3"]);
+}
+
+#[test]
+fn stop_starts_nothing_new_and_lets_calls_end() {
+    let waits = vec![vec![], vec![], vec![0], vec![]];
+    let mut drill = Drill::new(limits(2, None), &waits, vec![0; 4]);
+    drill.tell(Event::Stop(None));
+    while !drill.running.is_empty() {
+        drill.end(0);
+    }
+    let by: Vec<SettledBy> = drill.settled.values().copied().collect();
+    assert_eq!(
+        by,
+        [
+            SettledBy::Attempt,
+            SettledBy::Attempt,
+            SettledBy::Stop,
+            SettledBy::Stop
+        ]
+    );
+    assert!(drill.scheduler.is_done());
+}
+
+prop_compose! {
+    /// A graph in which each task waits for some of those before it, with a tool for each.
+    fn graph()(size in 1_usize..40)(
+        edges in prop::collection::vec((0..size, 0..size), 0..size * 2),
+        tools in prop::collection::vec(prop_oneof![9 => 0_u8..4, 1 => Just(9_u8)], size),
+    ) -> (Vec<Vec<u32>>, Vec<u8>) {
+        let mut waits = vec![Vec::new(); tools.len()];
+        for (a, b) in edges {
+            if a != b {
+                waits[a.max(b)].push(u32::try_from(a.min(b)).unwrap());
+            }
+        }
+        (waits, tools)
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_graph_any_order_any_limit(
+        (waits, tools) in graph(),
+        total in 1_usize..6,
+        per_tool in prop::option::of(1_usize..3),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 40),
+    ) {
+        let mut drill = Drill::new(limits(total, per_tool), &waits, tools);
+        let mut ended = Vec::new();
+        let mut choices = choices.into_iter().cycle();
+        while !drill.running.is_empty() {
+            let index = choices.next().unwrap().index(drill.running.len());
+            for (task, _) in &drill.running {
+                for on in &waits[task.0 as usize] {
+                    prop_assert!(ended.contains(on), "{} started before {on} ended", task.0);
+                }
+            }
+            ended.push(drill.running[index].0.0);
+            drill.end(index);
+        }
+        prop_assert!(drill.scheduler.is_done());
+        prop_assert_eq!(drill.settled.len(), waits.len());
+        prop_assert!(drill.most <= total);
+        if let Some(limit) = per_tool {
+            prop_assert!(drill.most_by_tool.iter().all(|(tool, most)| *tool == 9 || *most <= limit));
+        }
+    }
+}
