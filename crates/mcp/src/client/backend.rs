@@ -21,7 +21,10 @@ const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
 const ROUND_LIMIT: u32 = 10;
 
 /// The first pause before a call that was put off is sent again; it doubles from round to round.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Calls the tools of one server.
 #[derive(Debug)]
@@ -54,7 +57,7 @@ impl ServerBackend {
 
     /// Sends the call until there is a result. Input that the server wants in between is declined.
     async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
-        let mut params = self.params(call)?;
+        let mut params = params(call)?;
         let mut pause = FIRST_PAUSE;
         for _ in 0..ROUND_LIMIT {
             let result = match session.call(params.clone()).await {
@@ -75,7 +78,7 @@ impl ServerBackend {
             let responses = decline(&result)?;
             if responses.is_empty() {
                 tokio::time::sleep(pause).await;
-                pause *= 2;
+                pause = LONGEST_PAUSE.min(pause * 2);
             }
             params.input_responses = (!responses.is_empty()).then_some(responses);
             params.request_state = result
@@ -85,26 +88,6 @@ impl ServerBackend {
         }
         let message = format!("the tool asked for more input {ROUND_LIMIT} times");
         Err(ToolError::tool(message, Value::Null))
-    }
-
-    fn params(&self, call: &ToolCall) -> Result<CallToolRequestParams, ToolError> {
-        let arguments = arguments(&call.args).ok_or_else(|| {
-            let message = format!(
-                "the arguments of `{}` must be an object, not a {}",
-                call.tool.name,
-                call.args.kind()
-            );
-            ToolError::new(ErrorKind::Arguments, message)
-        })?;
-        let mut meta = MetaObject::new();
-        meta.insert(
-            IDEMPOTENCY_KEY.to_owned(),
-            call.idempotency_key.to_string().into(),
-        );
-        let mut params =
-            CallToolRequestParams::new(call.tool.name.to_string()).with_arguments(arguments);
-        params.meta = Some(meta.into());
-        Ok(params)
     }
 
     fn complete(&self, result: Value) -> Result<Value, ToolError> {
@@ -143,6 +126,27 @@ impl ToolBackend for ServerBackend {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(self.run(call))
     }
+}
+
+/// The call as a server takes it.
+fn params(call: &ToolCall) -> Result<CallToolRequestParams, ToolError> {
+    let arguments = arguments(&call.args).ok_or_else(|| {
+        let message = format!(
+            "the arguments of `{}` must be an object, not a {}",
+            call.tool.name,
+            call.args.kind()
+        );
+        ToolError::new(ErrorKind::Arguments, message)
+    })?;
+    let mut meta = MetaObject::new();
+    meta.insert(
+        IDEMPOTENCY_KEY.to_owned(),
+        call.idempotency_key.to_string().into(),
+    );
+    let mut params =
+        CallToolRequestParams::new(call.tool.name.to_string()).with_arguments(arguments);
+    params.meta = Some(meta.into());
+    Ok(params)
 }
 
 fn refusal(error: ErrorData) -> ToolError {

@@ -12,9 +12,9 @@ use std::time::Duration;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientConfig, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
-    DiscoverRequest, DiscoverRequestParams, ErrorCode, ErrorData, InitializeRequest,
-    InitializedNotification, ProtocolVersion, RequestId, RequestMetaObject, ServerJsonRpcMessage,
-    ServerPeerInfo, ServerRequest, ServerResult,
+    DiscoverRequest, DiscoverRequestParams, ErrorCode, ErrorData, Extensions, InitializeRequest,
+    InitializedNotification, InitializedNotificationMethod, ProtocolVersion, RequestId,
+    RequestMetaObject, ServerJsonRpcMessage, ServerPeerInfo, ServerRequest, ServerResult,
 };
 use rmcp::transport::Transport;
 
@@ -146,10 +146,9 @@ fn initialize(client: &ClientConfig) -> ClientJsonRpcMessage {
 }
 
 fn initialized() -> ClientJsonRpcMessage {
-    ClientJsonRpcMessage::notification(ClientNotification::InitializedNotification(
-        InitializedNotification {
-            method: Default::default(),
-            extensions: Default::default(),
-        },
-    ))
+    let notification = InitializedNotification {
+        method: InitializedNotificationMethod,
+        extensions: Extensions::default(),
+    };
+    ClientJsonRpcMessage::notification(ClientNotification::InitializedNotification(notification))
 }

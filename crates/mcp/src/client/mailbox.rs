@@ -39,29 +39,40 @@ impl Mailbox {
         self.wanted().remove(id).flatten()
     }
 
-    /// Keeps the result in `line`, if it is one that is wanted, and says whose it is.
+    /// Keeps the result in `line`, if it is one that is wanted and can be read, and says whose it is.
     pub(super) fn deliver(&self, line: &[u8]) -> Option<RequestId> {
         if self.wanted().is_empty() {
             return None;
         }
-        let (id, delivery) = match serde_json::from_slice::<Response<Value>>(line) {
-            Ok(Response { id, result }) => (id?, Ok(result?)),
-            Err(error) => {
-                // Something is wrong with the result, but the message as such may be sound.
-                let outline = serde_json::from_slice::<Response<IgnoredAny>>(line).ok()?;
-                outline.result?;
-                (outline.id?, Err(error.to_string()))
-            }
-        };
+        let response: Response<Value> = serde_json::from_slice(line).ok()?;
+        self.keep(response.id?, Ok(response.result?))
+    }
+
+    /// Keeps why the result in `line` cannot be read, if the message is otherwise sound, and says whose it is.
+    pub(super) fn deliver_fault(&self, line: &[u8]) -> Option<RequestId> {
+        let outline: Response<IgnoredAny> = serde_json::from_slice(line).ok()?;
+        outline.result?;
+        let fault = serde_json::from_slice::<Response<Value>>(line).err()?;
+        self.keep(outline.id?, Err(json_fault(&fault)))
+    }
+
+    fn keep(&self, id: RequestId, delivery: Delivery) -> Option<RequestId> {
         let id = canonical(id);
-        let mut wanted = self.wanted();
-        let place = wanted.get_mut(&id)?;
-        *place = Some(delivery);
+        *self.wanted().get_mut(&id)? = Some(delivery);
         Some(id)
     }
 
     fn wanted(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Delivery>>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reader's words without the place that it appends to them, which nobody can look at.
+fn json_fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
     }
 }
 
@@ -121,7 +132,10 @@ mod tests {
     fn check(line: &str) -> Option<Delivery> {
         let mailbox = Mailbox::default();
         mailbox.expect(RequestId::Number(7));
-        let id = mailbox.deliver(line.as_bytes())?;
+        let line = line.as_bytes();
+        let id = mailbox
+            .deliver(line)
+            .or_else(|| mailbox.deliver_fault(line))?;
         assert_eq!(id, RequestId::Number(7));
         mailbox.take(&id)
     }
@@ -160,7 +174,7 @@ mod tests {
             "]".repeat(500)
         );
         let reason = check(&deep).unwrap().unwrap_err();
-        assert!(reason.contains("recursion limit"), "{reason}");
+        assert_eq!(reason, "recursion limit exceeded");
     }
 
     #[test]

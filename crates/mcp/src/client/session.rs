@@ -101,11 +101,12 @@ impl Session {
         let mut cursor = None;
         let mut seen = HashSet::new();
         for _ in 0..PAGE_LIMIT {
-            let params = cursor
-                .clone()
-                .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-            let mut request = ListToolsRequest::default();
-            request.params = params;
+            let request = cursor
+                .take()
+                .map_or_else(ListToolsRequest::default, |cursor| {
+                    let params = PaginatedRequestParams::default().with_cursor(Some(cursor));
+                    ListToolsRequest::with_param(params)
+                });
             let page = match self.request(ClientRequest::ListToolsRequest(request)).await {
                 Ok(page) => page,
                 // A server without tools need not know the request.

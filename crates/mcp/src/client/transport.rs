@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+    ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -66,7 +67,7 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
 
     fn read(mailbox: &Mailbox, line: &[u8]) -> Option<ServerJsonRpcMessage> {
         if let Some(id) = mailbox.deliver(line) {
-            return Some(JsonRpcMessage::response(ServerResult::empty(()), id));
+            return Some(empty_response(id));
         }
         serde_json::from_slice(line).ok()
     }
@@ -141,10 +142,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = Self::read(&self.mailbox, line).or_else(|| {
-                let mended = mend(line)?;
-                Self::read(&self.mailbox, mended.as_bytes())
-            });
+            let message = Self::read(&self.mailbox, line)
+                .or_else(|| Self::read(&self.mailbox, mend(line)?.as_bytes()))
+                .or_else(|| Some(empty_response(self.mailbox.deliver_fault(line)?)));
             if message.is_some() {
                 return message;
             }
@@ -160,6 +160,11 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         self.outgoing = None;
         Ok(())
     }
+}
+
+/// What `rmcp` gets in place of a result that went to the mailbox.
+fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
+    JsonRpcMessage::response(ServerResult::empty(()), id)
 }
 
 async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Outgoing>) {

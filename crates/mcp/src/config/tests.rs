@@ -167,7 +167,7 @@ fn says_where_a_file_is_broken() {
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:2:10: this is not JSON: expected ident
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json:1:16: this must be an object
+    error mcp.json:1:15: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json: there is no `mcpServers` in it
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
@@ -188,8 +188,8 @@ fn reads_lengths_of_time() {
     let cases = [
         (r#""250ms""#, Some(Duration::from_millis(250))),
         (r#""1.5s""#, Some(Duration::from_millis(1500))),
-        (r#""2 m""#, Some(Duration::from_secs(120))),
-        (r#""1h""#, Some(Duration::from_secs(3600))),
+        (r#""2 m""#, Some(Duration::from_mins(2))),
+        (r#""1h""#, Some(Duration::from_hours(1))),
         ("1500", Some(Duration::from_millis(1500))),
         ("0", None),
         ("-1", None),
