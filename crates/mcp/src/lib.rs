@@ -1,1 +1,10 @@
-//! How Planwright speaks the Model Context Protocol.
+//! How Planwright speaks the Model Context Protocol. No other crate knows `rmcp`.
+
+/// `mcp.json`: which servers there are.
+mod config;
+
+/// Servers that are started, called and stopped.
+mod client;
+
+pub use client::{ConnectOptions, Connections, ServerFailure};
+pub use config::{ConfigError, ConfigProblem, ServerConfig, ServersConfig};

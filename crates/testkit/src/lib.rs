@@ -1,1 +1,4 @@
 //! What tests share: a fake MCP server, golden files, scripted tools.
+
+/// An MCP server that follows a script, and misbehaves where the script says so.
+pub mod fake_server;

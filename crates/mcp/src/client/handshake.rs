@@ -1,0 +1,154 @@
+//! Finds out which revision of MCP a server speaks.
+//!
+//! Revision 2026-07-28 begins with `server/discover` and has no `initialize`; earlier ones refuse `server/discover`
+//! with an error, upon which `initialize` follows on the same connection. A server that answers neither way within a
+//! short time gets both, and the first good answer counts: so a server that needs long to get up, as `npx` does where
+//! it downloads first, is waited for whatever it speaks. (`rmcp` has this handshake too, but there the late refusal of
+//! `server/discover` is taken for the answer to `initialize`, and the connection fails.)
+
+use std::io;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientConfig, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
+    DiscoverRequest, DiscoverRequestParams, ErrorCode, ErrorData, Extensions, InitializeRequest,
+    InitializedNotification, InitializedNotificationMethod, ProtocolVersion, RequestId,
+    RequestMetaObject, ServerJsonRpcMessage, ServerPeerInfo, ServerRequest, ServerResult,
+};
+use rmcp::transport::Transport;
+
+/// How long a server may be silent on `server/discover` before it gets `initialize` as well.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+// Ids that no request of `rmcp` will ever have, which counts up from 0.
+const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
+const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HandshakeError {
+    #[error("it closed the connection before it said what it speaks")]
+    Closed,
+    #[error("it takes no messages: {0}")]
+    Send(#[from] io::Error),
+    #[error("it refused to connect: {}", .0.message)]
+    Refused(Box<ErrorData>),
+    #[error("it answered with something that is no answer")]
+    Unexpected,
+}
+
+/// Connects as `client` and says what the other side is.
+pub(super) async fn shake_hands<T>(
+    transport: &mut T,
+    client: &ClientConfig,
+) -> Result<ServerPeerInfo, HandshakeError>
+where
+    T: Transport<RoleClient, Error = io::Error>,
+{
+    transport.send(discover(client)).await?;
+    let mut is_initializing = false;
+    let patience = tokio::time::sleep(PATIENCE);
+    tokio::pin!(patience);
+    loop {
+        let message = tokio::select! {
+            message = transport.receive() => message.ok_or(HandshakeError::Closed)?,
+            () = &mut patience, if !is_initializing => {
+                is_initializing = true;
+                transport.send(initialize(client)).await?;
+                continue;
+            }
+        };
+        match message {
+            ServerJsonRpcMessage::Response(response) => match response.result {
+                ServerResult::DiscoverResult(result) => {
+                    let newest = ProtocolVersion::LATEST;
+                    if result.supported_versions.contains(&newest) {
+                        return Ok(ServerPeerInfo::from_discover_result(newest, result));
+                    }
+                }
+                ServerResult::InitializeResult(result) => {
+                    if result.protocol_version.has_initialize() {
+                        transport.send(initialized()).await?;
+                    }
+                    return Ok(result.into());
+                }
+                _ if matches(&response.id, &DISCOVER) => {}
+                _ => return Err(HandshakeError::Unexpected),
+            },
+            ServerJsonRpcMessage::Error(error) => {
+                // An error without an id answers the latest request.
+                let answers_initialize = match &error.id {
+                    Some(id) => matches(id, &INITIALIZE),
+                    None => is_initializing,
+                };
+                if answers_initialize {
+                    return Err(HandshakeError::Refused(Box::new(error.error)));
+                }
+                if is_final(error.error.code) {
+                    return Err(HandshakeError::Refused(Box::new(error.error)));
+                }
+            }
+            ServerJsonRpcMessage::Request(request) => {
+                let answer = match request.request {
+                    ServerRequest::PingRequest(_) => {
+                        ClientJsonRpcMessage::response(ClientResult::empty(()), request.id)
+                    }
+                    _ => ClientJsonRpcMessage::error(
+                        ErrorData::invalid_request("not connected yet", None),
+                        Some(request.id),
+                    ),
+                };
+                transport.send(answer).await?;
+                continue;
+            }
+            ServerJsonRpcMessage::Notification(_) => continue,
+        }
+        // Whatever it was, the server is awake and does not speak the newest revision.
+        if !is_initializing {
+            is_initializing = true;
+            transport.send(initialize(client)).await?;
+        }
+    }
+}
+
+/// Whether an error means that the newest revision is spoken and this client not wanted.
+fn is_final(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH
+    )
+}
+
+/// Some servers give a number back as a text.
+fn matches(id: &RequestId, expected: &RequestId) -> bool {
+    id == expected || id.to_string() == expected.to_string()
+}
+
+fn discover(client: &ClientConfig) -> ClientJsonRpcMessage {
+    let mut request = DiscoverRequest::new(DiscoverRequestParams {});
+    request
+        .extensions
+        .insert(RequestMetaObject::with_client_context(
+            ProtocolVersion::LATEST,
+            client.client_info.clone(),
+            client.capabilities.clone(),
+        ));
+    ClientJsonRpcMessage::request(ClientRequest::DiscoverRequest(request), DISCOVER)
+}
+
+fn initialize(client: &ClientConfig) -> ClientJsonRpcMessage {
+    let params = client
+        .clone()
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    let request = InitializeRequest::new(params);
+    ClientJsonRpcMessage::request(ClientRequest::InitializeRequest(request), INITIALIZE)
+}
+
+fn initialized() -> ClientJsonRpcMessage {
+    let notification = InitializedNotification {
+        method: InitializedNotificationMethod,
+        extensions: Extensions::default(),
+    };
+    ClientJsonRpcMessage::notification(ClientNotification::InitializedNotification(notification))
+}

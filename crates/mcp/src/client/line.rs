@@ -1,0 +1,161 @@
+//! Lines from a server, bounded, and what is mended in them.
+
+use std::borrow::Cow;
+use std::io;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// A buffer that has grown beyond this is given back once its line is done.
+const KEPT_CAPACITY: usize = 1 << 20;
+
+/// How much is asked for at once: what a pipe holds on Linux.
+const READ_AHEAD: usize = 64 << 10;
+
+/// Reads lines of at most `limit` bytes.
+#[derive(Debug)]
+pub(super) struct LineReader<R> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    is_done: bool,
+    limit: usize,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(super) fn new(read: R, limit: usize) -> Self {
+        Self {
+            read: BufReader::with_capacity(READ_AHEAD, read),
+            line: Vec::new(),
+            is_done: false,
+            limit,
+        }
+    }
+
+    /// The next line without its end; nothing at the end of the stream. A last line without an end is no message,
+    /// since its writer died over it. Dropping the future loses nothing: the next call goes on where it stopped.
+    ///
+    /// # Errors
+    ///
+    /// The stream's own, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
+    pub(super) async fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        if self.is_done {
+            self.line.clear();
+            self.line.shrink_to(KEPT_CAPACITY);
+            self.is_done = false;
+        }
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(available.len());
+            if self.line.len() + taken > self.limit {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            self.line.extend_from_slice(&available[..taken]);
+            self.read.consume(end.map_or(taken, |end| end + 1));
+            if end.is_some() {
+                self.is_done = true;
+                return Ok(Some(self.line.trim_ascii()));
+            }
+        }
+    }
+}
+
+/// Makes text that no strict reader takes into text that it does: bytes that are not UTF-8, and halves of surrogate
+/// pairs such as `\ud83d`, which servers in JavaScript and Python write where they cut a text within an emoji. Either
+/// becomes the replacement character. Nothing where there is nothing to mend.
+pub(super) fn mend(line: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(line);
+    let mended = replace_lone_surrogates(&text);
+    match (text, mended) {
+        (_, Some(mended)) => Some(mended),
+        (Cow::Owned(text), None) => Some(text),
+        (Cow::Borrowed(_), None) => None,
+    }
+}
+
+fn replace_lone_surrogates(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut from = 0;
+    while let Some(offset) = text[from..].find('\\') {
+        let at = from + offset;
+        from = match surrogate_at(text, at) {
+            // Any other escape is two bytes long as far as this is concerned; it may be a backslash itself.
+            None => text[at + 1..]
+                .chars()
+                .next()
+                .map_or(text.len(), |next| at + 1 + next.len_utf8()),
+            Some(Half::Leading) if surrogate_at(text, at + 6) == Some(Half::Trailing) => at + 12,
+            Some(_) => {
+                out.push_str(&text[copied..at]);
+                out.push_str("\\ufffd");
+                copied = at + 6;
+                copied
+            }
+        };
+    }
+    (copied > 0).then(|| {
+        out.push_str(&text[copied..]);
+        out
+    })
+}
+
+#[derive(PartialEq, Eq)]
+enum Half {
+    Leading,
+    Trailing,
+}
+
+fn surrogate_at(text: &str, at: usize) -> Option<Half> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::Leading),
+        0xdc00..=0xdfff => Some(Half::Trailing),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{LineReader, mend};
+
+    #[tokio::test]
+    async fn reads_lines_within_the_limit() {
+        let mut reader = LineReader::new(&b"one\r\n\n  two \nexactly10!\nelevenbytes\n"[..], 10);
+        for expected in ["one", "", "two", "exactly10!"] {
+            assert_eq!(reader.next().await.unwrap(), Some(expected.as_bytes()));
+        }
+        let error = reader.next().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+
+        let mut reader = LineReader::new(&b"whole\ncut of"[..], 100);
+        assert_eq!(reader.next().await.unwrap(), Some(&b"whole"[..]));
+        assert_eq!(reader.next().await.unwrap(), None);
+    }
+
+    #[test]
+    fn mends_what_was_cut() {
+        let cases: [(&[u8], Option<&str>); 10] = [
+            (b"plain", None),
+            (br#""\ud83d\ude00""#, None),
+            (br#""\\ud83d""#, None),
+            (br#""\ud83d""#, Some(r#""\ufffd""#)),
+            (br#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
+            (
+                br#""\ud83dx\n\ud83d\ude00""#,
+                Some(r#""\ufffdx\n\ud83d\ude00""#),
+            ),
+            (br#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
+            (b"\"\\ud8", None),
+            (b"\\", None),
+            (b"\"\xff\"", Some("\"\u{fffd}\"")),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(mend(line).as_deref(), expected, "{}", line.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Settings of the connections to servers.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How servers are started, limited and stopped.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// The servers that are needed; all of them where there is nothing here. The others are never started.
+    pub only: Option<BTreeSet<String>>,
+    /// The longest that a server's start may take, where its configuration does not say.
+    pub start_timeout: Duration,
+    /// How long a server may take to end by itself once its input is closed, and again once it was told to.
+    pub stop_grace: Duration,
+    /// The longest message that is taken from a server, in bytes.
+    pub message_limit: usize,
+    /// How often in a row a server that stopped is started again without any call having succeeded.
+    pub restart_limit: u32,
+    /// The name and version under which servers know us.
+    pub client: (String, String),
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            only: None,
+            start_timeout: Duration::from_secs(30),
+            stop_grace: Duration::from_secs(2),
+            message_limit: 256 << 20,
+            restart_limit: 3,
+            client: (
+                "planwright".to_owned(),
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+        }
+    }
+}
+
+impl ConnectOptions {
+    /// Whether the server `name` is to be started.
+    pub(super) fn needs(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|names| names.contains(name))
+    }
+}

@@ -1,0 +1,222 @@
+//! The process of a server, and everything that it starts in turn.
+//!
+//! A server is the leader of a process group of its own, because wrappers such as `npx` and `uvx` start the real
+//! server as a child. Whatever ends a connection ends the whole group.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+
+use super::log::Log;
+use crate::config::ServerConfig;
+
+/// How long the rest of a group may take to end after it was told to. Its members are no children of ours, so there
+/// is no event to wait for, only a look from time to time.
+const GROUP_GRACE: Duration = Duration::from_millis(500);
+
+/// A running server. Dropping it kills the group at once.
+#[derive(Debug)]
+pub(super) struct Process {
+    group: Group,
+    phase: watch::Receiver<Phase>,
+    silence: watch::Receiver<bool>,
+}
+
+/// How far a server has come.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// It runs.
+    Running,
+    /// It has ended; others of its group may not have.
+    Ended(Option<ExitStatus>),
+    /// The whole group is gone. From now on its id may belong to somebody else.
+    Gone(Option<ExitStatus>),
+}
+
+impl Phase {
+    fn status(self) -> Option<ExitStatus> {
+        match self {
+            Self::Running => None,
+            Self::Ended(status) | Self::Gone(status) => status,
+        }
+    }
+}
+
+/// The pipes of a server.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+}
+
+impl Process {
+    /// Starts a server; its standard error goes to `log`.
+    pub(super) fn start(config: &ServerConfig, log: Arc<Log>) -> io::Result<(Self, Pipes)> {
+        let mut child = command(config).spawn()?;
+        let group = Group::of(&child);
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("the process has no pipes"));
+        };
+        let (phase_sender, phase) = watch::channel(Phase::Running);
+        tokio::spawn(async move {
+            let status = child.wait().await.ok();
+            phase_sender.send_replace(Phase::Ended(status));
+            group.end().await;
+            phase_sender.send_replace(Phase::Gone(status));
+        });
+        let (silence_sender, silence) = watch::channel(false);
+        tokio::spawn(async move {
+            keep(stderr, &log).await;
+            silence_sender.send_replace(true);
+        });
+        let process = Self {
+            group,
+            phase,
+            silence,
+        };
+        Ok((process, Pipes { stdin, stdout }))
+    }
+
+    /// Waits until the server has ended and all that it had to say has been read, for `patience` at most. How it
+    /// ended, where it did.
+    pub(super) async fn ended_within(&self, patience: Duration) -> Option<ExitStatus> {
+        let mut phase = self.phase.clone();
+        let mut silence = self.silence.clone();
+        // Either may stay open for longer than this, since a child of the server may hold it; that is no failure.
+        let _ = tokio::time::timeout(patience, async {
+            let _ = phase
+                .wait_for(|phase| !matches!(phase, Phase::Running))
+                .await;
+            let _ = silence.wait_for(|silent| *silent).await;
+        })
+        .await;
+        self.phase.borrow().status()
+    }
+
+    /// Ends the server whose input has been closed: after `grace` it is told to, and after another `grace` made to.
+    pub(super) async fn stop(&self, grace: Duration) {
+        if self.is_gone_within(grace).await {
+            return;
+        }
+        self.group.tell_to_end();
+        if self.is_gone_within(grace).await {
+            return;
+        }
+        self.group.kill();
+        // Nothing survives that, but it may take a moment until it shows.
+        self.is_gone_within(grace).await;
+    }
+
+    async fn is_gone_within(&self, grace: Duration) -> bool {
+        let mut phase = self.phase.clone();
+        let gone = phase.wait_for(|phase| matches!(phase, Phase::Gone(_)));
+        matches!(tokio::time::timeout(grace, gone).await, Ok(Ok(_)))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !matches!(*self.phase.borrow(), Phase::Gone(_)) {
+            self.group.kill();
+        }
+    }
+}
+
+fn command(config: &ServerConfig) -> Command {
+    let mut command = Command::new(&config.command);
+    command
+        .args(&config.args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    for (name, value) in &config.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(cwd) = &config.cwd {
+        command.current_dir(cwd);
+    }
+    #[cfg(unix)]
+    command.process_group(0);
+    command
+}
+
+async fn keep(mut stderr: ChildStderr, log: &Log) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
+        log.add(&buffer[..length]);
+    }
+}
+
+/// The process group of a server.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug)]
+struct Group(Option<nix::unistd::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.map(nix::unistd::Pid::from_raw))
+    }
+
+    fn signal(self, signal: Option<nix::sys::signal::Signal>) -> bool {
+        self.0
+            .is_some_and(|group| nix::sys::signal::killpg(group, signal).is_ok())
+    }
+
+    fn is_alive(self) -> bool {
+        self.signal(None)
+    }
+
+    fn tell_to_end(self) {
+        self.signal(Some(nix::sys::signal::Signal::SIGTERM));
+    }
+
+    fn kill(self) {
+        self.signal(Some(nix::sys::signal::Signal::SIGKILL));
+    }
+
+    /// Ends what is left of the group once its leader is gone.
+    async fn end(self) {
+        let mut pause = Duration::from_millis(2);
+        let mut waited = Duration::ZERO;
+        if self.is_alive() {
+            self.tell_to_end();
+        }
+        while self.is_alive() && waited < GROUP_GRACE {
+            tokio::time::sleep(pause).await;
+            waited += pause;
+            pause *= 2;
+        }
+        self.kill();
+    }
+}
+
+/// Where there are no process groups, the process itself is killed as its handle is dropped.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child) -> Self {
+        Self
+    }
+
+    fn tell_to_end(self) {}
+
+    fn kill(self) {}
+
+    async fn end(self) {}
+}

@@ -1,0 +1,124 @@
+//! What a server says about its tools.
+
+use std::sync::Arc;
+
+use planwright_core::{Annotations, Schema, Tool, Value};
+
+/// Reads one page of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
+pub(super) fn read(
+    server: &Arc<str>,
+    trusted: bool,
+    page: &Value,
+    warnings: &mut Vec<String>,
+) -> Vec<Tool> {
+    let entries = page.get("tools").and_then(Value::as_list).unwrap_or(&[]);
+    let mut tools = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match entry.get("name") {
+            Some(Value::Text(name)) if !name.is_empty() => {
+                tools.push(tool(server, trusted, name, entry));
+            }
+            _ => warnings.push(format!(
+                "the server `{server}` lists a tool without a name, which was left out"
+            )),
+        }
+    }
+    tools
+}
+
+fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
+    let hints = entry.get("annotations");
+    let title = text(entry, "title").or_else(|| text(hints?, "title"));
+    Tool {
+        title,
+        description: text(entry, "description"),
+        input: schema(entry, "inputSchema"),
+        output: schema(entry, "outputSchema"),
+        annotations: annotations(hints, trusted),
+        ..Tool::new(Arc::clone(server), Arc::clone(name))
+    }
+}
+
+fn annotations(hints: Option<&Value>, trusted: bool) -> Annotations {
+    let hint = |name: &str| hints.and_then(|hints| hints.get(name)?.as_bool());
+    let default = Annotations::default();
+    Annotations {
+        read_only: hint("readOnlyHint").unwrap_or(default.read_only),
+        destructive: hint("destructiveHint").unwrap_or(default.destructive),
+        idempotent: hint("idempotentHint").unwrap_or(default.idempotent),
+        open_world: hint("openWorldHint").unwrap_or(default.open_world),
+        trusted,
+    }
+}
+
+fn text(entry: &Value, field: &str) -> Option<Arc<str>> {
+    match entry.get(field)? {
+        Value::Text(text) => Some(Arc::clone(text)),
+        _ => None,
+    }
+}
+
+fn schema(entry: &Value, field: &str) -> Schema {
+    entry
+        .get(field)
+        .map_or_else(Schema::any, |schema| Schema::from_value(schema.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+
+    use super::read;
+
+    fn check(tools: &str, trusted: bool) -> String {
+        let page = Value::from_json(&format!(r#"{{"tools": {tools}}}"#)).unwrap();
+        let mut warnings = Vec::new();
+        let tools = read(&"s".into(), trusted, &page, &mut warnings);
+        let mut lines: Vec<String> = tools
+            .iter()
+            .map(|tool| {
+                let annotations = &tool.annotations;
+                let flags: String = [
+                    (annotations.read_only, 'r'),
+                    (annotations.destructive, 'd'),
+                    (annotations.idempotent, 'i'),
+                    (annotations.open_world, 'o'),
+                    (annotations.trusted, 't'),
+                ]
+                .iter()
+                .filter_map(|(flag, letter)| flag.then_some(letter))
+                .collect();
+                format!(
+                    "{} {:?} {:?} {flags} {} {}",
+                    tool.qualified_name(),
+                    tool.title,
+                    tool.description,
+                    tool.input.as_value(),
+                    tool.output.as_value()
+                )
+            })
+            .collect();
+        lines.extend(warnings);
+        lines.join("\n")
+    }
+
+    #[test]
+    fn reads_tools() {
+        insta::assert_snapshot!(check(r#"[
+            {"name": "bare"},
+            {"name": "full", "title": "Full", "description": "Does.", "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"},
+             "annotations": {"title": "other", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}},
+            {"name": "old", "annotations": {"title": "Old", "readOnlyHint": "yes"}, "icons": [{}]},
+            {"name": ""}, {"name": 3}, 7
+        ]"#, false), @r#"
+        s.bare None None do {} {}
+        s.full Some("Full") Some("Does.") ri {"type":"object"} {"type":"array"}
+        s.old Some("Old") None do {} {}
+        the server `s` lists a tool without a name, which was left out
+        the server `s` lists a tool without a name, which was left out
+        the server `s` lists a tool without a name, which was left out
+        "#);
+        insta::assert_snapshot!(check(r#"[{"name": "x"}]"#, true), @"s.x None None dot {} {}");
+        insta::assert_snapshot!(check("null", true), @"");
+    }
+}

@@ -1,0 +1,98 @@
+//! `${NAME}` in commands, arguments and environment values.
+
+/// A text whose variables have been put in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Expanded {
+    /// The text.
+    pub(super) text: String,
+    /// The values that were put in for variables that hold secrets by their name.
+    pub(super) secrets: Vec<String>,
+}
+
+/// What is wrong with a text, and the way out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` by what `lookup` says. What is put in is not read again.
+pub(super) fn expand(
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Expanded, Vec<Fault>> {
+    let mut expanded = Expanded {
+        text: String::with_capacity(text.len()),
+        secrets: Vec::new(),
+    };
+    let mut faults = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let (before, from) = rest.split_at(start);
+        expanded.text.push_str(before);
+        let Some(end) = from.find('}') else {
+            faults.push(Fault {
+                message: format!("`{from}` opens a variable that is never closed"),
+                help: "write it as `${NAME}`".to_owned(),
+            });
+            rest = "";
+            break;
+        };
+        match variable(&from[2..end], lookup) {
+            Ok((value, is_secret)) => {
+                expanded.text.push_str(&value);
+                if is_secret {
+                    expanded.secrets.push(value);
+                }
+            }
+            Err(fault) => faults.push(fault),
+        }
+        rest = &from[end + 1..];
+    }
+    expanded.text.push_str(rest);
+    if faults.is_empty() {
+        Ok(expanded)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Whether a variable of this name usually holds something that must not be shown.
+pub(super) fn names_a_secret(name: &str) -> bool {
+    const MARKS: [&str; 8] = [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "AUTH",
+        "PRIVATE",
+    ];
+    let name = name.to_ascii_uppercase();
+    MARKS.iter().any(|mark| name.contains(mark))
+}
+
+fn variable(
+    inside: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<(String, bool), Fault> {
+    let inside = inside.strip_prefix("env:").unwrap_or(inside);
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    if let Some((kind, _)) = name.split_once(':') {
+        return Err(Fault {
+            message: format!("`${{{inside}}}` asks for a `{kind}` variable, which is not known"),
+            help: "put the value into an environment variable and write `${env:NAME}`".to_owned(),
+        });
+    }
+    match lookup(name).or_else(|| default.map(str::to_owned)) {
+        Some(value) => Ok((value, names_a_secret(name))),
+        None => Err(Fault {
+            message: format!("the environment variable `{name}` is not set"),
+            help: format!("set `{name}`, or give a default: `${{{name}:-…}}`"),
+        }),
+    }
+}

@@ -1,0 +1,57 @@
+//! JSON with comments and trailing commas, which some clients let people write.
+
+/// Turns comments and trailing commas into blanks, so that plain JSON is left and every place stays where it was.
+pub(super) fn to_json(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let without_comments = blank(text.as_bytes(), comment_at);
+    let plain = blank(&without_comments, trailing_comma_at);
+    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Blanks what `found` finds outside of strings: it gets the rest of the text and gives a length, or 0.
+fn blank(bytes: &[u8], found: fn(&[u8]) -> usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else {
+            let length = found(rest);
+            if length > 0 {
+                let (blanked, kept) = rest.split_at(length);
+                out.extend(blanked.iter().map(|byte| match byte {
+                    b'\n' | b'\r' => *byte,
+                    _ => b' ',
+                }));
+                rest = kept;
+                continue;
+            }
+            in_string = byte == b'"';
+        }
+        out.push(byte);
+        rest = after;
+    }
+    out
+}
+
+fn comment_at(rest: &[u8]) -> usize {
+    if rest.starts_with(b"//") {
+        return rest.iter().take_while(|byte| **byte != b'\n').count();
+    }
+    if rest.starts_with(b"/*") {
+        // One that is never closed stays, so that the reader complains about it at its place.
+        return rest[2..]
+            .windows(2)
+            .position(|pair| pair == b"*/")
+            .map_or(0, |position| position + 4);
+    }
+    0
+}
+
+fn trailing_comma_at(rest: &[u8]) -> usize {
+    let next = rest[1..].iter().find(|byte| !byte.is_ascii_whitespace());
+    usize::from(rest.starts_with(b",") && matches!(next, Some(b'}' | b']')))
+}

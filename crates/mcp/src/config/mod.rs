@@ -1,0 +1,13 @@
+//! `mcp.json`, as other clients write it: which servers there are and how they are started.
+
+mod duration;
+mod expand;
+mod jsonc;
+mod parse;
+mod problem;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use problem::{ConfigError, ConfigProblem};
+pub use server::{ServerConfig, ServersConfig};

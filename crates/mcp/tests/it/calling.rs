@@ -1,0 +1,245 @@
+//! What becomes of calls.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use insta::assert_snapshot;
+use planwright_engine::backend::ToolBackend;
+use planwright_mcp::ServerConfig;
+use planwright_testkit::fake_server::Recorder;
+use serde_json::json;
+
+use crate::support::{call, connect, connect_fake, describe, fake, outcome_of, tool_call};
+
+#[tokio::test]
+async fn gives_results_as_they_came() {
+    let cases = [
+        json!({}),
+        json!({"text": "02134"}),
+        json!({"text": "{\"b\": 1, \"a\": [1.50, 12345678901234567890]}"}),
+        json!({"structured": {"z": null, "a": "ä"}}),
+        json!({"structured": [1, 2]}),
+        json!({"result": {"content": [], "structuredContent": null}}),
+        json!({"result": {"content": [{"type": "text", "text": "see"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file:///a", "name": "a"}, {"type": "hologram", "depth": 3}]}}),
+        json!({"result": {"content": [{"type": "text", "text": "x", "annotations": {"audience": ["martian"]}}]}}),
+        json!({"result": {}}),
+        json!({"raw": "{\"jsonrpc\":\"2.0\",\"id\":\"$ID\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"cut \\ud83d\"}]}}"}),
+        json!({"first": ["debug: called", {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 0.5}},
+            {"jsonrpc": "2.0", "id": 999, "result": {}}], "text": "after noise"}),
+    ];
+    assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
+    {"x":1} text "{\"x\":1}"
+    "02134"
+    {"b":1,"a":[1.5,12345678901234567890]} text "{\"b\": 1, \"a\": [1.50, 12345678901234567890]}"
+    {"z":null,"a":"ä"} text "{\"z\":null,\"a\":\"ä\"}"
+    [1,2] text "[1,2]"
+    null
+    "see" and [{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"hologram","depth":3}]
+    "x"
+    null
+    "cut �"
+    "after noise"
+    "#);
+}
+
+#[tokio::test]
+async fn tells_failures_apart() {
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let cases = [
+        json!({"result": {"isError": true, "content": [{"type": "text", "text": "no such file"}]}}),
+        json!({"result": {"isError": true, "content": [], "structuredContent": {"code": "declined", "message": "Declined."}}}),
+        json!({"error": {"code": -32602, "message": "`x` must be a text", "data": {"field": "x"}}}),
+        json!({"error": {"code": -32603, "message": "boom"}}),
+        json!({"error": {"code": -32001, "message": "quota"}}),
+        json!({"result": 5}),
+        json!({"result": {"resultType": "task", "task": {}}}),
+        json!({"raw": format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"structuredContent":{deep}}}}}"#)}),
+        json!({"exit": 7}),
+    ];
+    assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
+    tool: no such file
+    tool: Declined. {"code":"declined","message":"Declined."}
+    arguments: `x` must be a text {"code":-32602,"data":{"field":"x"}}
+    tool: boom {"code":-32603}
+    tool: quota {"code":-32001}
+    tool: the server `fake` answered with a number where a tool's result was due
+    tool: the server `fake` answered with a result of the kind `task`, which was not asked for
+    tool: the answer of the server `fake` cannot be read: recursion limit exceeded
+    unavailable: the server `fake` did not answer: it stopped (exit status: 7) (retry)
+    "#);
+}
+
+#[tokio::test]
+async fn declines_what_servers_ask_for() {
+    let cases = [
+        json!({"ask": {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}}}),
+        json!({"ask": {"method": "roots/list"}}),
+        json!({"ask": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}),
+        json!({"ask": {"method": "ping"}}),
+        json!({"ask": {"method": "made/up"}}),
+        json!({"input_required": {"q": {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
+        json!({"input_required": {"q": {"method": "sampling/createMessage", "params": {}}}}),
+        json!({"input_required": {}}),
+    ];
+    assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
+    {"result":{"action":"decline"}} text "{\"result\":{\"action\":\"decline\"}}"
+    {"result":{"roots":[]}} text "{\"result\":{\"roots\":[]}}"
+    {"error":{"code":-32601,"message":"sampling/createMessage"}} text "{\"error\":{\"code\":-32601,\"message\":\"sampling/createMessage\"}}"
+    {"result":{}} text "{\"result\":{}}"
+    {"error":{"code":-32601,"message":"made/up"}} text "{\"error\":{\"code\":-32601,\"message\":\"made/up\"}}"
+    {"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}"
+    tool: the tool asks for `sampling/createMessage`, which is not offered
+    tool: the tool asked for more input 10 times
+    "#);
+}
+
+#[tokio::test]
+async fn carries_the_idempotency_key() {
+    let recorder = Recorder::new();
+    let connections =
+        connect_fake(json!({"record": recorder.address(), "tools": [{"name": "echo"}]})).await;
+    call(&connections, "fake", "echo", json!({"a": [1]}))
+        .await
+        .unwrap();
+    let message = recorder.message("tools/call");
+    assert_eq!(
+        message["params"]["_meta"]["planwright/idempotency-key"],
+        "key-1"
+    );
+    assert_eq!(message["params"]["arguments"], json!({"a": [1]}));
+    let outcome = call(&connections, "fake", "echo", json!([1])).await;
+    assert_snapshot!(describe(outcome), @"arguments: the arguments of `echo` must be an object, not a list");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_a_call_cancels_it() {
+    for revision in ["2026-07-28", "2025-11-25"] {
+        let recorder = Recorder::new();
+        let connections = connect_fake(json!({
+            "revisions": [revision], "record": recorder.address(),
+            "tools": [{"name": "stuck", "does": {"never": true}}, {"name": "echo"}]
+        }))
+        .await;
+        let backends = connections.backends();
+        let stuck =
+            tokio::spawn(async move { backends.call(tool_call("fake", "stuck", json!({}))).await });
+        let request = tokio::task::block_in_place(|| recorder.message("tools/call"));
+        stuck.abort();
+        assert!(stuck.await.unwrap_err().is_cancelled());
+        let cancelled = tokio::task::block_in_place(|| recorder.message("notifications/cancelled"));
+        assert_eq!(
+            cancelled["params"]["requestId"], request["id"],
+            "{revision}"
+        );
+        call(&connections, "fake", "echo", json!({})).await.unwrap();
+        connections.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_have_a_timeout_of_its_own() {
+    let recorder = Recorder::new();
+    let script = json!({"record": recorder.address(), "tools": [{"name": "stuck", "does": {"never": true}}]});
+    let config = ServerConfig {
+        timeout: Some(Duration::from_millis(50)),
+        ..fake("fake", script)
+    };
+    let connections = connect([config]).await;
+    let outcome = call(&connections, "fake", "stuck", json!({})).await;
+    assert_snapshot!(describe(outcome), @"timeout: `stuck` took longer than 50ms (retry)");
+    tokio::task::spawn_blocking(move || recorder.message("notifications/cancelled"))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side() {
+    let recorder = Recorder::new();
+    let connections = connect_fake(json!({
+        "record": recorder.address(),
+        "tools": [{"name": "held", "does": {"wait_for_release": true}}]
+    }))
+    .await;
+    let backends = connections.backends();
+    let calls =
+        (0..50).map(|index| backends.call(tool_call("fake", "held", json!({"index": index}))));
+    let release = tokio::task::spawn_blocking(move || {
+        for _ in 0..50 {
+            recorder.message("tools/call");
+        }
+        recorder.release();
+    });
+    let outcomes = join_all(calls).await;
+    release.await.unwrap();
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        assert_eq!(
+            outcome.unwrap().value.to_json(),
+            format!(r#"{{"index":{index}}}"#)
+        );
+    }
+}
+
+#[tokio::test]
+async fn large_results_arrive() {
+    // Beyond what `rmcp` takes in a message of its own accord.
+    let length = 20 << 20;
+    let connections =
+        connect_fake(json!({"tools": [{"name": "big", "does": {"text_bytes": length}}]})).await;
+    let output = call(&connections, "fake", "big", json!({})).await.unwrap();
+    assert_eq!(output.value.as_text().map(str::len), Some(length));
+}
+
+#[tokio::test]
+async fn a_server_that_died_is_started_again() {
+    let recorder = Recorder::new();
+    let connections = connect_fake(json!({
+        "record": recorder.address(), "stderr": "up",
+        "tools": [{"name": "die", "does": {"exit": 1}}, {"name": "echo"}]
+    }))
+    .await;
+    let mut lines = Vec::new();
+    for tool in ["die", "echo", "die", "die", "die", "die", "echo"] {
+        lines.push(describe(call(&connections, "fake", tool, json!({})).await));
+    }
+    assert_snapshot!(lines.join("\n"), @r#"
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up"} (retry)
+    {} text "{}"
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup"} (retry)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup"} (retry)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup"} (retry)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup\nup"} (retry)
+    unavailable: the server `fake` was started again 3 times in vain {"stderr":"up\nup\nup\nup\nup"}
+    "#);
+}
+
+#[tokio::test]
+async fn all_calls_in_flight_learn_of_the_death() {
+    let connections = connect_fake(json!({"tools": [
+        {"name": "stuck", "does": {"never": true}}, {"name": "die", "does": {"delay_ms": 50, "exit": 1}}
+    ]}))
+    .await;
+    let backends = connections.backends();
+    let calls =
+        ["stuck", "stuck", "die"].map(|tool| backends.call(tool_call("fake", tool, json!({}))));
+    for outcome in join_all(calls).await {
+        assert_eq!(
+            describe(outcome),
+            "unavailable: the server `fake` did not answer: it stopped (exit status: 1) (retry)"
+        );
+    }
+}
+
+#[tokio::test]
+async fn errors_show_the_last_words_without_secrets() {
+    let script =
+        json!({"stderr": "key is tok-987654", "tools": [{"name": "die", "does": {"exit": 1}}]});
+    let config = ServerConfig {
+        secrets: vec!["tok-987654".into()],
+        ..fake("fake", script)
+    };
+    let connections = connect([config]).await;
+    let outcome = call(&connections, "fake", "die", json!({})).await;
+    assert_snapshot!(describe(outcome),
+        @r#"unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"key is [redacted]"} (retry)"#);
+}

@@ -1,0 +1,12 @@
+//! The client against servers: a fake one that misbehaves on purpose, and real ones.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests measure how long something takes"
+)]
+
+mod calling;
+
+mod starting;
+mod stopping;
+mod support;

@@ -1,0 +1,5 @@
+//! The fake MCP server as a program: its only argument is its script.
+
+fn main() -> std::process::ExitCode {
+    planwright_testkit::fake_server::run(std::env::args().nth(1).as_deref())
+}

@@ -1,0 +1,252 @@
+//! The fake server's main loop.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::process::ExitCode;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::answer::{Answer, answer, structured};
+use super::listing;
+
+/// Runs the fake server on the standard streams, as the JSON `script` says, until its input ends.
+pub fn run(script: Option<&str>) -> ExitCode {
+    let script = match serde_json::from_str(script.unwrap_or("{}")) {
+        Ok(script) => script,
+        Err(error) => {
+            say(&format!("the script is not JSON: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    let server = Arc::new(Server::new(script));
+    server.start();
+    if let Some(status) = server.script["exit"].as_u64() {
+        return ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX));
+    }
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+            continue;
+        };
+        server.record(&message);
+        if server.script["hang"] != true {
+            receive(&server, message);
+        }
+    }
+    if server.script["stays"] == true {
+        loop {
+            std::thread::park();
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+struct Server {
+    script: Value,
+    recorder: Option<Mutex<TcpStream>>,
+    // Requests to the client that have no answer yet.
+    asked: Mutex<HashMap<String, Sender<Value>>>,
+    released: (Mutex<bool>, Condvar),
+}
+
+impl Server {
+    fn new(script: Value) -> Self {
+        let recorder = script["record"]
+            .as_str()
+            .map(|address| Mutex::new(TcpStream::connect(address).expect("the recorder listens")));
+        Self {
+            script,
+            recorder,
+            asked: Mutex::default(),
+            released: (Mutex::new(false), Condvar::new()),
+        }
+    }
+
+    fn start(self: &Arc<Self>) {
+        self.record(&json!({"started": std::process::id()}));
+        if let Some(recorder) = &self.recorder {
+            let stream = lock(recorder).try_clone().expect("a connection is shared");
+            let server = Arc::clone(self);
+            std::thread::spawn(move || {
+                for _ in BufReader::new(stream).lines().map_while(Result::ok) {
+                    *lock(&server.released.0) = true;
+                    server.released.1.notify_all();
+                }
+            });
+        }
+        if let Some(text) = self.script["stderr"].as_str() {
+            say(text);
+        }
+        if let Some(text) = self.script["stdout"].as_str() {
+            write(text);
+        }
+        wait(&self.script["start_delay_ms"]);
+    }
+
+    fn record(&self, message: &Value) {
+        if let Some(recorder) = &self.recorder {
+            let line = format!("{message}\n");
+            // A test that is over listens no more.
+            let _ = lock(recorder).write_all(line.as_bytes());
+        }
+    }
+
+    fn handle(&self, request: &Value) {
+        let id = &request["id"];
+        let params = &request["params"];
+        match request["method"].as_str().unwrap_or_default() {
+            "server/discover" => match listing::discovered(&self.script) {
+                Some(result) => respond(id, result),
+                None => self.refuse_unknown(id),
+            },
+            "initialize" => match listing::initialized(&self.script, &params["protocolVersion"]) {
+                Some(result) => respond(id, result),
+                None => self.refuse_unknown(id),
+            },
+            "ping" => respond(id, json!({})),
+            "tools/list" => {
+                let page = listing::tools(&self.script, &params["cursor"]);
+                respond(id, completed(request, page));
+            }
+            "tools/call" => self.call(request),
+            _ => self.refuse_unknown(id),
+        }
+    }
+
+    fn call(&self, request: &Value) {
+        let id = &request["id"];
+        let name = &request["params"]["name"];
+        let tools = self.script["tools"].as_array();
+        let Some(tool) = tools.and_then(|tools| tools.iter().find(|tool| tool["name"] == *name))
+        else {
+            let message = format!("Unknown tool: {name}");
+            return refuse(id, &json!({"code": -32602, "message": message}));
+        };
+        let does = &tool["does"];
+        wait(&does["delay_ms"]);
+        if does["wait_for_release"] == true {
+            let released = lock(&self.released.0);
+            let _released = self
+                .released
+                .1
+                .wait_while(released, |released| !*released)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        for line in does["first"].as_array().into_iter().flatten() {
+            match line.as_str() {
+                Some(text) => write(text),
+                None => write(&line.to_string()),
+            }
+        }
+        if does["ask"].is_object() {
+            let reply = self.ask(id, &does["ask"]);
+            return respond(id, completed(request, structured(reply)));
+        }
+        if let Some(status) = does["exit"].as_i64() {
+            end(i32::try_from(status).unwrap_or(1));
+        }
+        match answer(does, request) {
+            Answer::Line(line) => write(&line),
+            Answer::Result(result) => respond(id, completed(request, result)),
+            Answer::Error(error) => refuse(id, &error),
+            Answer::Nothing => {}
+        }
+    }
+
+    /// Sends the client a request and waits for what it says.
+    fn ask(&self, id: &Value, request: &Value) -> Value {
+        let key = format!("ask-{id}");
+        let (sender, replies) = channel();
+        lock(&self.asked).insert(key.clone(), sender);
+        let mut request = request.clone();
+        request["jsonrpc"] = "2.0".into();
+        request["id"] = key.into();
+        write(&request.to_string());
+        let mut reply = replies.recv().expect("the loop keeps the sender");
+        if let Some(fields) = reply.as_object_mut() {
+            fields.remove("jsonrpc");
+            fields.remove("id");
+        }
+        reply
+    }
+
+    fn refuse_unknown(&self, id: &Value) {
+        if self.script["silent_on_unknown"] != true {
+            refuse(id, &json!({"code": -32601, "message": "Method not found"}));
+        }
+    }
+}
+
+/// A call is answered on a thread of its own, so that others go on meanwhile.
+fn receive(server: &Arc<Server>, message: Value) {
+    if message["method"].is_null() {
+        let key = message["id"].as_str().unwrap_or_default();
+        if let Some(asked) = lock(&server.asked).remove(key) {
+            // The thread that asked waits until it gets this.
+            let _ = asked.send(message);
+        }
+        return;
+    }
+    if message["id"].is_null() {
+        return;
+    }
+    if message["method"] == "tools/call" {
+        let server = Arc::clone(server);
+        std::thread::spawn(move || server.handle(&message));
+    } else {
+        server.handle(&message);
+    }
+}
+
+/// The newest revision wants every result to say that it is one.
+fn completed(request: &Value, mut result: Value) -> Value {
+    let revision = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    if revision == listing::NEWEST
+        && let Some(fields) = result.as_object_mut()
+    {
+        fields
+            .entry("resultType")
+            .or_insert_with(|| "complete".into());
+    }
+    result
+}
+
+fn respond(id: &Value, result: Value) {
+    write(&json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
+}
+
+fn refuse(id: &Value, error: &Value) {
+    write(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+}
+
+fn write(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // A client that is gone reads no more; the input ends soon, too.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn wait(milliseconds: &Value) {
+    if let Some(milliseconds) = milliseconds.as_u64() {
+        std::thread::sleep(Duration::from_millis(milliseconds));
+    }
+}
+
+#[expect(
+    clippy::exit,
+    clippy::disallowed_methods,
+    reason = "a server that crashes in the middle of a call is what is tested"
+)]
+fn end(status: i32) -> ! {
+    std::process::exit(status)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
