@@ -89,7 +89,8 @@ fn tests(project: &Project) -> Result<Tally, String> {
         let install = ["cargo", "install", "--locked", "cargo-nextest"];
         run_command(command(&project.root, &install))?;
     }
-    let report = project.target().join("nextest/default/junit.xml");
+    // Nextest keeps its reports below the root, wherever cargo builds.
+    let report = project.root.join("target/nextest/default/junit.xml");
     // An old report must not speak for a run that never came to write one.
     let _ = std::fs::remove_file(&report);
     let line = ["cargo", "nextest", "run", "--workspace", "--no-fail-fast"];
