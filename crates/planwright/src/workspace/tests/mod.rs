@@ -101,6 +101,8 @@ fn tools_say_what_they_do() {
         assert_eq!(tool.needs_approval(), writes, "{}", tool.name);
         assert!(tool.is_repeatable(), "{}", tool.name);
         assert!(tool.description.is_some(), "{}", tool.name);
+        assert_eq!(tool.input.malformed(), None, "{}", tool.name);
+        assert_eq!(tool.output.malformed(), None, "{}", tool.name);
     }
 }
 
