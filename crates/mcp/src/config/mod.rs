@@ -2,7 +2,9 @@
 
 mod duration;
 mod expand;
+mod fields;
 mod jsonc;
+mod one_server;
 mod parse;
 mod problem;
 mod server;

@@ -9,7 +9,7 @@ use super::ServersConfig;
 /// Reads `text` and writes down everything that came of it.
 fn check(text: &str) -> String {
     let lookup = |name: &str| match name {
-        "HOME" => Some("/home/ada".to_owned()),
+        "HOME" => Some("/opt/ada".to_owned()),
         "API_TOKEN" => Some("tok-123456".to_owned()),
         "EMPTY" => Some(String::new()),
         "NESTED" => Some("${HOME}".to_owned()),
@@ -85,10 +85,10 @@ fn puts_variables_in() {
         "command": "${HOME}/bin/a", "args": ["--token=${env:API_TOKEN}", "${NONE:-none}", "${NONE:-}", "$HOME", "${NESTED}", "${EMPTY:-x}"],
         "env": {"MY_SECRET": "swordfish", "SHORT_KEY": "abc"}, "cwd": "${HOME}"
     }}}"#), @r#"
-    a: "/home/ada/bin/a" ["--token=tok-123456", "none", "", "$HOME", "${HOME}", ""]
+    a: "/opt/ada/bin/a" ["--token=tok-123456", "none", "", "$HOME", "${HOME}", ""]
       env MY_SECRET = Some("swordfish")
       env SHORT_KEY = Some("abc")
-      cwd /home/ada
+      cwd /opt/ada
       secrets ["tok-123456", "swordfish"]
     "#);
 }

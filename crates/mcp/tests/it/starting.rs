@@ -66,13 +66,11 @@ async fn waits_for_slow_servers_of_any_revision() {
 async fn overlooks_babble_on_stdout() {
     let connections = connect_fake(json!({
         "stdout": "npm notice\n\n\"a text\"\n[1,2]\n{\"no\": \"message\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"hi\"}}",
-        "stderr": "starting",
         "tools": [{"name": "echo"}]
     }))
     .await;
     assert_eq!(connections.tools().len(), 1);
     assert_snapshot!(connections.stderr("fake").unwrap(), @r#"
-    starting
     [on stdout, not a message] npm notice
     [on stdout, not a message] "a text"
     [on stdout, not a message] [1,2]
