@@ -78,10 +78,15 @@ pub(crate) fn write_name(name: &str) -> String {
     };
     let odd = name.is_empty() || name == "*" || name.trim() != name || name.contains(special);
     if odd {
-        format!("[{}]", serde_json::Value::from(name))
+        write_quoted_name(name)
     } else {
         format!(".{name}")
     }
+}
+
+/// `["name"]`.
+pub(crate) fn write_quoted_name(name: &str) -> String {
+    format!("[{}]", serde_json::Value::from(name))
 }
 
 /// The path as it is written; nothing where it maps over a list and `each` has no sign for that.

@@ -58,6 +58,3 @@ impl Dialect for Agentle {
         print::print(plan)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 
 use crate::document::quote;
 use crate::lowering::Found;
-use crate::path::{Move, moves, write_path};
+use crate::path::{Move, moves, write_path, write_quoted_name};
 use crate::printing::{Unsaid, WriteReferences};
 
 const MARK: &str = "$ref:";
@@ -133,6 +133,22 @@ pub(super) struct Writer<'a> {
     pub(super) ids: &'a Ids<'a>,
 }
 
+impl Writer<'_> {
+    /// `written`, the way into step `id`, unless the two together would be read as another step's id; then the
+    /// same way with its first name in quotes.
+    fn distinct(&self, id: &str, written: String, path: &[Segment]) -> Option<String> {
+        let is_distinct = |way: &String| self.ids.split(&format!("{id}{way}")) == (id, way);
+        if is_distinct(&written) {
+            return Some(written);
+        }
+        let (Segment::Key(first), rest) = path.split_first()? else {
+            return None;
+        };
+        let quoted = write_quoted_name(first) + &write_path(rest, None)?;
+        Some(quoted).filter(is_distinct)
+    }
+}
+
 impl WriteReferences for Writer<'_> {
     fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
         let Some(read) = reference.as_read() else {
@@ -154,12 +170,12 @@ impl WriteReferences for Writer<'_> {
             unsaid.error(reference.place, "a path that maps over a list");
             return Value::Null;
         };
-        let target = format!("{step}{path}");
-        if self.ids.split(&target) != (step.as_str(), path.as_str()) {
+        let Some(path) = self.distinct(step.as_str(), path, &read.path) else {
             let what = format!("a reference to step {}", quote(step.as_str()));
             unsaid.error(reference.place, &what);
-        }
-        format!("{MARK}{target}").into()
+            return Value::Null;
+        };
+        format!("{MARK}{step}{path}").into()
     }
 
     fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {

@@ -58,6 +58,3 @@ impl Dialect for ClearAi {
         print::print(plan)
     }
 }
-
-#[cfg(test)]
-mod tests;

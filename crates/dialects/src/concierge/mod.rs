@@ -83,6 +83,3 @@ fn holds_reference(item: &Item) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -70,7 +70,7 @@ fn not_utf8(bytes: &[u8], at: usize) -> Diagnostics {
         _ => "save the text as UTF-8",
     };
     [Diagnostic::error(Code::NotUtf8, message)
-        .at_span("", at..at + 1)
+        .at_span("", at..at)
         .help(help)]
     .into_iter()
     .collect()

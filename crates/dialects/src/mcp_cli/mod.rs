@@ -74,6 +74,3 @@ impl Dialect for McpCli {
         print::print(plan)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -138,6 +138,8 @@ impl Feature {
                 | Self::Title
                 | Self::Description
                 | Self::Metadata
+                | Self::SelectedOutput
+                | Self::ResultVariable
                 | Self::StepTitle
                 | Self::Note
                 | Self::Idempotency

@@ -1,0 +1,61 @@
+//! Which dialect a text is taken for.
+
+use planwright_dialects::{Dialect, ReadOptions, dialect, dialects, parse};
+
+#[track_caller]
+fn check(text: &str, wanted: &str) {
+    let result = parse(text.as_bytes(), &ReadOptions::new("test"));
+    let found = match result.dialect {
+        Some(name) => name.to_owned(),
+        None => result
+            .diagnostics
+            .iter()
+            .map(|finding| finding.code.to_string())
+            .collect::<Vec<String>>()
+            .join(" "),
+    };
+    assert_eq!(found, wanted, "{text}");
+}
+
+#[test]
+fn a_shape_that_only_one_dialect_has_is_recognised() {
+    let reference = r#"{"output_by_reference": {"a": []}}"#;
+    check(
+        &format!(r#"{{"steps": [{{"id": "a", "tool": "t", "args": {{"x": [{reference}]}}}}]}}"#),
+        "concierge",
+    );
+    check(
+        r#"{"steps": [{"id": "a", "tool": "t", "arguments": "{}"}]}"#,
+        "agentle",
+    );
+    check(
+        r#"{"steps": [{"id": "a", "tool": "t"}], "output_steps": ["a"]}"#,
+        "agentle",
+    );
+    check(r#"{"steps": [{"tool": "t", "params": {}}]}"#, "clear-ai");
+    check(
+        r#"{"steps": [{"index": 1, "tool": "t", "args": {}}]}"#,
+        "mcp-cli",
+    );
+    check(r#"{"steps": [{"tool": "t", "args": {}}]}"#, "mcp-cli");
+    check(
+        r#"{"steps": [{"tool": "t", "args": {}, "depends_on": []}]}"#,
+        "mcp-cli",
+    );
+    check(r#"{"variables": {}, "steps": []}"#, "mcp-cli");
+}
+
+#[test]
+fn what_has_no_shape_is_refused() {
+    for text in ["7", "\"x\"", "{}", "{\"a\": 1}", "{\"steps\": 7}", "[1]"] {
+        check(text, "PW0101");
+    }
+}
+
+#[test]
+fn every_dialect_is_found_by_its_name() {
+    for one in dialects() {
+        assert_eq!(dialect(one.name()).map(Dialect::name), Some(one.name()));
+    }
+    assert!(dialect("klingon").is_none());
+}

@@ -1,0 +1,66 @@
+//! Every finding that the dialects make, as a person sees it. A case is called `CODE-what.DIALECT.json`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use planwright_core::Diagnostic;
+use planwright_dialects::document::Limits;
+use planwright_dialects::{ReadOptions, parse};
+
+use crate::golden::{assert_golden, cases};
+
+#[test]
+fn every_fault_is_found_where_it_stands() {
+    for file in cases("findings") {
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let (name, dialect) = stem.rsplit_once('.').unwrap();
+        let (code, _) = name.split_once('-').unwrap();
+        let options = ReadOptions {
+            dialect: Some(dialect).filter(|dialect| *dialect != "any"),
+            limits: limits(code),
+            ..ReadOptions::new("test")
+        };
+        let result = parse(&fs::read(&file).unwrap(), &options);
+        let codes: Vec<&str> = result
+            .diagnostics
+            .iter()
+            .map(|finding| finding.code.as_str())
+            .collect();
+        assert!(codes.contains(&code), "{stem} has {codes:?}");
+        assert!(result.diagnostics.has_errors());
+        let shown: Vec<String> = result
+            .diagnostics
+            .iter()
+            .map(|finding| show(finding, &result.source))
+            .collect();
+        assert_golden(Path::new(&file), &shown.join("\n"));
+    }
+}
+
+/// The usual bounds, but for the case that needs a text beyond them.
+fn limits(code: &str) -> Limits {
+    match code {
+        "PW0002" => Limits {
+            bytes: 64,
+            ..Limits::default()
+        },
+        _ => Limits::default(),
+    }
+}
+
+fn show(finding: &Diagnostic, text: &str) -> String {
+    let mut shown = format!("{} {}: {}", finding.code, finding.pointer, finding.message);
+    if let Some(help) = &finding.help {
+        shown.push_str("\n  help: ");
+        shown.push_str(help);
+    }
+    if let Some(span) = finding.span {
+        let spot = text
+            .get(span.start..span.end)
+            .unwrap_or("(outside of the text)");
+        let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
+        write!(shown, "\n  line {line}: {spot:?}").unwrap();
+    }
+    shown
+}

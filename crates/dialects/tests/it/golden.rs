@@ -1,0 +1,98 @@
+//! Plans of every dialect: what they mean, that their shape is recognised, that they survive being printed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use planwright_core::Plan;
+use planwright_dialects::{ReadOptions, dialect, parse};
+
+use crate::meaning::meaning;
+
+/// The files below `tests/golden/{folder}`, in the order of their names.
+pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(folder);
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no cases in {}", folder.display());
+    files
+}
+
+/// Compares `content` with the snapshot that lies beside the case `file`.
+pub(crate) fn assert_golden(file: &Path, content: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(file.parent().unwrap());
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
+    });
+}
+
+/// The plan in `text`, which is sound as far as its dialect can tell.
+#[track_caller]
+pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
+    let options = ReadOptions::new("test").in_dialect(name);
+    let result = parse(text.as_bytes(), &options);
+    assert!(
+        result.diagnostics.is_empty(),
+        "{:#?}\n{text}",
+        result.diagnostics
+    );
+    result.plan.unwrap()
+}
+
+/// That printing `plan` in its own dialect says all of it.
+#[track_caller]
+pub(crate) fn assert_survives_printing(plan: &Plan, name: &str) {
+    let (printed, findings) = dialect(name).unwrap().print(plan);
+    assert!(findings.is_empty(), "{findings:#?}");
+    let printed = printed.unwrap();
+    let again = sound_plan(&printed, name);
+    assert_eq!(meaning(&again), meaning(plan), "{printed}");
+}
+
+fn check(name: &str) {
+    for file in cases(name) {
+        let bytes = fs::read(&file).unwrap();
+        let result = parse(&bytes, &ReadOptions::new("test"));
+        let shown = file.display();
+        assert!(
+            result.diagnostics.is_empty(),
+            "{shown}: {:#?}",
+            result.diagnostics
+        );
+        assert_eq!(result.dialect, Some(name), "{shown}");
+        let plan = result.plan.unwrap();
+        assert_golden(&file, &meaning(&plan));
+        assert_survives_printing(&plan, name);
+    }
+}
+
+#[test]
+fn concierge() {
+    check("concierge");
+}
+
+#[test]
+fn mcp_cli() {
+    check("mcp-cli");
+}
+
+#[test]
+fn clear_ai() {
+    check("clear-ai");
+}
+
+#[test]
+fn agentle() {
+    check("agentle");
+}

@@ -1,0 +1,10 @@
+//! Tests of the dialects through the crate's front door.
+
+mod detect;
+mod findings;
+mod golden;
+mod meaning;
+mod places;
+mod print;
+mod round_trip;
+mod wild;
