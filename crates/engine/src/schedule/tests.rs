@@ -1,3 +1,5 @@
+//! Any graph, any order of completion, any limit: what the scheduler promises.
+
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;

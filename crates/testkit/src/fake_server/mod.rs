@@ -6,7 +6,7 @@
 //! | field | meaning |
 //! | --- | --- |
 //! | `revisions` | the revisions of MCP that it speaks, the newest first; `2026-07-28`, `2025-11-25`, `2025-06-18` |
-//! | `record` | the address of a [`Recorder`], which is told of every message received |
+//! | `record` | the address of a `Recorder`, which is told of every message received |
 //! | `stderr`, `stdout` | text that it writes as it starts |
 //! | `exit` | it ends at once with this status |
 //! | `hang` | it never answers anything |

@@ -1,3 +1,5 @@
+//! Behaviours, and what the tools with them answer.
+
 use super::*;
 use planwright_core::StepId;
 
