@@ -33,6 +33,9 @@ mod path;
 /// What all printers share: what a plan uses that a dialect cannot say.
 mod printing;
 
+/// Planwright's own dialect.
+pub mod native;
+
 /// `execute_plan(steps)`: listed order, `output_by_reference`.
 pub mod concierge;
 

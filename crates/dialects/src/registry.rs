@@ -5,8 +5,9 @@ use crate::clear_ai::ClearAi;
 use crate::concierge::Concierge;
 use crate::dialect::Dialect;
 use crate::mcp_cli::McpCli;
+use crate::native::Native;
 
-static DIALECTS: &[&dyn Dialect] = &[&Concierge, &McpCli, &ClearAi, &Agentle];
+static DIALECTS: &[&dyn Dialect] = &[&Native, &Concierge, &McpCli, &ClearAi, &Agentle];
 
 /// Every dialect, the native one first.
 pub fn dialects() -> &'static [&'static dyn Dialect] {

@@ -11,7 +11,7 @@ use crate::Value;
 use crate::plan::{Missing, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
 
-impl<'t> Parser<'t> {
+impl Parser<'_> {
     /// One operand, with everything that is done to it.
     pub(super) fn operand(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.skip_space();

@@ -58,6 +58,11 @@ impl Findings {
         self.push(item.place, diagnostic);
     }
 
+    /// How many findings there are so far.
+    pub fn count(&self) -> usize {
+        self.ready.len() + self.pending.len()
+    }
+
     /// Whether something was found that no plan can run with.
     pub fn has_errors(&self) -> bool {
         self.ready.has_errors() || self.pending.iter().any(|one| one.diagnostic.is_error())

@@ -1,0 +1,103 @@
+//! Durations as people write them: `250ms`, `30s`, `2m`.
+
+use std::time::Duration;
+
+/// The units, from the shortest, in nanoseconds.
+const UNITS: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The longest duration: some 292 years, the nanoseconds of which 63 bits can count.
+const LONGEST: f64 = 9.2e18;
+
+/// The duration that is written `text`: a number, and a unit right behind it or with spaces between.
+pub(super) fn read(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let split = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
+    let (number, unit) = text.split_at(split);
+    let (_, nanoseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+    if let Ok(number) = number.parse::<u64>() {
+        let total = number.checked_mul(*nanoseconds)?;
+        return Some(Duration::from_nanos(total));
+    }
+    from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
+}
+
+/// A number of milliseconds, if it can be a duration.
+pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
+    let nanoseconds = (milliseconds * 1e6).round();
+    if !(0.0..LONGEST).contains(&nanoseconds) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and within 63 bits"
+    )]
+    let nanoseconds = nanoseconds as u64;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the units are far below what a double counts exactly"
+)]
+fn to_double(nanoseconds: u64) -> f64 {
+    nanoseconds as f64
+}
+
+/// `duration` in the largest unit that it is a whole number of.
+pub(super) fn write(duration: Duration) -> String {
+    let nanoseconds = duration.as_nanos();
+    if nanoseconds == 0 {
+        return "0ms".into();
+    }
+    for (name, unit) in UNITS.iter().rev() {
+        let unit = u128::from(*unit);
+        if nanoseconds.is_multiple_of(unit) {
+            return format!("{}{name}", nanoseconds / unit);
+        }
+    }
+    format!("{nanoseconds}ns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_and_written() {
+        let check = |text: &str, expected: Option<Duration>, written: &str| {
+            let found = read(text);
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(found.map(write).unwrap_or_default(), written, "{text}");
+        };
+        check("250ms", Some(Duration::from_millis(250)), "250ms");
+        check("30s", Some(Duration::from_secs(30)), "30s");
+        check("120 s", Some(Duration::from_mins(2)), "2m");
+        check("1.5s", Some(Duration::from_millis(1500)), "1500ms");
+        check("1h", Some(Duration::from_hours(1)), "1h");
+        check("0s", Some(Duration::ZERO), "0ms");
+        check("7us", Some(Duration::from_micros(7)), "7us");
+        for wrong in [
+            "",
+            "s",
+            "-1s",
+            "3",
+            "3 days",
+            "1e3s",
+            "1..5s",
+            "99999999999999999999h",
+            "9999999999h",
+        ] {
+            check(wrong, None, "");
+        }
+        assert_eq!(from_milliseconds(f64::NAN), None);
+        assert_eq!(from_milliseconds(-1.0), None);
+    }
+}

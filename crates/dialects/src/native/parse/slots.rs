@@ -1,0 +1,198 @@
+//! Slots: what they hold first, what they are meant to hold, and which of them a step writes.
+
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Alternative, Content, Form, Method, Segment, SlotKind, SlotPath, SlotSchema, Source, Targets,
+    Writes,
+};
+use planwright_core::{Code, Diagnostic};
+
+use super::fields::choice;
+use super::{Reader, slot_kind};
+use crate::document::{Entry, Fields, Item, quote};
+use crate::native::words::METHODS;
+use planwright_core::expression::parse_form;
+
+impl Reader<'_> {
+    /// What the slots hold before the first step: an object by kind, or a list of such objects.
+    pub(super) fn contents(&mut self, item: &Item) -> Vec<Content> {
+        let mut contents = Vec::new();
+        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
+            let Some(mut fields) = Fields::of(group, "`slots`", self.findings) else {
+                continue;
+            };
+            let instance = fields.text("instance", self.findings).map(Arc::clone);
+            for (kind, entry) in self.by_kind(fields, group) {
+                if entry.item.as_object().is_none() {
+                    self.findings
+                        .wrong_type(&entry.item, &entry.key, "an object");
+                    continue;
+                }
+                contents.push(Content {
+                    kind,
+                    instance: instance.clone(),
+                    value: entry.item.to_value(),
+                    place: entry.item.place,
+                });
+            }
+        }
+        contents
+    }
+
+    /// What the slots are meant to hold: schemas by kind, or a list of such objects.
+    pub(super) fn slot_schemas(&mut self, item: &Item) -> Vec<SlotSchema> {
+        let mut schemas = Vec::new();
+        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
+            let Some(fields) = Fields::of(group, "`slot_schemas`", self.findings) else {
+                continue;
+            };
+            for (kind, entry) in self.by_kind(fields, group) {
+                schemas.push(SlotSchema {
+                    kind,
+                    schema: entry.item.to_value(),
+                    place: entry.item.place,
+                });
+            }
+        }
+        schemas
+    }
+
+    /// The fields of `group` that are called as kinds of slots, in the order of the text.
+    fn by_kind<'i>(
+        &mut self,
+        mut fields: Fields<'_>,
+        group: &'i Item,
+    ) -> Vec<(SlotKind, &'i Entry)> {
+        for (word, _) in crate::native::words::KINDS {
+            fields.entry(word);
+        }
+        fields.finish(self.findings);
+        group
+            .as_object()
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| Some((slot_kind(&entry.key)?, entry)))
+            .collect()
+    }
+
+    /// Where a step's output goes: a slot, or an object that says more.
+    pub(super) fn writes(&mut self, item: &Item) -> Option<Writes> {
+        if item.as_text().is_some() {
+            return Some(Writes {
+                targets: Targets::All(vec![self.slot_path(item, "writes")?]),
+                method: Method::Set,
+                place: item.place,
+            });
+        }
+        if item.as_object().is_none() {
+            self.findings
+                .wrong_type(item, "writes", "a slot or an object");
+            return None;
+        }
+        let mut fields = Fields::of(item, "`writes`", self.findings)?;
+        let to = fields.optional("to");
+        let one_of = fields.optional("one_of");
+        let method = choice(&mut fields, "method", METHODS, self.findings);
+        fields.finish(self.findings);
+        let targets = match (to, one_of) {
+            (Some(to), None) => Targets::All(self.slot_paths(to, "to")),
+            (None, Some(one_of)) => {
+                let paths = self.slot_paths(one_of, "one_of");
+                if one_of.as_list().is_none_or(|items| items.len() < 2) {
+                    self.report(
+                        one_of.place,
+                        Code::InvalidFieldValue,
+                        "`one_of` needs at least two slots",
+                        "the first is for success, the last for failure; use `to` for a single one",
+                    );
+                }
+                Targets::OneOf(paths)
+            }
+            (Some(_), Some(one_of)) => {
+                self.report(
+                    one_of.place,
+                    Code::ConflictingFields,
+                    "`writes` has both `to` and `one_of`",
+                    "keep one of them",
+                );
+                return None;
+            }
+            (None, None) => {
+                self.report(
+                    item.place,
+                    Code::MissingField,
+                    "`writes` names no slot",
+                    "add `to`, such as `\"to\": \"state.user\"`",
+                );
+                return None;
+            }
+        };
+        Some(Writes {
+            targets,
+            method,
+            place: item.place,
+        })
+    }
+
+    fn slot_paths(&mut self, item: &Item, field: &str) -> Vec<SlotPath> {
+        item.as_list()
+            .unwrap_or(std::slice::from_ref(item))
+            .iter()
+            .filter_map(|item| self.slot_path(item, field))
+            .collect()
+    }
+
+    /// A slot such as `state.user` or `vars["odd name"]`.
+    fn slot_path(&mut self, item: &Item, field: &str) -> Option<SlotPath> {
+        let Some(text) = item.as_text() else {
+            self.findings.wrong_type(item, field, "a slot");
+            return None;
+        };
+        let path = text.strip_prefix("slots.").unwrap_or(text);
+        let found = parse_form(&format!("slots.{path}")).ok().and_then(written);
+        let Some((kind, keys)) = found else {
+            let message = format!("{} is no slot", quote(text));
+            let finding = Diagnostic::error(Code::InvalidFieldValue, message);
+            let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
+            self.findings.push(item.place, finding.help(help));
+            return None;
+        };
+        if kind == SlotKind::Inputs {
+            self.report(
+                item.place,
+                Code::InvalidFieldValue,
+                "no step writes the inputs",
+                "write to `vars`, `state` or `data`",
+            );
+            return None;
+        }
+        Some(SlotPath {
+            kind,
+            keys,
+            place: item.place,
+        })
+    }
+}
+
+/// The slot that a form names, where it names nothing else.
+fn written(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
+    let Form::First(alternatives) = form else {
+        return None;
+    };
+    let [Alternative::Read(read)] = alternatives.as_slice() else {
+        return None;
+    };
+    let Source::Slot(kind) = &read.source else {
+        return None;
+    };
+    let keys: Option<Vec<Arc<str>>> = read
+        .path
+        .iter()
+        .map(|segment| match segment {
+            Segment::Key(key) => Some(Arc::clone(key)),
+            Segment::Index(_) | Segment::Each => None,
+        })
+        .collect();
+    (read.missing == planwright_core::plan::Missing::Fail).then_some((*kind, keys?))
+}

@@ -1,0 +1,294 @@
+//! Lowers one step.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Action, Approval, Company, ForEach, Idempotency, Name, Node, NodeKind, OnError, PlanCall,
+    PlanTarget, Repeat, Retry, SlotKind, Step,
+};
+use planwright_core::{Code, Diagnostic, StepId, Value};
+
+use super::fields::{bound, bound_of, names, time, wrong_word};
+use super::{Reader, slot_kind, warn_of_root};
+use crate::document::{Fields, Item, ItemKind, quote};
+use crate::lowering::{lower, text_or_number};
+use crate::native::reference::is_readable;
+use crate::native::words::{KINDS, all};
+
+/// The rounds of a `repeat` that says nothing about them.
+const USUAL_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+
+impl Reader<'_> {
+    /// The step that `item` is; nothing where it has no id.
+    pub(super) fn step(&mut self, item: &Item) -> Option<Step> {
+        let mut fields = Fields::of(item, "the step", self.findings)?;
+        let id = fields
+            .required("id", self.findings)
+            .and_then(|id| text_or_number(id, "id", self.findings));
+        let title = fields.text("title", self.findings).map(Arc::clone);
+        let action = self.action(&mut fields);
+        let args = match fields.object("args", self.findings) {
+            Some(args) => lower(args, &mut self.templates()),
+            None => Node::literal(Value::empty_object(), item.place),
+        };
+        let id_place = id.as_ref().map_or(item.place, |id| id.place);
+        let text = id.as_ref().map(|id| Arc::clone(&id.text));
+        let mut step = Step::new(StepId::new(text.unwrap_or_default()), action, args);
+        step.place = item.place;
+        step.title = title;
+        step.after = names(&mut fields, "after", self.findings);
+        if let Some(when) = fields.optional("when") {
+            step.when = self.condition(when, "when");
+        }
+        step.for_each = self.for_each(&mut fields);
+        if let Some(repeat) = fields.optional("repeat") {
+            step.repeat = self.repeat(repeat);
+        }
+        if let Some(writes) = fields.optional("writes") {
+            step.writes = self.writes(writes);
+        }
+        if let Some(on_error) = fields.optional("on_error") {
+            step.on_error = self.on_error(on_error);
+        }
+        if let Some(retry) = fields.optional("retry") {
+            step.retry = self.retry(retry);
+        }
+        step.timeout = time(&mut fields, "timeout", self.findings);
+        if fields.boolean("approval", self.findings) == Some(true) {
+            step.approval = Approval::Ask;
+        }
+        if fields.boolean("idempotent", self.findings) == Some(true) {
+            step.idempotency = Idempotency::Idempotent;
+        }
+        if fields.boolean("alone", self.findings) == Some(true) {
+            step.company = Company::Alone;
+        }
+        step.instance = fields.text("instance", self.findings).map(Arc::clone);
+        step.note = fields.text("note", self.findings).map(Arc::clone);
+        fields.finish(self.findings);
+        id?;
+        warn_of_root(&step, id_place, self.findings);
+        Some(step)
+    }
+
+    /// What the step does: exactly one of `tool`, `plan` and `value`.
+    fn action(&mut self, fields: &mut Fields<'_>) -> Action {
+        let tool = fields.optional("tool");
+        let plan = fields.optional("plan");
+        let value = fields.entry("value").map(|entry| &entry.item);
+        let scopes = self.scopes(fields);
+        let given: Vec<&str> = [
+            tool.map(|_| "`tool`"),
+            plan.map(|_| "`plan`"),
+            value.map(|_| "`value`"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if given.len() > 1 {
+            let message = format!("the step has {}", given.join(" and "));
+            self.report(
+                fields.place(),
+                Code::ConflictingFields,
+                &message,
+                "keep one of them",
+            );
+        }
+        if given.is_empty() {
+            self.report(
+                fields.place(),
+                Code::MissingField,
+                "the step does nothing",
+                "add `tool`, `plan` or `value`",
+            );
+        }
+        if plan.is_none() && !scopes.is_empty() {
+            self.report(
+                fields.place(),
+                Code::ConflictingFields,
+                "the step has `scopes` but no `plan`",
+                "leave `scopes` out",
+            );
+        }
+        let action = match (tool, plan, value) {
+            (Some(tool), ..) => self.name(tool, "tool").map(Action::Tool),
+            (None, Some(plan), _) => self
+                .target(plan)
+                .map(|target| Action::Plan(PlanCall { target, scopes })),
+            (None, None, Some(value)) => Some(Action::Value(lower(value, &mut self.templates()))),
+            (None, None, None) => None,
+        };
+        action.unwrap_or_else(|| Action::Value(Node::default()))
+    }
+
+    fn name(&mut self, item: &Item, field: &str) -> Option<Name> {
+        let Some(text) = item.as_text() else {
+            self.findings.wrong_type(item, field, "text");
+            return None;
+        };
+        Some(Name {
+            text: Arc::clone(text),
+            place: item.place,
+        })
+    }
+
+    fn target(&mut self, item: &Item) -> Option<PlanTarget> {
+        if item.as_object().is_some() {
+            return Some(PlanTarget::Inline(Box::new(self.plan(item)?)));
+        }
+        if item.as_text().is_none() {
+            self.findings
+                .wrong_type(item, "plan", "the name of a plan or a plan");
+            return None;
+        }
+        self.name(item, "plan").map(PlanTarget::Named)
+    }
+
+    fn scopes(&mut self, fields: &mut Fields<'_>) -> Vec<SlotKind> {
+        let mut scopes = Vec::new();
+        for item in fields.list("scopes", self.findings).unwrap_or_default() {
+            let Some(word) = item.as_text() else {
+                self.findings.wrong_type(item, "scopes", "a list of texts");
+                continue;
+            };
+            if let Some(kind) = slot_kind(word) {
+                scopes.push(kind);
+            } else {
+                let known: Vec<&str> = all(KINDS).collect();
+                wrong_word(item, "scopes", word, &known, self.findings);
+            }
+        }
+        scopes
+    }
+
+    /// A condition: `${…}` and nothing else, or a truth value.
+    fn condition(&mut self, item: &Item, field: &'static str) -> Option<Node> {
+        let text = match &item.kind {
+            ItemKind::Bool(_) => return Some(Node::literal(item.to_value(), item.place)),
+            ItemKind::Text(text) => text,
+            _ => {
+                self.findings.wrong_type(item, field, "a condition");
+                return None;
+            }
+        };
+        let before = self.findings.count();
+        let node = lower(item, &mut self.templates());
+        if matches!(node.kind, NodeKind::Reference(_)) {
+            return Some(node);
+        }
+        if self.findings.count() == before {
+            let message = format!("`{field}` is text, not a condition: {}", quote(text));
+            let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
+            let mut finding = Diagnostic::error(Code::MalformedReference, message).help(help);
+            if !text.contains("${") && is_readable(text) {
+                finding = finding.fix(format!("${{{}}}", text.trim()));
+            }
+            self.findings.push(item.place, finding);
+        }
+        None
+    }
+
+    /// The list of a `for_each`: itself, or `items` beside `max_parallel`, which may also stand in the step.
+    fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
+        let item = fields.optional("for_each");
+        let beside = fields.optional("max_parallel");
+        let mut max_parallel =
+            beside.and_then(|item| bound_of(item, "max_parallel", self.findings));
+        let Some(item) = item else {
+            if let Some(beside) = beside {
+                self.report(
+                    beside.place,
+                    Code::ConflictingFields,
+                    "the step has `max_parallel` but no `for_each`",
+                    "leave `max_parallel` out",
+                );
+            }
+            return None;
+        };
+        let over = if item.as_object().is_some() {
+            let mut inner = Fields::of(item, "`for_each`", self.findings)?;
+            let items = inner.required("items", self.findings);
+            if let Some(bound) = bound(&mut inner, "max_parallel", self.findings) {
+                max_parallel = Some(bound);
+            }
+            inner.finish(self.findings);
+            items?
+        } else {
+            item
+        };
+        let node = lower(over, &mut self.templates());
+        let is_list = match &node.kind {
+            NodeKind::Reference(_) | NodeKind::List(_) => true,
+            NodeKind::Literal(value) => value.as_list().is_some(),
+            NodeKind::Text(_) | NodeKind::Object(_) => false,
+        };
+        if !is_list {
+            let is_text = over.as_text().is_some_and(|text| text.contains("${"));
+            if !is_text || matches!(node.kind, NodeKind::Text(_)) {
+                self.findings
+                    .wrong_type(over, "for_each", "a list or one `${…}`");
+            }
+        }
+        Some(ForEach {
+            over: node,
+            max_parallel,
+        })
+    }
+
+    fn repeat(&mut self, item: &Item) -> Option<Repeat> {
+        let mut fields = Fields::of(item, "`repeat`", self.findings)?;
+        let until = fields.required("until", self.findings);
+        let max = match fields.optional("max") {
+            Some(max) => bound_of(max, "max", self.findings),
+            None => Some(USUAL_ROUNDS),
+        };
+        fields.finish(self.findings);
+        let until = self.condition(until?, "until")?;
+        Some(Repeat { until, max: max? })
+    }
+
+    fn on_error(&mut self, item: &Item) -> OnError {
+        if let Some(word) = item.as_text() {
+            return match &**word {
+                "fail" => OnError::Fail,
+                "continue" => OnError::Continue,
+                _ => {
+                    wrong_word(item, "on_error", word, &["fail", "continue"], self.findings);
+                    OnError::Fail
+                }
+            };
+        }
+        if item.as_object().is_none() {
+            self.findings
+                .wrong_type(item, "on_error", "`fail`, `continue` or an object");
+            return OnError::Fail;
+        }
+        let Some(mut fields) = Fields::of(item, "`on_error`", self.findings) else {
+            return OnError::Fail;
+        };
+        let output = fields.required("output", self.findings);
+        fields.finish(self.findings);
+        output.map_or(OnError::Fail, |output| {
+            OnError::Output(lower(output, &mut self.templates()))
+        })
+    }
+
+    fn retry(&mut self, item: &Item) -> Option<Retry> {
+        if item.as_object().is_none() {
+            return Some(Retry {
+                attempts: bound_of(item, "retry", self.findings)?,
+                delay: None,
+            });
+        }
+        let mut fields = Fields::of(item, "`retry`", self.findings)?;
+        let attempts = fields.required("attempts", self.findings);
+        let attempts = attempts.and_then(|item| bound_of(item, "attempts", self.findings));
+        let delay = time(&mut fields, "delay", self.findings);
+        fields.finish(self.findings);
+        Some(Retry {
+            attempts: attempts?,
+            delay,
+        })
+    }
+}

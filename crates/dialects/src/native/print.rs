@@ -1,0 +1,308 @@
+//! Writes any plan as native: nothing is lost.
+
+use std::sync::Arc;
+
+use planwright_core::expression::print_path;
+use planwright_core::plan::{
+    Action, Approval, Company, Content, Idempotency, Input, InputKind, Method, Name, Node,
+    NodeKind, OnError, Output, PlanTarget, Repeat, Retry, Segment, SlotPath, SlotSchema, Step,
+    Targets, Writes,
+};
+use planwright_core::{Diagnostics, Plan, Value};
+
+use super::reference::Writer;
+use super::words::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
+use super::{duration, reference};
+use crate::printing::{ObjectBuilder, Unsaid, write_node};
+use crate::template;
+
+/// Writes `plan`. The only thing that cannot be said is a reference that is too long.
+pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
+    let mut unsaid = Unsaid::new("native", &plan.sources);
+    let written = write_plan(plan, &mut unsaid);
+    unsaid.finish(&written)
+}
+
+fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
+    let mut object = ObjectBuilder::default();
+    object
+        .optional("name", plan.name.clone())
+        .optional("title", plan.title.clone())
+        .optional("description", plan.description.clone())
+        .optional("mode", word_for(MODES, plan.mode))
+        .optional("ordering", word_for(ORDERINGS, plan.ordering))
+        .optional("on_failure", word_for(ON_FAILURES, plan.on_failure))
+        .optional("sharing", word_for(SHARINGS, plan.sharing));
+    write_inputs(&plan.inputs, &mut object);
+    object
+        .optional("slots", write_contents(&plan.contents))
+        .optional("slot_schemas", write_schemas(&plan.slot_schemas));
+    if !plan.instances.is_empty() {
+        let instances = plan.instances.iter().cloned().map(Value::Text);
+        object.field("instances", Value::list(instances));
+    }
+    let steps: Vec<Value> = plan
+        .steps
+        .iter()
+        .map(|step| write_step(step, unsaid))
+        .collect();
+    object.field("steps", steps);
+    match &plan.output {
+        Output::All => {}
+        Output::Steps(ids) => {
+            let ids = ids
+                .iter()
+                .map(|id| template::escape(&id.text, false).into());
+            object.field("output", Value::list(ids));
+        }
+        Output::Value(node) => {
+            object.field("output", write_output(node, unsaid));
+        }
+    }
+    if !plan.metadata.is_null() {
+        object.field("metadata", plan.metadata.clone());
+    }
+    object.build()
+}
+
+/// Variables at the end that have a value and nothing else go to `vars`, all others to `inputs`.
+fn write_inputs(inputs: &[Input], object: &mut ObjectBuilder) {
+    let is_plain = |input: &Input| {
+        input.kind == InputKind::Variable && input.default.is_some() && input.schema.is_null()
+    };
+    let plain = inputs.iter().rev().take_while(|input| is_plain(input));
+    let (declared, variables) = inputs.split_at(inputs.len() - plain.count());
+    if !declared.is_empty() {
+        let declared = declared
+            .iter()
+            .map(|input| (Arc::clone(&input.name), write_input(input)));
+        object.field("inputs", Value::object(declared));
+    }
+    if !variables.is_empty() {
+        let variables = variables.iter().map(|input| {
+            let value = input.default.clone().unwrap_or_default();
+            (Arc::clone(&input.name), value)
+        });
+        object.field("vars", Value::object(variables));
+    }
+}
+
+fn write_input(input: &Input) -> Value {
+    let mut schema = match &input.schema {
+        Value::Object(schema) => schema.as_ref().clone(),
+        Value::Bool(false) if input.default.is_none() && input.kind == InputKind::Input => {
+            return false.into();
+        }
+        Value::Bool(false) => [("not".into(), Value::empty_object())]
+            .into_iter()
+            .collect(),
+        _ => planwright_core::Object::new(),
+    };
+    if input.kind == InputKind::Variable {
+        schema.insert("x-variable".into(), true.into());
+    }
+    if let Some(default) = &input.default {
+        schema.insert("default".into(), default.clone());
+    }
+    schema.into()
+}
+
+fn write_contents(contents: &[Content]) -> Option<Value> {
+    let mut groups: Vec<(Option<&Arc<str>>, ObjectBuilder)> = Vec::new();
+    let mut last: &[Content] = &[];
+    for (position, content) in contents.iter().enumerate() {
+        let joins = !last.is_empty()
+            && last
+                .iter()
+                .all(|other| other.instance == content.instance && other.kind != content.kind);
+        if !joins {
+            let mut group = ObjectBuilder::default();
+            group.optional("instance", content.instance.clone());
+            groups.push((content.instance.as_ref(), group));
+            last = &contents[position..position];
+        }
+        let start = position - last.len();
+        last = &contents[start..=position];
+        if let Some((_, group)) = groups.last_mut() {
+            group.field(content.kind.as_str(), content.value.clone());
+        }
+    }
+    let alone = matches!(groups.as_slice(), [(None, _)]);
+    one_or_all(
+        groups.into_iter().map(|(_, group)| group.build()).collect(),
+        alone,
+    )
+}
+
+fn write_schemas(schemas: &[SlotSchema]) -> Option<Value> {
+    let mut groups: Vec<planwright_core::Object> = Vec::new();
+    for schema in schemas {
+        let kind: Arc<str> = schema.kind.as_str().into();
+        match groups.last_mut() {
+            Some(group) if !group.contains_key(&kind) => {
+                group.insert(kind, schema.schema.clone());
+            }
+            _ => groups.push([(kind, schema.schema.clone())].into_iter().collect()),
+        }
+    }
+    one_or_all(groups.into_iter().map(Value::from).collect(), true)
+}
+
+/// Nothing for no groups, the only group by itself where that is allowed, else the list of them.
+fn one_or_all(mut groups: Vec<Value>, alone: bool) -> Option<Value> {
+    match groups.len() {
+        0 => None,
+        1 if alone => groups.pop(),
+        _ => Some(groups.into()),
+    }
+}
+
+/// A value that would be taken for a list of ids, or for a wrapped value, is wrapped.
+fn write_output(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
+    let written = write_node(node, &Writer, unsaid);
+    let is_taken_for_ids = written.as_list().is_some_and(|items| {
+        items.iter().all(|item| {
+            item.as_text()
+                .is_some_and(|text| reference::plain(text).is_some())
+        })
+    });
+    let is_taken_for_wrapper = written
+        .as_object()
+        .is_some_and(|fields| fields.len() == 1 && fields.contains_key("value"));
+    if is_taken_for_ids || is_taken_for_wrapper || written.is_null() {
+        return Value::object([("value", written)]);
+    }
+    written
+}
+
+fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
+    let mut object = ObjectBuilder::default();
+    object
+        .field("id", Arc::clone(step.id.text()))
+        .optional("title", step.title.clone())
+        .optional("note", step.note.clone())
+        .optional("instance", step.instance.clone());
+    if !step.after.is_empty() {
+        object.field("after", texts(&step.after));
+    }
+    if let Some(when) = &step.when {
+        object.field("when", write_node(when, &Writer, unsaid));
+    }
+    if let Some(for_each) = &step.for_each {
+        object.field("for_each", write_items(&for_each.over, unsaid));
+        object.optional(
+            "max_parallel",
+            for_each.max_parallel.map(|most| u64::from(most.get())),
+        );
+    }
+    match &step.action {
+        Action::Tool(name) => {
+            object.field("tool", Arc::clone(&name.text));
+        }
+        Action::Plan(call) => {
+            let target = match &call.target {
+                PlanTarget::Named(name) => Arc::clone(&name.text).into(),
+                PlanTarget::Inline(plan) => write_plan(plan, unsaid),
+            };
+            object.field("plan", target);
+            if !call.scopes.is_empty() {
+                let scopes = call.scopes.iter().map(|kind| kind.as_str().into());
+                object.field("scopes", Value::list(scopes));
+            }
+        }
+        Action::Value(node) => {
+            object.field("value", write_node(node, &Writer, unsaid));
+        }
+    }
+    let args = write_node(&step.args, &Writer, unsaid);
+    if args.as_object().is_some_and(|fields| !fields.is_empty()) {
+        object.field("args", args);
+    }
+    object
+        .optional(
+            "repeat",
+            step.repeat.as_ref().map(|it| write_repeat(it, unsaid)),
+        )
+        .optional("writes", step.writes.as_ref().map(write_writes))
+        .optional("on_error", write_on_error(&step.on_error, unsaid))
+        .optional("retry", step.retry.map(write_retry))
+        .optional("timeout", step.timeout.map(duration::write));
+    let flags = [
+        ("approval", step.approval == Approval::Ask),
+        ("idempotent", step.idempotency == Idempotency::Idempotent),
+        ("alone", step.company == Company::Alone),
+    ];
+    for (name, is_set) in flags {
+        object.optional(name, is_set.then_some(true));
+    }
+    object.build()
+}
+
+fn texts(names: &[Name]) -> Value {
+    Value::list(names.iter().map(|name| Arc::clone(&name.text).into()))
+}
+
+/// The list of a `for_each`; an object would be taken for one that holds it.
+fn write_items(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
+    let written = write_node(node, &Writer, unsaid);
+    match node.kind {
+        NodeKind::Object(_) | NodeKind::Literal(Value::Object(_)) => {
+            Value::object([("items", written)])
+        }
+        _ => written,
+    }
+}
+
+fn write_repeat(repeat: &Repeat, unsaid: &mut Unsaid<'_>) -> Value {
+    let until = write_node(&repeat.until, &Writer, unsaid);
+    let max = Value::from(u64::from(repeat.max.get()));
+    Value::object([("until", until), ("max", max)])
+}
+
+fn write_writes(writes: &Writes) -> Value {
+    if let (Targets::All(paths), Method::Set) = (&writes.targets, writes.method)
+        && let [path] = paths.as_slice()
+    {
+        return write_slot(path);
+    }
+    let mut object = ObjectBuilder::default();
+    let (field, paths) = match &writes.targets {
+        Targets::All(paths) => ("to", paths),
+        Targets::OneOf(paths) => ("one_of", paths),
+    };
+    let paths = match (&writes.targets, paths.as_slice()) {
+        (Targets::All(_), [path]) => write_slot(path),
+        (_, paths) => Value::list(paths.iter().map(write_slot)),
+    };
+    object
+        .field(field, paths)
+        .optional("method", word_for(METHODS, writes.method));
+    object.build()
+}
+
+fn write_slot(path: &SlotPath) -> Value {
+    let keys: Vec<Segment> = path.keys.iter().cloned().map(Segment::Key).collect();
+    format!("{}{}", path.kind, print_path(&keys)).into()
+}
+
+fn write_on_error(on_error: &OnError, unsaid: &mut Unsaid<'_>) -> Option<Value> {
+    match on_error {
+        OnError::Fail => None,
+        OnError::Continue => Some("continue".into()),
+        OnError::Output(node) => {
+            let output = write_node(node, &Writer, unsaid);
+            Some(Value::object([("output", output)]))
+        }
+    }
+}
+
+fn write_retry(retry: Retry) -> Value {
+    let attempts = Value::from(u64::from(retry.attempts.get()));
+    match retry.delay {
+        None => attempts,
+        Some(delay) => Value::object([
+            ("attempts", attempts),
+            ("delay", duration::write(delay).into()),
+        ]),
+    }
+}

@@ -1,0 +1,95 @@
+//! `${…}`: reading and writing it.
+
+use std::sync::Arc;
+
+use planwright_core::expression::{ExpressionErrorKind, parse_form, print_form};
+use planwright_core::plan::{NodeKind, Reference};
+use planwright_core::{Code, Diagnostic, Place, Source, Value};
+
+use crate::document::{Findings, quote};
+use crate::lowering::{Found, References, lower_template};
+use crate::printing::{Unsaid, WriteReferences};
+use crate::template;
+
+/// What opens and closes quoted text inside of a marker.
+const QUOTES: &[u8] = b"\"'";
+
+/// Reads references.
+pub(super) struct Templates<'a> {
+    pub(super) source: &'a mut Source,
+    pub(super) findings: &'a mut Findings,
+}
+
+impl References for Templates<'_> {
+    fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
+        let borders = (&mut *self.source, &mut *self.findings);
+        lower_template(text, place, QUOTES, borders, &mut read)
+    }
+}
+
+/// The reference that has `inside` between its braces.
+fn read(inside: &str, place: Place) -> Found<Reference> {
+    let text = format!("${{{inside}}}");
+    match parse_form(inside) {
+        Ok(form) => Ok(Reference {
+            text: text.into(),
+            place,
+            form,
+        }),
+        Err(error) => {
+            let code = match error.kind {
+                ExpressionErrorKind::Reference => Code::MalformedReference,
+                ExpressionErrorKind::Expression => Code::InvalidExpression,
+                ExpressionErrorKind::TooLarge => Code::ExpressionTooLong,
+            };
+            let message = format!("{} in {}", error.message, quote(&text));
+            let finding = Diagnostic::error(code, message);
+            Err(Box::new(match error.help {
+                Some(help) => finding.help(help),
+                None => finding,
+            }))
+        }
+    }
+}
+
+/// Whether `text` would mean something between the braces.
+pub(super) fn is_readable(text: &str) -> bool {
+    parse_form(text).is_ok()
+}
+
+/// The text that `text` says, if there is no reference in it.
+pub(super) fn plain(text: &str) -> Option<String> {
+    let mut plain = String::new();
+    for piece in template::split(text, QUOTES) {
+        match piece {
+            template::Piece::Literal(literal) => plain.push_str(&literal),
+            _ => return None,
+        }
+    }
+    Some(plain)
+}
+
+/// Writes references.
+pub(super) struct Writer;
+
+impl WriteReferences for Writer {
+    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
+        self.inside(reference, unsaid).into()
+    }
+
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+        if let Some(text) = print_form(&reference.form) {
+            return format!("${{{text}}}");
+        }
+        let what = format!(
+            "what {} refers to: it is too long, or nested too deeply",
+            quote(&reference.text)
+        );
+        unsaid.error(reference.place, &what);
+        String::new()
+    }
+
+    fn text(&self, text: &str, before_marker: bool) -> String {
+        template::escape(text, before_marker)
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of the native dialect.
+
+mod reading;
