@@ -13,7 +13,8 @@
 //!   whole numbers, `[]` for the whole output, negative numbers from the end of a list. It counts at any depth
 //!   of the arguments, where the origin looks at the first level only.
 //! - Steps run one after the other as they are listed, the first failure stops the run, and only parameters
-//!   that the tool marks as sharable take references. References point to earlier steps only.
+//!   that the tool marks as sharable take references. References point to earlier steps only; the checks see to that
+//!   for every plan in listed order.
 //! - Literal: the origin has no way to pass an object with the key `output_by_reference` on as data. Here
 //!   `$output_by_reference` is that key, and each further `$` before it stands for one less.
 

@@ -1,13 +1,10 @@
 //! Lowers a Concierge plan.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use planwright_core::plan::{Node, OnFailure, Ordering, Sharing, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources, StepId, Value};
 
 use super::reference::Marker;
-use crate::document::{Document, Fields, Findings, Item, article, quote};
+use crate::document::{Document, Fields, Findings, Item, article};
 use crate::lowering::{lower_fields, text_or_number, tool_action};
 
 /// Reads a plan.
@@ -36,7 +33,6 @@ fn steps(root: &Item, findings: &mut Findings) -> Option<Vec<Step>> {
         .iter()
         .filter_map(|item| step(item, findings))
         .collect();
-    report_later_steps(&steps, findings);
     // Where no step at all could be read, the plan is not an empty one.
     (!steps.is_empty() || items.is_empty()).then_some(steps)
 }
@@ -74,37 +70,4 @@ fn args(item: &Item, findings: &mut Findings) -> Node {
         return Node::literal(Value::empty_object(), item.place);
     }
     lower_fields(item.place, entries, &mut Marker { findings })
-}
-
-/// Reports references to the step itself and to those that come after it. A step that does not exist at all is
-/// the business of the checks.
-fn report_later_steps(steps: &[Step], findings: &mut Findings) {
-    let mut positions: HashMap<&Arc<str>, usize> = HashMap::with_capacity(steps.len());
-    for (position, step) in steps.iter().enumerate() {
-        positions.entry(step.id.text()).or_insert(position);
-    }
-    for (position, step) in steps.iter().enumerate() {
-        step.args.each_reference(&mut |reference| {
-            for read in reference.reads() {
-                let planwright_core::plan::Source::Step(target) = &read.source else {
-                    continue;
-                };
-                let relation = match positions.get(target.text()) {
-                    Some(at) if *at > position => "which comes later",
-                    Some(_) if *target == step.id => "itself",
-                    _ => continue,
-                };
-                let id = quote(step.id.as_str());
-                let message = if *target == step.id {
-                    format!("step {id} refers to itself")
-                } else {
-                    let target = quote(target.as_str());
-                    format!("step {id} refers to {target}, {relation}")
-                };
-                let finding = Diagnostic::error(Code::LaterStep, message);
-                let help = "only earlier steps can be referred to";
-                findings.push(reference.place, finding.help(help));
-            }
-        });
-    }
 }
