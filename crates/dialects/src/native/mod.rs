@@ -104,10 +104,14 @@ impl Dialect for Native {
         let has_any = |item: &Item, names: &[&str]| names.iter().any(|name| item.has(name));
         let marked = |step: &Item| {
             has_any(step, STEP_MARKS)
-                || (step.has("id") && step.get("args").is_some_and(holds_marker))
+                || (step.has("id") && step.get("args").is_some_and(|args| holds(args, &is_marked)))
         };
-        let foreign = steps.iter().any(|step| has_any(step, FOREIGN_STEP_MARKS))
-            || has_any(&document.root, &["output_steps", "variables"]);
+        let foreign = steps.iter().any(|step| {
+            has_any(step, FOREIGN_STEP_MARKS)
+                || step
+                    .get("args")
+                    .is_some_and(|args| holds(args, &is_foreign))
+        }) || has_any(&document.root, &["output_steps", "variables"]);
         if steps.iter().any(|step| has_any(step, STEP_MARKS))
             || has_any(&document.root, PLAN_MARKS)
             || (!foreign && steps.iter().any(marked))
@@ -129,13 +133,25 @@ impl Dialect for Native {
     }
 }
 
-fn holds_marker(item: &Item) -> bool {
-    match &item.kind {
-        ItemKind::Text(text) => text.contains("${"),
-        ItemKind::List(items) => items.iter().any(holds_marker),
-        ItemKind::Object(entries) => entries.iter().any(|Entry { item, .. }| holds_marker(item)),
-        _ => false,
-    }
+/// Whether `item`, or anything inside of it, is as `wanted` says.
+fn holds(item: &Item, wanted: &dyn Fn(&Item) -> bool) -> bool {
+    wanted(item)
+        || match &item.kind {
+            ItemKind::List(items) => items.iter().any(|item| holds(item, wanted)),
+            ItemKind::Object(entries) => {
+                entries.iter().any(|Entry { item, .. }| holds(item, wanted))
+            }
+            _ => false,
+        }
+}
+
+fn is_marked(item: &Item) -> bool {
+    item.as_text().is_some_and(|text| text.contains("${"))
+}
+
+/// Whether `item` is a reference that another dialect writes as an object.
+fn is_foreign(item: &Item) -> bool {
+    item.has("output_by_reference")
 }
 
 #[cfg(test)]
