@@ -7,6 +7,7 @@
 
 mod calling;
 
+mod real_servers;
 mod starting;
 mod stopping;
 mod support;
