@@ -46,6 +46,21 @@ fn a_shape_that_only_one_dialect_has_is_recognised() {
 }
 
 #[test]
+fn a_shape_that_several_dialects_have_is_theirs_to_tell_apart() {
+    let text = r#"{"steps": [{"id": "a", "tool": "t", "args": {}}]}"#;
+    let result = parse(text.as_bytes(), &ReadOptions::new("test"));
+    let messages: Vec<String> = result.diagnostics.iter().map(ToString::to_string).collect();
+    let wanted = "PW0102: the text has the shape of several dialects: `native`, `concierge` \
+                  (they differ in what they make of it: choose one with `--dialect`)";
+    assert_eq!(messages, [wanted]);
+    for name in ["native", "concierge"] {
+        let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
+        assert!(result.diagnostics.is_empty());
+        assert_eq!(result.dialect, Some(name));
+    }
+}
+
+#[test]
 fn what_has_no_shape_is_refused() {
     for text in ["7", "\"x\"", "{}", "{\"a\": 1}", "{\"steps\": 7}", "[1]"] {
         check(text, "PW0101");
