@@ -86,6 +86,10 @@ impl Dispatch {
             if self.run.waits_for_people() && self.questions.is_empty() {
                 break;
             }
+            if self.run.is_stuck() {
+                self.take_in(Some(Input::GiveUp));
+                continue;
+            }
             self.listen().await;
         }
         let summary = self.run.summary();

@@ -70,4 +70,6 @@ pub enum Input {
     Close,
     /// End everything now.
     Cancel,
+    /// The run [is stuck](crate::run::Run::is_stuck): end it, and say so.
+    GiveUp,
 }

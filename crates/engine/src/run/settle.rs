@@ -63,6 +63,7 @@ impl Run {
             .and_then(|(_, step)| step.timeout)
             .or(self.options.step_timeout)
             .unwrap_or_default();
+        let given_up = self.given_up;
         let stopped_by = self.stopped_by.clone();
         let Some(work) = self.work_mut(task) else {
             return Outcome::without_output(StepStatus::NotRun, None);
@@ -91,6 +92,10 @@ impl Run {
                         .map(|step| SkipReason::new(Because::Stopped, Arc::clone(step.text()))),
                 ),
             },
+            SettledBy::Cancel if given_up => Outcome::failed(ToolError::new(
+                ErrorKind::Internal,
+                "the step waits for something that never ends",
+            )),
             SettledBy::Cancel if began => Outcome::without_output(StepStatus::Cancelled, None),
             SettledBy::Cancel => Outcome::without_output(StepStatus::NotRun, None),
         }

@@ -2,7 +2,7 @@
 //!
 //! Writes count in plan order, not in the order in which they happen to arrive: of two writers to one slot the later in
 //! the plan wins, however fast it was. A write that arrives after one that comes later in the plan and overlaps with it
-//! therefore makes the kind be built again from its log.
+//! therefore makes the kind be built again from its log. So the order of fields follows the plan, too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ struct Kind {
     current: Value,
     /// In plan order.
     log: Vec<Write>,
+    /// Whether the slots of `current` may stand in another order than that of the plan.
+    scrambled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -41,7 +43,19 @@ impl Default for Kind {
             initial: Value::empty_object(),
             current: Value::empty_object(),
             log: Vec::new(),
+            scrambled: false,
         }
+    }
+}
+
+impl Kind {
+    /// Everything, built from the log.
+    fn built(&self) -> Value {
+        let mut built = self.initial.clone();
+        for write in &self.log {
+            apply(&mut built, &write.keys, write.method, &write.value);
+        }
+        built
     }
 }
 
@@ -74,7 +88,13 @@ impl Slots {
     pub(crate) fn own(&self, kind: SlotKind) -> Value {
         self.kinds
             .get(&kind)
-            .map_or_else(Value::empty_object, |kind| kind.current.clone())
+            .map_or_else(Value::empty_object, |kind| {
+                if kind.scrambled {
+                    kind.built()
+                } else {
+                    kind.current.clone()
+                }
+            })
     }
 
     /// The slot `name` of `kind`.
@@ -112,19 +132,16 @@ impl Slots {
             text,
         };
         let at = kind.log.partition_point(|earlier| earlier.order <= order);
-        let overtaken = kind
-            .log
-            .iter()
-            .skip(at)
-            .any(|later| overlaps(&later.keys, &write.keys));
+        let overtaken = kind.log.iter().skip(at).any(|later| {
+            overlaps(&later.keys, &write.keys) || later.keys.first() == write.keys.first()
+        });
         if overtaken {
             kind.log.insert(at, write);
-            kind.current = kind.initial.clone();
-            for write in &kind.log {
-                apply(&mut kind.current, &write.keys, write.method, &write.value);
-            }
+            kind.current = kind.built();
+            kind.scrambled = false;
         } else {
             apply(&mut kind.current, &write.keys, write.method, &write.value);
+            kind.scrambled |= at < kind.log.len();
             kind.log.insert(at, write);
         }
     }

@@ -40,6 +40,7 @@ pub struct Run {
     pub(super) shared: Arc<super::slots::Slots>,
     pub(super) growing: bool,
     pub(super) cancelled: bool,
+    pub(super) given_up: bool,
     /// The step whose failure stopped the run.
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
@@ -62,6 +63,7 @@ impl Run {
             warnings: RefCell::new(Vec::new()),
             shared: Arc::new(shared_slots(&plan)),
             cancelled: false,
+            given_up: false,
             stopped_by: None,
             now: Duration::ZERO,
             queue: VecDeque::new(),
@@ -109,6 +111,10 @@ impl Run {
                 self.cancelled = true;
                 self.tell(Event::Cancel);
             }
+            Input::GiveUp => {
+                self.given_up = true;
+                self.tell(Event::Cancel);
+            }
         }
         self.drain(effects);
     }
@@ -128,6 +134,12 @@ impl Run {
     /// Whether nothing can happen before a person decides.
     pub fn waits_for_people(&self) -> bool {
         self.scheduler.waits_for_people()
+    }
+
+    /// Whether nothing can ever happen any more though steps are left. It would be a defect of ours: the run then
+    /// says so in place of waiting for ever.
+    pub fn is_stuck(&self) -> bool {
+        self.scheduler.is_stuck() && !self.growing
     }
 
     /// The run's id.

@@ -148,6 +148,15 @@ impl Scheduler {
         self.asking > 0 && self.running == 0 && self.pausing == 0 && self.ready.queued() == 0
     }
 
+    /// Whether tasks are left of which none can ever start. A sound plan never gets there.
+    pub fn is_stuck(&self) -> bool {
+        self.unsettled > 0
+            && self.asking == 0
+            && self.running == 0
+            && self.pausing == 0
+            && self.ready.queued() == 0
+    }
+
     fn task(&self, id: TaskId) -> Option<&Task> {
         self.tasks.get(id.0 as usize)
     }

@@ -1,0 +1,92 @@
+//! Drives a run by hand: calls end in the order that the test picks, and their outputs follow from their arguments.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::{Catalog, Plan, Tool, Value};
+use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
+use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::schedule::TaskId;
+use planwright_engine::{RunOptions, RunSummary};
+
+/// A catalog with one tool, `t`.
+pub(crate) fn catalog() -> Catalog {
+    [Tool::new("s", "t"), Tool::new("s", "u")]
+        .into_iter()
+        .collect()
+}
+
+/// A plan that must be sound.
+pub(crate) fn sound(plan: Plan) -> CheckedPlan {
+    let catalog = catalog();
+    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+}
+
+/// What a run of a plan came to, and which calls began and ended in which order.
+pub(crate) struct Driven {
+    pub(crate) summary: RunSummary,
+    /// `+step` where a call began, `-step` where one ended.
+    pub(crate) log: Vec<String>,
+    pub(crate) most: usize,
+}
+
+/// Runs `plan`; of the calls under way, `choose` says which ends next. Steps in `failing` fail.
+pub(crate) fn drive(
+    plan: CheckedPlan,
+    options: RunOptions,
+    failing: &BTreeSet<String>,
+    choose: &mut dyn FnMut(usize) -> usize,
+) -> Driven {
+    let mut run = Run::new("run", plan, options);
+    let mut effects = Vec::new();
+    let mut under_way: Vec<(TaskId, ToolCall)> = Vec::new();
+    let mut log = Vec::new();
+    let mut most = 0;
+    let mut clock = 0;
+    run.start(&mut effects);
+    loop {
+        run.proceed(&mut effects);
+        for effect in std::mem::take(&mut effects) {
+            match effect {
+                Effect::Call { task, call } => {
+                    log.push(format!("+{}", call.step));
+                    under_way.push((task, *call));
+                }
+                Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
+                _ => {}
+            }
+        }
+        most = most.max(under_way.len());
+        if run.is_done() || under_way.is_empty() {
+            break;
+        }
+        let (task, call) = under_way.remove(choose(under_way.len()));
+        log.push(format!("-{}", call.step));
+        let result = if failing.contains(call.step.as_str()) {
+            Err(ToolError::new(ErrorKind::Tool, "no"))
+        } else {
+            Ok(ToolOutput::value(Value::object([
+                ("of", Value::from(call.step.as_str())),
+                ("args", call.args.clone()),
+            ])))
+        };
+        clock += 1;
+        run.handle(
+            Input::AttemptEnded {
+                task,
+                attempt: call.attempt,
+                result,
+            },
+            Duration::from_millis(clock),
+            &mut effects,
+        );
+    }
+    assert!(run.is_done(), "the run is stuck: {log:?}");
+    Driven {
+        summary: run.summary(),
+        log,
+        most,
+    }
+}

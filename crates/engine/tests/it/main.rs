@@ -1,0 +1,5 @@
+//! Whole runs, driven by a test in any order it likes, and by tokio.
+
+mod drive;
+mod driver;
+mod properties;
