@@ -30,7 +30,9 @@ const PROGRAMS: &[&str] = &[
 pub(crate) fn run(project: &Project) -> Result<(), String> {
     let folder = project.target().join("servers");
     let stamp = folder.join("versions.txt");
-    let wanted = [FROM_NPM, FROM_PYPI].concat().join("\n");
+    // A Python environment works only where it was made, so the folder counts as much as the versions.
+    let place = folder.display().to_string();
+    let wanted = [FROM_NPM, FROM_PYPI, &[&place]].concat().join("\n");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted)
         && missing(&folder).is_none()
     {
