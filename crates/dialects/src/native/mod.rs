@@ -11,7 +11,7 @@
 //!  "output": ["warmest"]}
 //! ```
 //!
-//! - The fields are those of [`schema`]. A step has exactly one of `tool`, `plan` and `value`.
+//! - The fields are those of [`schema`](crate::native::schema()). A step has exactly one of `tool`, `plan` and `value`.
 //! - `${…}` is a path, alternatives (`a.x ?? b.y ?? "none"`), `all(a, b)` (waits for all, gives the last), or a CEL
 //!   expression; see [`planwright_core::expression::parse_form`]. A `?` after a path gives `null` for whatever is
 //!   missing, `[*?]` in place of `[*]` for what single items lack. A text that is exactly one `${…}` keeps the value's
