@@ -20,6 +20,9 @@ pub(super) struct Mailbox {
     wanted: Mutex<HashMap<RequestId, Option<Delivery>>>,
 }
 
+/// How far from its ends a message is searched for its id, in bytes.
+const END_LENGTH: usize = 80;
+
 /// A result, or why it could not be read.
 pub(super) type Delivery = Result<Value, String>;
 
@@ -48,12 +51,17 @@ impl Mailbox {
         self.keep(response.id?, Ok(response.result?))
     }
 
-    /// Keeps why the result in `line` cannot be read, if the message is otherwise sound, and says whose it is.
+    /// Keeps why the result in `line` cannot be read, and says whose it is, where that can be told.
     pub(super) fn deliver_fault(&self, line: &[u8]) -> Option<RequestId> {
-        let outline: Response<IgnoredAny> = serde_json::from_slice(line).ok()?;
-        outline.result?;
-        let fault = serde_json::from_slice::<Response<Value>>(line).err()?;
-        self.keep(outline.id?, Err(json_fault(&fault)))
+        let fault = json_fault(&serde_json::from_slice::<Response<Value>>(line).err()?);
+        match serde_json::from_slice::<Response<IgnoredAny>>(line) {
+            // The message as such is sound.
+            Ok(Response { id, result }) => {
+                result?;
+                self.keep(id?, Err(fault))
+            }
+            Err(_) => self.keep(id_at_an_end(line)?, Err(fault)),
+        }
     }
 
     fn keep(&self, id: RequestId, delivery: Delivery) -> Option<RequestId> {
@@ -65,6 +73,36 @@ impl Mailbox {
     fn wanted(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Delivery>>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The id of a message that is no JSON. It is looked for at the two ends, where servers write it: within the result it
+/// would be somebody else's.
+fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
+    const VERSION: &str = r#""jsonrpc":"2.0""#;
+    let end = |bytes: &[u8]| -> String {
+        let bytes = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+        bytes.map(|byte| char::from(*byte)).collect()
+    };
+    let length = line.len().min(END_LENGTH);
+    let head = end(&line[..length]);
+    let head = head.strip_prefix('{')?;
+    let head = head
+        .strip_prefix(VERSION)
+        .and_then(|head| head.strip_prefix(','))
+        .unwrap_or(head);
+    let number = match head.strip_prefix(r#""id":"#) {
+        Some(id) => id.split_once(',')?.0.to_owned(),
+        None => {
+            let tail = end(&line[line.len() - length..]);
+            let tail = tail.strip_suffix('}')?;
+            let tail = tail
+                .strip_suffix(VERSION)
+                .and_then(|tail| tail.strip_suffix(','))
+                .unwrap_or(tail);
+            tail.rsplit_once(r#","id":"#)?.1.to_owned()
+        }
+    };
+    number.trim_matches('"').parse().ok().map(RequestId::Number)
 }
 
 /// The reader's words without the place that it appends to them, which nobody can look at.
@@ -157,7 +195,6 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
-            r#"{"id":7,"result":{"#,
             "[]",
             "npm notice",
         ];
@@ -175,6 +212,29 @@ mod tests {
         );
         let reason = check(&deep).unwrap().unwrap_err();
         assert_eq!(reason, "recursion limit exceeded");
+        let reason = check(r#"{"id":7,"result":{"#).unwrap().unwrap_err();
+        assert_eq!(reason, "EOF while parsing an object");
+        let broken = [
+            r#"{"jsonrpc": "2.0", "id": 7, "result": {"x": NaN}}"#,
+            r#"{"id":"7","result":{"x":NaN}}"#,
+            r#"{"result":{"id":8,"x":NaN},"jsonrpc":"2.0","id":7}"#,
+            r#"{"result":{"x":NaN}, "id": 7, "jsonrpc": "2.0"}"#,
+        ];
+        for line in broken {
+            let reason = check(line).unwrap().unwrap_err();
+            assert_eq!(reason, "expected value", "{line}");
+        }
+        let nobodys = [
+            r#"{"jsonrpc":"2.0","id":8,"result":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","result":{"id":7,"x":NaN}}"#,
+            r#"{"result":{"x":NaN,"id":7}}"#,
+            "{",
+            "}",
+            "",
+        ];
+        for line in nobodys {
+            assert_eq!(check(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One start of one server: its process, its connection, its requests.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(super) struct Session {
     service: RunningService<RoleClient, Declining>,
     mailbox: Arc<Mailbox>,
     fault: Arc<OnceLock<String>>,
+    // A server that takes no messages any more may still hold its output open.
+    is_deaf: AtomicBool,
     process: Process,
 }
 
@@ -85,6 +88,7 @@ impl Session {
                 service: serve_directly(client, transport, Some(info)),
                 mailbox,
                 fault,
+                is_deaf: AtomicBool::new(false),
                 process,
             }),
             Err(error) => Err(StartError::handshake(&error, &process, fault.get()).await),
@@ -139,7 +143,7 @@ impl Session {
 
     /// Whether the connection is gone.
     pub(super) fn is_over(&self) -> bool {
-        self.service.is_transport_closed()
+        self.service.is_transport_closed() || self.is_deaf.load(Ordering::Relaxed)
     }
 
     /// Why the connection is gone, in one clause.
@@ -174,6 +178,9 @@ impl Session {
         let response = handle.await_response().await;
         let id = guard.id.take();
         let delivery = id.and_then(|id| self.mailbox.take(&id));
+        if let Err(ServiceError::TransportSend(_)) = &response {
+            self.is_deaf.store(true, Ordering::Relaxed);
+        }
         response?;
         match delivery {
             Some(Ok(value)) => Ok(value),

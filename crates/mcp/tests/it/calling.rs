@@ -243,3 +243,32 @@ async fn errors_show_the_last_words_without_secrets() {
     assert_snapshot!(describe(outcome),
         @r#"unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"key is [redacted]"} (retry)"#);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_stopped_listening_is_started_again() {
+    // It answers both questions of the start, and closes its input with the second.
+    let shell = r#"
+        echo up >&2
+        read line
+        echo '{"id":4000000001,"jsonrpc":"2.0","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}'
+        read line
+        exec 0<&-
+        echo '{"id":0,"jsonrpc":"2.0","result":{"resultType":"complete","tools":[{"name":"echo"}]}}'
+        exec sleep 1000
+    "#;
+    let config = ServerConfig {
+        args: vec!["-c".to_owned(), shell.to_owned()],
+        start_timeout: Some(Duration::from_secs(1)),
+        ..ServerConfig::new("deaf", "sh")
+    };
+    let connections = connect([config]).await;
+    assert_eq!(connections.failures(), []);
+    let outcome = call(&connections, "deaf", "echo", json!({})).await;
+    assert_snapshot!(describe(outcome),
+        @r#"unavailable: the server `deaf` did not answer: it closed the connection {"stderr":"up"} (retry)"#);
+    // The next call starts it anew; this time nobody asks for its tools, so that the call is its second message.
+    let outcome = call(&connections, "deaf", "echo", json!({})).await;
+    assert_snapshot!(describe(outcome), @"null");
+    assert_eq!(connections.stderr("deaf").as_deref(), Some("up\nup\n"));
+}
