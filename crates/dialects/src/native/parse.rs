@@ -131,9 +131,9 @@ impl Reader<'_> {
         };
         let entries = match &item.kind {
             ItemKind::Object(entries) => entries,
-            ItemKind::Null => return Some(input),
-            ItemKind::Bool(value) => {
-                input.schema = (*value).into();
+            ItemKind::Null | ItemKind::Bool(true) => return Some(input),
+            ItemKind::Bool(false) => {
+                input.schema = false.into();
                 return Some(input);
             }
             _ => {

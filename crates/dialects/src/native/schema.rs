@@ -7,11 +7,12 @@
 )]
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
+use serde_json::{Map, Value, json};
 
 use super::words::{self, Words};
 
 /// The JSON Schema (draft 2020-12) of native plans.
-pub fn schema() -> serde_json::Value {
+pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<PlanShape>();
     schema.insert("title".into(), "Planwright plan".into());
@@ -20,14 +21,17 @@ pub fn schema() -> serde_json::Value {
 
 /// Steps that call tools, and what is handed from one to the other.
 #[derive(JsonSchema)]
-#[schemars(rename = "plan", deny_unknown_fields)]
+#[schemars(rename = "plan", deny_unknown_fields, transform = plan_needs)]
 struct PlanShape {
     /// A short name.
-    name: Option<String>,
+    #[schemars(schema_with = "text")]
+    name: (),
     /// A line for people.
-    title: Option<String>,
+    #[schemars(schema_with = "text")]
+    title: (),
     /// More lines for people.
-    description: Option<String>,
+    #[schemars(schema_with = "text")]
+    description: (),
     /// What the plan may be given, by name: a JSON Schema for each, with `default`; without one the input is required.
     #[schemars(schema_with = "schemas")]
     inputs: (),
@@ -41,9 +45,9 @@ struct PlanShape {
     #[schemars(schema_with = "slot_schemas")]
     slot_schemas: (),
     /// Runs the plan once for each of these, each with slots of its own.
-    instances: Option<Vec<String>>,
+    #[schemars(schema_with = "texts")]
+    instances: (),
     /// The steps. A step starts as soon as the steps that it refers to have ended.
-    #[schemars(required)]
     steps: Vec<StepShape>,
     /// The ids of the steps whose outputs are given back, or any other value with references; all outputs where it is left out.
     #[schemars(schema_with = "anything")]
@@ -67,15 +71,17 @@ struct PlanShape {
 
 /// One step: exactly one of `tool`, `plan` and `value`.
 #[derive(JsonSchema)]
-#[schemars(rename = "step", deny_unknown_fields, transform = one_action)]
+#[schemars(rename = "step", deny_unknown_fields, transform = step_needs)]
 struct StepShape {
     /// The step's id, unique in the plan.
-    #[schemars(required, schema_with = "text_or_number")]
+    #[schemars(schema_with = "text_or_number")]
     id: (),
     /// A line for people.
-    title: Option<String>,
+    #[schemars(schema_with = "text")]
+    title: (),
     /// The tool to call: `tool`, or `server.tool`.
-    tool: Option<String>,
+    #[schemars(schema_with = "text")]
+    tool: (),
     /// The plan to run: the name of a stored one, or a plan. `args` are its inputs.
     #[schemars(schema_with = "plan")]
     plan: (),
@@ -86,7 +92,8 @@ struct StepShape {
     #[schemars(schema_with = "objects")]
     args: (),
     /// Ids of steps that must end first, though no data comes from them.
-    after: Option<Vec<String>>,
+    #[schemars(schema_with = "texts")]
+    after: (),
     /// A condition, such as `"${a.total > 3}"`; where it gives false the step is skipped.
     #[schemars(schema_with = "condition")]
     when: (),
@@ -94,10 +101,11 @@ struct StepShape {
     #[schemars(schema_with = "for_each")]
     for_each: (),
     /// How many items of `for_each` may be under way at the same time.
-    #[schemars(range(min = 1))]
-    max_parallel: Option<u32>,
+    #[schemars(schema_with = "bound")]
+    max_parallel: (),
     /// Repeats the step until a condition holds; `${last}` is the output of the round before, `${index}` the number of the round from 0.
-    repeat: Option<RepeatShape>,
+    #[schemars(schema_with = "repeat")]
+    repeat: (),
     /// The slot that the output goes to, such as `"vars.name"` or `"state.user"`.
     #[schemars(schema_with = "writes")]
     writes: (),
@@ -111,42 +119,47 @@ struct StepShape {
     #[schemars(schema_with = "duration")]
     timeout: (),
     /// Asks a person first.
-    approval: Option<bool>,
+    #[schemars(schema_with = "flag")]
+    approval: (),
     /// A second call with the same arguments does no harm.
-    idempotent: Option<bool>,
+    #[schemars(schema_with = "flag")]
+    idempotent: (),
     /// Nothing else runs at the same time.
-    alone: Option<bool>,
+    #[schemars(schema_with = "flag")]
+    alone: (),
     /// The instance that the step runs for.
-    instance: Option<String>,
+    #[schemars(schema_with = "text")]
+    instance: (),
     /// The kinds of slots that the plan in `plan` may read.
     #[schemars(schema_with = "kinds")]
     scopes: (),
     /// Why the step is there.
-    note: Option<String>,
+    #[schemars(schema_with = "text")]
+    note: (),
 }
 
 /// Again and again, each round after the one before.
 #[derive(JsonSchema)]
-#[schemars(rename = "repeat", deny_unknown_fields)]
+#[schemars(rename = "repeat", deny_unknown_fields, transform = repeat_needs)]
 struct RepeatShape {
     /// Ends the repetition where it gives true. The step's own id refers to the round just ended.
-    #[schemars(required, schema_with = "condition")]
+    #[schemars(schema_with = "condition")]
     until: (),
     /// The most rounds; 10 where it is left out.
-    #[schemars(range(min = 1))]
-    max: Option<u32>,
+    #[schemars(schema_with = "bound")]
+    max: (),
 }
 
 /// Which slots a step writes.
 #[derive(JsonSchema)]
-#[schemars(rename = "writes", deny_unknown_fields)]
+#[schemars(rename = "writes", deny_unknown_fields, transform = writes_needs)]
 struct WritesShape {
     /// The slot, or several that all get the output.
     #[schemars(schema_with = "text_or_texts")]
     to: (),
     /// Slots of which one gets the output: the first after a success, the last after a failure.
-    #[schemars(length(min = 2))]
-    one_of: Option<Vec<String>>,
+    #[schemars(schema_with = "two_texts")]
+    one_of: (),
     /// How the output meets what is in the slot.
     #[schemars(schema_with = "methods")]
     method: (),
@@ -154,25 +167,73 @@ struct WritesShape {
 
 /// How often a call is tried.
 #[derive(JsonSchema)]
-#[schemars(rename = "retry", deny_unknown_fields)]
+#[schemars(rename = "retry", deny_unknown_fields, transform = retry_needs)]
 struct RetryShape {
     /// Attempts in all.
-    #[schemars(required, range(min = 1))]
-    attempts: u32,
+    #[schemars(schema_with = "bound")]
+    attempts: (),
     /// The pause before the second attempt; it doubles from there.
     #[schemars(schema_with = "duration")]
     delay: (),
 }
 
-fn one_action(schema: &mut Schema) {
-    schema.insert(
-        "oneOf".into(),
-        serde_json::json!([{"required": ["tool"]}, {"required": ["plan"]}, {"required": ["value"]}]),
-    );
+fn plan_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["steps"]));
+}
+
+fn step_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["id"]));
+    one_of(schema, &["tool", "plan", "value"]);
+}
+
+fn repeat_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["until"]));
+}
+
+fn writes_needs(schema: &mut Schema) {
+    schema.remove("required");
+    one_of(schema, &["to", "one_of"]);
+}
+
+fn retry_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["attempts"]));
+}
+
+/// Makes exactly one of `fields` needed.
+fn one_of(schema: &mut Schema, fields: &[&str]) {
+    let each: Vec<Value> = fields
+        .iter()
+        .map(|field| json!({"required": [field]}))
+        .collect();
+    schema.insert("oneOf".into(), each.into());
 }
 
 fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({})
+}
+
+fn text(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string"})
+}
+
+fn texts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string"}})
+}
+
+fn two_texts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string"}, "minItems": 2})
+}
+
+fn flag(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "boolean"})
+}
+
+fn bound(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 1, "maximum": u32::MAX})
+}
+
+fn repeat(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<RepeatShape>()
 }
 
 fn objects(_: &mut SchemaGenerator) -> Schema {
@@ -184,23 +245,23 @@ fn schemas(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn slots(_: &mut SchemaGenerator) -> Schema {
-    let group = by_kind(&serde_json::json!({"type": "object"}), true);
-    json_schema!({"anyOf": [by_kind(&serde_json::json!({"type": "object"}), false), {"type": "array", "items": group}]})
+    let group = by_kind(&json!({"type": "object"}), true);
+    json_schema!({"anyOf": [by_kind(&json!({"type": "object"}), false), {"type": "array", "items": group}]})
 }
 
 fn slot_schemas(_: &mut SchemaGenerator) -> Schema {
-    let group = by_kind(&serde_json::json!({"type": ["object", "boolean"]}), false);
+    let group = by_kind(&json!({"type": ["object", "boolean"]}), false);
     json_schema!({"anyOf": [group, {"type": "array", "items": group}]})
 }
 
-fn by_kind(value: &serde_json::Value, with_instance: bool) -> serde_json::Value {
-    let mut properties: serde_json::Map<String, serde_json::Value> = words::all(words::KINDS)
+fn by_kind(value: &Value, with_instance: bool) -> Value {
+    let mut properties: Map<String, Value> = words::all(words::KINDS)
         .map(|kind| (kind.to_owned(), value.clone()))
         .collect();
     if with_instance {
-        properties.insert("instance".into(), serde_json::json!({"type": "string"}));
+        properties.insert("instance".into(), json!({"type": "string"}));
     }
-    serde_json::json!({"type": "object", "properties": properties, "additionalProperties": false})
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
 fn choice<T>(words: Words<T>) -> Schema {
@@ -250,8 +311,7 @@ fn condition(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn for_each(_: &mut SchemaGenerator) -> Schema {
-    let list =
-        serde_json::json!({"anyOf": [{"type": "string", "pattern": "^\\$\\{"}, {"type": "array"}]});
+    let list = json!({"anyOf": [{"type": "string", "pattern": "^\\$\\{"}, {"type": "array"}]});
     json_schema!({"anyOf": [
         {"type": "string", "pattern": "^\\$\\{"},
         {"type": "array"},
@@ -274,7 +334,7 @@ fn on_error(_: &mut SchemaGenerator) -> Schema {
 
 fn retry(generator: &mut SchemaGenerator) -> Schema {
     let object = generator.subschema_for::<RetryShape>();
-    json_schema!({"anyOf": [{"type": "integer", "minimum": 1}, object]})
+    json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": u32::MAX}, object]})
 }
 
 fn duration(_: &mut SchemaGenerator) -> Schema {

@@ -4,6 +4,7 @@ mod detect;
 mod findings;
 mod golden;
 mod meaning;
+mod native;
 mod places;
 mod print;
 mod round_trip;

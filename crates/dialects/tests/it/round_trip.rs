@@ -69,7 +69,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn concierge() -> impl Strategy<Value = Value> {
+pub(crate) fn concierge() -> impl Strategy<Value = Value> {
     let segment = prop_oneof![
         name().prop_map(Value::from),
         (-3i64..9).prop_map(Value::from)
@@ -99,7 +99,7 @@ fn concierge() -> impl Strategy<Value = Value> {
     steps.prop_map(|steps| json!({"steps": steps}))
 }
 
-fn mcp_cli() -> impl Strategy<Value = Value> {
+pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
     let way = prop::collection::vec(
         prop_oneof![
             name().prop_map(|name| format!("[{}]", quoted(&name))),
@@ -167,7 +167,7 @@ fn mcp_cli() -> impl Strategy<Value = Value> {
         })
 }
 
-fn clear_ai() -> impl Strategy<Value = Value> {
+pub(crate) fn clear_ai() -> impl Strategy<Value = Value> {
     let way = prop::collection::vec(
         prop_oneof![
             name().prop_map(|name| format!("[{}]", quoted(&name))),
@@ -219,7 +219,7 @@ fn clear_ai() -> impl Strategy<Value = Value> {
     })
 }
 
-fn agentle() -> impl Strategy<Value = Value> {
+pub(crate) fn agentle() -> impl Strategy<Value = Value> {
     let ids = ["a", "a.b", "odd id", "größe", "a[0]", "1"];
     let way = prop::collection::vec(
         prop_oneof![
