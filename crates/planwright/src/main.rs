@@ -1,3 +1,7 @@
-//! The command line.
+//! The `planwright` program.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

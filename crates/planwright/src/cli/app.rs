@@ -1,0 +1,135 @@
+//! The corridor of `run`: parse, check, run, report.
+
+use std::sync::Arc;
+
+use planwright::core::check::CheckedPlan;
+use planwright::core::plan::Mode;
+use planwright::engine::options::{FailurePolicy, RunOptions};
+use planwright::engine::schedule::Limits;
+use planwright::engine::{Approver, Engine, RunSummary};
+use planwright::wire::{ReportStatus, ReportV1};
+
+use super::approvals::approver;
+use super::args::{RunArguments, RunFormat};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::live::Live;
+use super::plan_file::{self, Reading};
+use super::printer::Printer;
+use super::toolbox::Toolbox;
+use super::watch::{Watch, watch};
+use super::{limits, output};
+
+/// `planwright run PLAN`
+pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let mut reading = plan_file::read(&arguments.plan)?;
+    let options = options(arguments)?;
+    let needed = reading.tool_names();
+    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let checked = reading.check(&toolbox.catalog);
+    let exit = match checked {
+        None => rejected(&reading, &toolbox, arguments.format, printer),
+        Some(plan) if arguments.dry_run || plan.plan().mode == Mode::Show => {
+            output::dry_run(&plan, &reading, arguments.format, printer)
+        }
+        Some(plan) => {
+            output::findings(&reading, arguments.format, printer);
+            let live = Live::new(&plan, arguments.format, printer);
+            let session = Session {
+                options,
+                approver: approver(arguments, printer, &live)?,
+                live: Arc::clone(&live),
+                format: arguments.format,
+                printer,
+            };
+            let summary = drive(plan, &toolbox, session).await;
+            output::report(&summary, &reading, arguments.format, &live, printer)
+                .map(|()| Exit::of_run(summary.status))
+        }
+    };
+    toolbox.close().await;
+    exit
+}
+
+/// How a run goes about its work, who decides in it, and who watches.
+pub(crate) struct Session {
+    pub(crate) options: RunOptions,
+    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) format: RunFormat,
+    pub(crate) printer: Printer,
+}
+
+/// Runs a sound plan to its end.
+pub(crate) async fn drive(plan: CheckedPlan, toolbox: &Toolbox, session: Session) -> RunSummary {
+    let engine = Engine::new(toolbox.backends.clone())
+        .with_options(session.options)
+        .with_approver(session.approver);
+    let (handle, events) = engine.start(run_id(), plan);
+    let to = Watch {
+        live: session.live,
+        format: session.format,
+        printer: session.printer,
+    };
+    watch(handle, events, to).await
+}
+
+/// Says why a plan is not run.
+fn rejected(
+    reading: &Reading,
+    toolbox: &Toolbox,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    output::findings(reading, RunFormat::Text, printer);
+    for server in toolbox.missing_servers() {
+        printer.talk(&format!(
+            "note: the tools of `{server}` are missing, since it did not start"
+        ));
+    }
+    match format {
+        RunFormat::Text => printer.talk("the plan was rejected; nothing was called"),
+        RunFormat::Json | RunFormat::Events => {
+            let mut report = ReportV1::without_run(
+                ReportStatus::Rejected,
+                reading.dialect,
+                reading.diagnostics.iter().cloned(),
+            );
+            report.plan.name.clone_from(&reading.name);
+            output::json(&report, format, printer)?;
+        }
+    }
+    Ok(Exit::Rejected)
+}
+
+fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
+    let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
+    let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
+    Ok(RunOptions {
+        limits: Limits {
+            total: arguments.max_parallel,
+            per_server,
+            servers,
+            per_tool,
+            tools,
+        },
+        attempts: arguments.attempts,
+        retry_delay: arguments.retry_delay,
+        attempt_timeout: Some(arguments.timeout),
+        step_timeout: arguments.step_timeout,
+        on_failure: if arguments.fail_fast {
+            FailurePolicy::Stop
+        } else {
+            FailurePolicy::AsPlan
+        },
+        ..RunOptions::default()
+    })
+}
+
+/// A random id.
+fn run_id() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    format!("{:016x}", hasher.finish())
+}

@@ -1,0 +1,189 @@
+//! Who decides about calls: a file, a flag, a person at the terminal.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright::core::Value;
+use planwright::engine::Decision;
+use planwright::engine::approval::{Always, ApprovalRequest, Approver};
+
+use super::args::{Approve, RunArguments};
+use super::error::CommandError;
+use super::live::Live;
+use super::printer::Printer;
+
+/// Who decides in this run.
+pub(crate) fn approver(
+    arguments: &RunArguments,
+    printer: Printer,
+    live: &Arc<Live>,
+) -> Result<Arc<dyn Approver>, CommandError> {
+    let otherwise: Arc<dyn Approver> = match arguments.approve {
+        Approve::All => Arc::new(Always(Decision::Approve { args: None })),
+        Approve::None => Arc::new(Always(Decision::Reject {
+            because: Some("`--approve none` was given".to_owned()),
+        })),
+        Approve::Ask if printer.is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
+            printer,
+            live: Arc::clone(live),
+            turn: Arc::new(tokio::sync::Mutex::new(())),
+        }),
+        Approve::Ask => Arc::new(Always(Decision::Later)),
+    };
+    match &arguments.approvals {
+        Some(path) => Ok(Arc::new(GivenAhead {
+            decisions: read(path)?,
+            otherwise,
+        })),
+        None => Ok(otherwise),
+    }
+}
+
+/// Decisions from a file; someone else decides about the rest.
+struct GivenAhead {
+    decisions: HashMap<String, Decision>,
+    otherwise: Arc<dyn Approver>,
+}
+
+impl Approver for GivenAhead {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let decision = self
+            .decisions
+            .get(&request.tool.qualified_name())
+            .or_else(|| self.decisions.get(&*request.tool.name));
+        match decision {
+            Some(decision) => {
+                let decision = decision.clone();
+                Box::pin(async move { decision })
+            }
+            None => self.otherwise.decide(request),
+        }
+    }
+}
+
+/// Reads `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let file = path.display();
+    let value = Value::from_json(&text)
+        .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
+    let form = "write it as {TOOL: {\"decision\": \"approve\" or \"reject\", \"args\": {…}}}";
+    let Some(fields) = value.as_object() else {
+        let kind = value.kind();
+        return Err(
+            CommandError::new(format!("`{file}` holds a {kind}, not an object")).hint(form),
+        );
+    };
+    let mut decisions = HashMap::new();
+    for (tool, entry) in fields {
+        let wrong = |what: String| {
+            CommandError::new(format!("the decision about `{tool}` in `{file}` {what}")).hint(form)
+        };
+        let Some(entry) = entry.as_object() else {
+            return Err(wrong("is not an object".to_owned()));
+        };
+        let known = ["decision", "args", "because"];
+        if let Some(unknown) = entry.keys().find(|key| !known.contains(&&***key)) {
+            return Err(wrong(format!("has the unknown field `{unknown}`")));
+        }
+        let args = entry.get("args");
+        if let Some(args) = args
+            && args.as_object().is_none()
+        {
+            return Err(wrong(format!("has a {} as `args`", args.kind())));
+        }
+        let decision = match entry.get("decision").and_then(Value::as_text) {
+            Some("approve") => Decision::Approve {
+                args: args.cloned(),
+            },
+            Some("reject") => Decision::Reject {
+                because: entry
+                    .get("because")
+                    .and_then(Value::as_text)
+                    .map(str::to_owned),
+            },
+            Some(other) => return Err(wrong(format!("is `{other}`"))),
+            None => return Err(wrong("lacks the field `decision`".to_owned())),
+        };
+        decisions.insert(tool.to_string(), decision);
+    }
+    Ok(decisions)
+}
+
+/// Asks the person at the terminal, one question at a time.
+struct AtTerminal {
+    printer: Printer,
+    live: Arc<Live>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Approver for AtTerminal {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let (printer, live) = (self.printer, Arc::clone(&self.live));
+        let turn = Arc::clone(&self.turn);
+        Box::pin(async move {
+            let _turn = turn.lock().await;
+            let answer =
+                tokio::task::spawn_blocking(move || live.suspend(|| ask(printer, &request))).await;
+            answer.unwrap_or(Decision::Later)
+        })
+    }
+}
+
+/// The terminal itself, also where standard input is the plan.
+fn terminal() -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+}
+
+fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
+    let Ok(terminal) = terminal() else {
+        return Decision::Later;
+    };
+    let mut lines = BufReader::new(&terminal).lines();
+    let mut prompt = |text: &str| {
+        let _ = write!(&terminal, "{text}").and_then(|()| (&terminal).flush());
+        lines.next().and_then(Result::ok)
+    };
+    printer.talk(&format!(
+        "\n{} wants to call {}",
+        request.at,
+        request.tool.qualified_name()
+    ));
+    let args = serde_json::to_string_pretty(&request.args).unwrap_or_default();
+    for line in args.lines() {
+        printer.talk(&format!("  {line}"));
+    }
+    loop {
+        let Some(answer) = prompt("make this call? [y]es, [n]o, [c]hange the arguments, [l]ater: ")
+        else {
+            return Decision::Later;
+        };
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Decision::Approve { args: None },
+            "n" | "no" => return Decision::Reject { because: None },
+            "l" | "later" => return Decision::Later,
+            "c" | "change" => {
+                let Some(text) = prompt("arguments as JSON: ") else {
+                    return Decision::Later;
+                };
+                match Value::from_json(&text) {
+                    Ok(args) if args.as_object().is_some() => {
+                        return Decision::Approve { args: Some(args) };
+                    }
+                    Ok(other) => {
+                        printer.talk(&format!("  that is a {}, not an object", other.kind()))
+                    }
+                    Err(error) => printer.talk(&format!("  that is not JSON: {error}")),
+                }
+            }
+            _ => {}
+        }
+    }
+}

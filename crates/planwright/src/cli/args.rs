@@ -1,0 +1,275 @@
+//! The command line, as clap reads it.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Checks and runs plans of tool calls over MCP servers.
+#[derive(Debug, Parser)]
+#[command(name = "planwright", version, max_term_width = 110)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub(crate) color: Colour,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a plan, then run it.
+    ///
+    /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
+    /// a decision, 130 interrupted.
+    Run(RunArguments),
+    /// Check a plan: findings only, nothing is called.
+    ///
+    /// Exit status: 0 sound, 2 usage, 3 rejected.
+    Check(CheckArguments),
+    /// Draw a plan.
+    Show(ShowArguments),
+    /// List what the configured servers offer.
+    Tools(ToolsArguments),
+    /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
+    Trust(TrustArguments),
+    /// Run a plan over the files of this folder, with nothing installed.
+    Demo(DemoArguments),
+    /// Print a script that completes commands and flags in a shell.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+}
+
+/// Which plan, and how it is read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanArguments {
+    /// The plan: a file, or `-` for standard input.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// The plan's dialect, if its shape does not tell: native, concierge, acts, mcp-cli, clear-ai, agentle.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+    /// An input or variable; VALUE is JSON where it parses, else text.
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
+    /// A file with a JSON object of inputs and variables; `--var` wins over it.
+    #[arg(long = "vars", value_name = "FILE")]
+    pub(crate) vars_file: Option<PathBuf>,
+    /// A folder of plans that steps may run by name: `DIR/NAME.json`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+    /// Let independent steps run together even where the dialect lists them in order.
+    #[arg(long)]
+    pub(crate) reorder: bool,
+    /// The most steps that a plan may have.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) max_steps: usize,
+    /// The deepest nesting that a plan's text may have.
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub(crate) max_depth: usize,
+    /// The largest text, in bytes, that is read as a plan.
+    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024)]
+    pub(crate) max_size: usize,
+}
+
+/// Where tools come from.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ToolArguments {
+    /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) servers: Option<PathBuf>,
+    /// Simulated tools, which answer from a script, in place of servers.
+    #[arg(long, value_name = "FILE", conflicts_with = "servers")]
+    pub(crate) simulate: Option<PathBuf>,
+    /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// `run`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// Show the order, the arguments as far as they are known and the approvals that would be asked; call nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How many calls may be under way at the same time.
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) max_parallel: NonZeroUsize,
+    /// How many of them at one server: `N` for each, `SERVER=N` for one.
+    #[arg(long, value_name = "[SERVER=]N")]
+    pub(crate) max_per_server: Vec<String>,
+    /// How many of them of one tool: `N` for each, `SERVER.TOOL=N` for one.
+    #[arg(long, value_name = "[TOOL=]N")]
+    pub(crate) max_per_tool: Vec<String>,
+    /// Attempts in all at a call that another attempt may mend.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) attempts: NonZeroU32,
+    /// The pause before the second attempt; it doubles from there.
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = duration)]
+    pub(crate) retry_delay: Duration,
+    /// The time that one attempt may take.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// The time that a step may take, attempts and pauses included; without limit if not given.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) step_timeout: Option<Duration>,
+    /// Start nothing new after the first failure.
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) approvals: Option<PathBuf>,
+    /// What to do about calls that need consent and have no decision yet.
+    #[arg(long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
+    pub(crate) approve: Approve,
+    /// What to print: a person's view, one JSON report, or one JSON event a line.
+    #[arg(long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    /// Keep nothing on disk.
+    #[arg(long)]
+    pub(crate) no_store: bool,
+}
+
+/// What to do about calls that need consent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approve {
+    /// Ask on the terminal; without one, let them wait.
+    Ask,
+    /// Make them.
+    All,
+    /// Reject them.
+    None,
+}
+
+/// What `run` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// A person's view.
+    Text,
+    /// One report, at the end.
+    Json,
+    /// One event a line, live.
+    Events,
+}
+
+/// What other commands print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A person's view.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// `check`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// `show`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ShowArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The kind of picture.
+    #[arg(long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
+    pub(crate) picture: Picture,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// A graph of text.
+    Text,
+    /// Mermaid.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// Steps and edges as JSON.
+    Json,
+}
+
+/// `tools`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ToolsArguments {
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// Show only tools whose name or description contains this, with their schemas.
+    #[arg(value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// `trust`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TrustArguments {
+    /// The `mcp.json` to trust as it is now; a change ends the trust.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Take the trust back.
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// `demo`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DemoArguments {
+    /// The folder to look at.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+}
+
+/// Reads a time such as `250ms`, `30s`, `2m` or `1h`; a bare number counts seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text
+        .find(|character: char| !character.is_ascii_digit() && character != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` is no time such as `250ms`, `30s` or `2m`"))?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        other => return Err(format!("`{other}` is no unit of time; use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
+}

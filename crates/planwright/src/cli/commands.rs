@@ -1,0 +1,229 @@
+//! The commands beside `run`.
+
+use clap::CommandFactory;
+use planwright::core::{Catalog, Diagnostic, Tool, Value};
+use planwright::drawing;
+use serde::Serialize;
+
+use super::args::{
+    Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
+};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::toolbox::Toolbox;
+use super::{findings, output, plan_file};
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    ok: bool,
+    diagnostics: Vec<&'a Diagnostic>,
+}
+
+/// `planwright check PLAN`
+pub(crate) async fn check(
+    arguments: &CheckArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let mut reading = plan_file::read(&arguments.plan)?;
+    let needed = reading.tool_names();
+    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let sound = reading.check(&toolbox.catalog);
+    toolbox.close().await;
+    match arguments.format {
+        Format::Text => {
+            findings::show(&reading.diagnostics, &reading.texts, printer);
+            if let Some(plan) = &sound {
+                let steps = plan.steps().len();
+                let what = if steps == 1 { "step" } else { "steps" };
+                printer.talk(&format!("the plan is sound: {steps} {what}"));
+            }
+        }
+        Format::Json => output::json(
+            &Checked {
+                ok: sound.is_some(),
+                diagnostics: reading.diagnostics.iter().collect(),
+            },
+            RunFormat::Json,
+            printer,
+        )?,
+    }
+    Ok(match sound {
+        Some(_) => Exit::Success,
+        None => Exit::Rejected,
+    })
+}
+
+/// `planwright show PLAN`
+pub(crate) async fn show(
+    arguments: &ShowArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let mut reading = plan_file::read(&arguments.plan)?;
+    let needed = reading.tool_names();
+    let with_tools = arguments.tools.servers.is_some()
+        || arguments.tools.simulate.is_some()
+        || arguments.tools.workspace.is_some();
+    let catalog = if with_tools {
+        let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        toolbox.close().await;
+        toolbox.catalog
+    } else {
+        // A picture needs no tools: whatever the plan names is taken to exist.
+        needed
+            .iter()
+            .map(|name| match name.split_once('.') {
+                Some((server, tool)) => Tool::new(server, tool),
+                None => Tool::new("unknown", name.as_str()),
+            })
+            .collect::<Catalog>()
+    };
+    let sound = reading.check(&catalog);
+    findings::show(&reading.diagnostics, &reading.texts, printer);
+    let Some(plan) = sound else {
+        return Ok(Exit::Rejected);
+    };
+    let picture = match arguments.picture {
+        Picture::Text => drawing::text(&plan, &drawing::Style::default()),
+        Picture::Mermaid => drawing::mermaid(&plan),
+        Picture::Dot => drawing::dot(&plan),
+        Picture::Json => {
+            output::json(&drawing::json(&plan), RunFormat::Json, printer)?;
+            return Ok(Exit::Success);
+        }
+    };
+    printer.data(&picture);
+    Ok(Exit::Success)
+}
+
+#[derive(Serialize)]
+struct ToolListing<'a> {
+    name: String,
+    server: &'a str,
+    tool: &'a str,
+    description: Option<&'a str>,
+    input_schema: &'a Value,
+    output_schema: &'a Value,
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    asks_first: bool,
+}
+
+/// `planwright tools`
+pub(crate) async fn tools(
+    arguments: &ToolsArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    toolbox.close().await;
+    let filter = arguments.filter.as_deref().map(str::to_lowercase);
+    let matches = |tool: &Tool| {
+        filter.as_ref().is_none_or(|filter| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            tool.qualified_name().to_lowercase().contains(filter)
+                || description.to_lowercase().contains(filter)
+        })
+    };
+    let catalog = &toolbox.catalog;
+    let found: Vec<&Tool> = catalog
+        .tools()
+        .map(AsRef::as_ref)
+        .filter(|tool| matches(tool))
+        .collect();
+    match arguments.format {
+        Format::Json => {
+            let listing: Vec<ToolListing<'_>> = found
+                .iter()
+                .map(|tool| ToolListing {
+                    name: catalog.shortest_name(tool),
+                    server: &tool.server,
+                    tool: &tool.name,
+                    description: tool.description.as_deref(),
+                    input_schema: tool.input.as_value(),
+                    output_schema: tool.output.as_value(),
+                    read_only: tool.annotations.read_only,
+                    destructive: tool.annotations.destructive,
+                    idempotent: tool.annotations.idempotent,
+                    asks_first: tool.needs_approval(),
+                })
+                .collect();
+            output::json(&listing, RunFormat::Json, printer)?;
+        }
+        Format::Text => {
+            let mut server = None;
+            for tool in &found {
+                if server != Some(&tool.server) {
+                    printer.data_line(&format!("{}:", tool.server));
+                    server = Some(&tool.server);
+                }
+                printer.data_line(&format!("  {}", signature(catalog, tool)));
+                if let Some(line) = tool
+                    .description
+                    .as_deref()
+                    .and_then(|text| text.lines().next())
+                {
+                    printer.data_line(&format!("      {line}"));
+                }
+                if filter.is_some() {
+                    let schema = serde_json::to_string_pretty(tool.input.as_value());
+                    for line in schema.unwrap_or_default().lines() {
+                        printer.data_line(&format!("      {line}"));
+                    }
+                }
+            }
+            if found.is_empty() {
+                printer.talk(if catalog.is_empty() {
+                    "no tools: name servers with `--servers FILE` or try `--workspace .`"
+                } else {
+                    "no tool matches"
+                });
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// `name(city: string, days?: integer)`, with a mark where a person is asked.
+fn signature(catalog: &Catalog, tool: &Tool) -> String {
+    let schema = tool.input.as_value();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_list)
+        .unwrap_or(&[])
+        .iter()
+        .filter_map(Value::as_text)
+        .collect();
+    let parameters: Vec<String> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| {
+            let kind = property
+                .get("type")
+                .and_then(Value::as_text)
+                .unwrap_or("any");
+            let mark = if required.contains(&&**name) { "" } else { "?" };
+            format!("{name}{mark}: {kind}")
+        })
+        .collect();
+    let asks = if tool.needs_approval() {
+        "  (asks first)"
+    } else {
+        ""
+    };
+    format!(
+        "{}({}){asks}",
+        catalog.shortest_name(tool),
+        parameters.join(", ")
+    )
+}
+
+/// `planwright completions SHELL`
+pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+    Exit::Success
+}

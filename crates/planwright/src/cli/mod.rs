@@ -1,0 +1,68 @@
+//! The command line: everything that knows clap, terminals, environment variables and exit statuses.
+
+mod app;
+mod approvals;
+mod args;
+mod commands;
+mod demo;
+mod environment;
+mod error;
+mod exit;
+mod findings;
+mod limits;
+mod live;
+mod output;
+mod plan_file;
+mod printer;
+mod text_report;
+mod toolbox;
+mod trust;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use error::CommandError;
+use exit::Exit;
+use printer::Printer;
+
+/// Reads the command line and does what it says.
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let printer = Printer::new(arguments.color);
+    let exit = match run(arguments.command, printer) {
+        Ok(exit) => exit,
+        Err(error) => {
+            printer.talk(&format!("error: {error}"));
+            for hint in error.hints() {
+                printer.talk(&format!("  hint: {hint}"));
+            }
+            Exit::Usage
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::new(format!("cannot start: {}", error::reason(&error))))?;
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
+            Command::Check(arguments) => Box::pin(commands::check(&arguments, printer)).await,
+            Command::Show(arguments) => Box::pin(commands::show(&arguments, printer)).await,
+            Command::Tools(arguments) => Box::pin(commands::tools(&arguments, printer)).await,
+            Command::Trust(arguments) => trust::command(&arguments, printer),
+            Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
+            Command::Completions { shell } => Ok(commands::completions(shell, printer)),
+        }
+    });
+    // A question that nobody answered must not keep the process.
+    runtime.shutdown_background();
+    exit
+}

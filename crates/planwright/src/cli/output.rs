@@ -1,0 +1,93 @@
+//! What `run` prints, for people and for programs.
+
+use planwright::core::check::CheckedPlan;
+use planwright::core::expression::EvaluationLimits;
+use planwright::drawing;
+use planwright::engine::RunSummary;
+use planwright::engine::run::preview;
+use planwright::wire::{ReportStatus, ReportV1, StepV1};
+use serde::Serialize;
+
+use super::args::RunFormat;
+use super::error::CommandError;
+use super::exit::Exit;
+use super::findings;
+use super::live::Live;
+use super::plan_file::Reading;
+use super::printer::Printer;
+use super::text_report;
+
+/// Shows what was found about the plan; programs find it in the report instead.
+pub(crate) fn findings(reading: &Reading, format: RunFormat, printer: Printer) {
+    if format == RunFormat::Text {
+        findings::show(&reading.diagnostics, &reading.texts, printer);
+    }
+}
+
+/// Prints what a run came to.
+pub(crate) fn report(
+    summary: &RunSummary,
+    reading: &Reading,
+    format: RunFormat,
+    live: &Live,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    match format {
+        RunFormat::Text => {
+            live.summary(summary);
+            printer.data(&text_report::text(summary, printer));
+            Ok(())
+        }
+        RunFormat::Json => {
+            let findings = reading.diagnostics.iter().cloned();
+            json(
+                &ReportV1::of_run(summary, reading.dialect, findings),
+                format,
+                printer,
+            )
+        }
+        RunFormat::Events => Ok(()),
+    }
+}
+
+/// Prints what a run would do.
+pub(crate) fn dry_run(
+    plan: &CheckedPlan,
+    reading: &Reading,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    findings(reading, format, printer);
+    let steps = preview(plan, &EvaluationLimits::default());
+    if format == RunFormat::Text {
+        printer.data(&drawing::text(plan, &drawing::Style::default()));
+        printer.data(&text_report::dry_run(&steps));
+        return Ok(Exit::Success);
+    }
+    let mut report = ReportV1::without_run(
+        ReportStatus::DryRun,
+        reading.dialect,
+        reading.diagnostics.iter().cloned(),
+    );
+    report.plan.name.clone_from(&plan.plan().name);
+    report.plan.digest = Some(plan.digest().into());
+    report.steps = steps.iter().map(StepV1::from).collect();
+    json(&report, format, printer)?;
+    Ok(Exit::Success)
+}
+
+/// Prints JSON: indented as a report, in one line among events.
+pub(crate) fn json(
+    value: &impl Serialize,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    let text = match format {
+        RunFormat::Events => serde_json::to_string(value),
+        RunFormat::Text | RunFormat::Json => serde_json::to_string_pretty(value),
+    };
+    let text =
+        text.map_err(|error| CommandError::new(format!("the report cannot be written: {error}")))?;
+    printer.data_line(&text);
+    Ok(())
+}

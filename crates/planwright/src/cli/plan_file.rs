@@ -1,0 +1,251 @@
+//! Reads the plan, the plans that it runs by name, and what it is given.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
+use planwright::core::plan::{Action, Ordering, PlanTarget};
+use planwright::core::{Catalog, Diagnostics, Object, Plan, Value};
+use planwright::dialects::{ParseResult, ReadOptions, document};
+
+use super::args::PlanArguments;
+use super::error::CommandError;
+
+/// A plan as it was read, with all that belongs to it.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) plan: Option<Plan>,
+    /// The plan's name, also once it has become a checked plan.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) dialect: Option<&'static str>,
+    pub(crate) diagnostics: Diagnostics,
+    pub(crate) library: Library,
+    pub(crate) given: Object,
+    /// The texts by name, for snippets; the plan's own first.
+    pub(crate) texts: Vec<(String, String)>,
+    policy: Policy,
+}
+
+/// Reads everything that the arguments name.
+pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
+    let (name, text) = read_text(&arguments.plan)?;
+    let limits = document::Limits {
+        bytes: arguments.max_size,
+        depth: arguments.max_depth,
+        ..document::Limits::default()
+    };
+    let options = ReadOptions {
+        dialect: arguments.dialect.as_deref(),
+        limits,
+        ..ReadOptions::new(&name)
+    };
+    let ParseResult {
+        mut plan,
+        dialect,
+        diagnostics,
+        source,
+    } = planwright::dialects::parse(&text, &options);
+    if let (true, Some(plan)) = (arguments.reorder, &mut plan) {
+        plan.ordering = Ordering::Dataflow;
+    }
+    let mut reading = Reading {
+        name: plan.as_ref().and_then(|plan| plan.name.clone()),
+        plan,
+        dialect,
+        diagnostics,
+        library: Library::new(),
+        given: given(arguments)?,
+        texts: vec![(name, source.to_string())],
+        policy: Policy::new().with_limits(Limits {
+            max_steps: arguments.max_steps,
+            ..Limits::default()
+        }),
+    };
+    if let Some(folder) = &arguments.library {
+        reading.read_library(folder, arguments)?;
+    }
+    Ok(reading)
+}
+
+impl Reading {
+    /// A native plan of our own that was found sound.
+    pub(crate) fn builtin(text: &str) -> Self {
+        Self {
+            plan: None,
+            name: None,
+            dialect: Some("native"),
+            diagnostics: Diagnostics::new(),
+            library: Library::new(),
+            given: Object::new(),
+            texts: vec![("demo".to_owned(), text.to_owned())],
+            policy: Policy::new(),
+        }
+    }
+
+    /// Checks the plan against the tools. What was found while reading comes first.
+    pub(crate) fn check(&mut self, catalog: &Catalog) -> Option<CheckedPlan> {
+        let unreadable = self.diagnostics.has_errors();
+        let plan = self.plan.take()?;
+        let context = CheckContext::new(catalog)
+            .with_library(&self.library)
+            .with_policy(&self.policy)
+            .with_given(&self.given);
+        let (checked, found) = check(plan, &context);
+        self.diagnostics.extend(found);
+        self.diagnostics.sort();
+        checked.filter(|_| !unreadable)
+    }
+
+    /// The tools that the plan names, inner plans included.
+    pub(crate) fn tool_names(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let library = self
+            .library
+            .names()
+            .filter_map(|name| self.library.get(name));
+        for plan in self.plan.iter().chain(library.map(AsRef::as_ref)) {
+            collect_tools(plan, &mut names);
+        }
+        names
+    }
+
+    /// Reads the plans that the plan runs by name, and those that these run.
+    fn read_library(
+        &mut self,
+        folder: &Path,
+        arguments: &PlanArguments,
+    ) -> Result<(), CommandError> {
+        let mut wanted = BTreeSet::new();
+        if let Some(plan) = &self.plan {
+            collect_plans(plan, &mut wanted);
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(name) = wanted.pop_first() {
+            if !seen.insert(name.clone()) || !is_plan_name(&name) {
+                continue;
+            }
+            let path = folder.join(format!("{name}.json"));
+            let text = match std::fs::read(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(CommandError::unreadable(&path, &error)),
+            };
+            let options = ReadOptions {
+                dialect: self.dialect,
+                limits: document::Limits {
+                    bytes: arguments.max_size,
+                    depth: arguments.max_depth,
+                    ..document::Limits::default()
+                },
+                ..ReadOptions::new(&name)
+            };
+            // A library may hold plans in several dialects: the shape decides, and where it does not, the caller's.
+            let mut result = planwright::dialects::parse(
+                &text,
+                &ReadOptions {
+                    dialect: None,
+                    ..options
+                },
+            );
+            if result.dialect.is_none() {
+                result = planwright::dialects::parse(&text, &options);
+            }
+            self.texts.push((name.clone(), result.source.to_string()));
+            for mut finding in result.diagnostics {
+                finding.source = Some(name.as_str().into());
+                self.diagnostics.push(finding);
+            }
+            if let Some(plan) = result.plan {
+                collect_plans(&plan, &mut wanted);
+                self.library.add(name, plan);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a plan's text: a file, or standard input for `-`.
+fn read_text(path: &Path) -> Result<(String, Vec<u8>), CommandError> {
+    if path == Path::new("-") {
+        let mut text = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut text)
+            .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
+        return Ok(("stdin".to_owned(), text));
+    }
+    let text = std::fs::read(path).map_err(|error| {
+        CommandError::unreadable(path, &error)
+            .hint("a plan is a JSON file, or `-` for standard input")
+    })?;
+    Ok((path.display().to_string(), text))
+}
+
+/// What the plan is given: the file first, then the single values over it.
+fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
+    let mut given = Object::new();
+    if let Some(path) = &arguments.vars_file {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CommandError::unreadable(path, &error))?;
+        let value = Value::from_json(&text).map_err(|error| {
+            CommandError::new(format!("`{}` is not JSON: {error}", path.display()))
+        })?;
+        let Value::Object(fields) = value else {
+            return Err(CommandError::new(format!(
+                "`{}` holds a {}, not an object",
+                path.display(),
+                value.kind()
+            ))
+            .hint("write it as {\"NAME\": VALUE, …}"));
+        };
+        given.extend(
+            fields
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+    }
+    for pair in &arguments.vars {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
+                .hint("write it as --var NAME=VALUE"));
+        };
+        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
+        given.insert(name.trim().into(), value);
+    }
+    Ok(given)
+}
+
+/// Whether a name can be a plan's: a name is never a path.
+fn is_plan_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
+}
+
+fn collect_plans(plan: &Plan, names: &mut BTreeSet<String>) {
+    for step in &plan.steps {
+        if let Action::Plan(call) = &step.action {
+            match &call.target {
+                PlanTarget::Named(name) => {
+                    names.insert(name.text.to_string());
+                }
+                PlanTarget::Inline(plan) => collect_plans(plan, names),
+            }
+        }
+    }
+}
+
+fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {
+    for step in &plan.steps {
+        match &step.action {
+            Action::Tool(name) => {
+                names.insert(name.text.to_string());
+            }
+            Action::Plan(call) => {
+                if let PlanTarget::Inline(plan) = &call.target {
+                    collect_tools(plan, names);
+                }
+            }
+            Action::Value(_) => {}
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Where a command's tools come from: simulated ones, servers, the built-in workspace.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planwright::core::{Catalog, Value};
+use planwright::engine::Backends;
+use planwright::engine::backend::Simulated;
+use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
+use planwright::workspace::Workspace;
+
+use super::args::ToolArguments;
+use super::environment;
+use super::error::{CommandError, reason};
+use super::printer::Printer;
+use super::trust;
+
+/// The tools of one command.
+#[derive(Debug)]
+pub(crate) struct Toolbox {
+    pub(crate) catalog: Catalog,
+    pub(crate) backends: Backends,
+    connections: Option<Connections>,
+}
+
+impl Toolbox {
+    /// Gets the tools that `needed` names; all of them where it names none. Servers that offer nothing of it are not started.
+    pub(crate) async fn open(
+        arguments: &ToolArguments,
+        needed: Option<&BTreeSet<String>>,
+        printer: Printer,
+    ) -> Result<Self, CommandError> {
+        let mut toolbox = Self::empty();
+        if let Some(root) = &arguments.workspace {
+            toolbox.add_workspace(root)?;
+        }
+        if let Some(path) = &arguments.simulate {
+            toolbox.add_simulated(path)?;
+        } else if let Some((path, text)) = servers_file(arguments, printer)? {
+            toolbox.add_servers(&path, &text, needed, printer).await?;
+        }
+        Ok(toolbox)
+    }
+
+    /// No tools.
+    pub(crate) fn empty() -> Self {
+        Self {
+            catalog: Catalog::new(),
+            backends: Backends::new(),
+            connections: None,
+        }
+    }
+
+    /// Stops the servers.
+    pub(crate) async fn close(&self) {
+        if let Some(connections) = &self.connections {
+            connections.shutdown().await;
+        }
+    }
+
+    /// Why servers are missing that the configuration has.
+    pub(crate) fn missing_servers(&self) -> Vec<String> {
+        self.connections
+            .iter()
+            .flat_map(Connections::failures)
+            .map(|failure| failure.server.to_string())
+            .collect()
+    }
+
+    pub(crate) fn add_workspace(&mut self, root: &Path) -> Result<(), CommandError> {
+        let workspace = Workspace::open(root).map_err(|error| {
+            CommandError::new(format!(
+                "cannot use the folder `{}`: {}",
+                root.display(),
+                reason(&error)
+            ))
+        })?;
+        for tool in workspace.tools() {
+            self.catalog.add(tool);
+        }
+        self.backends.add(Workspace::NAME, Arc::new(workspace));
+        Ok(())
+    }
+
+    fn add_simulated(&mut self, path: &Path) -> Result<(), CommandError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CommandError::unreadable(path, &error))?;
+        let file = path.display();
+        let script = Value::from_json(&text)
+            .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
+        let simulated = Simulated::from_script(&script).map_err(|faults| {
+            let mut error = CommandError::new(format!("`{file}` is no script of simulated tools"));
+            for fault in faults {
+                error = error.hint(fault.to_string());
+            }
+            error.hint("write it as {\"tools\": {NAME: {\"returns\": VALUE}}}")
+        })?;
+        for tool in simulated.tools() {
+            self.catalog.add(tool.clone());
+        }
+        let servers = simulated.servers();
+        let simulated = Arc::new(simulated);
+        for server in servers {
+            self.backends.add(server, Arc::clone(&simulated) as _);
+        }
+        Ok(())
+    }
+
+    async fn add_servers(
+        &mut self,
+        path: &Path,
+        text: &str,
+        needed: Option<&BTreeSet<String>>,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
+        let file = path.display().to_string();
+        let (config, warnings) = ServersConfig::parse(text, &file, &environment::variable)
+            .map_err(|error| {
+                let help = error.help.clone();
+                CommandError::new(error.to_string()).hint(help)
+            })?;
+        for warning in warnings {
+            printer.talk(&format!("warning: {warning}"));
+        }
+        let options = ConnectOptions {
+            only: needed.and_then(|names| servers_of(names, &config)),
+            ..ConnectOptions::default()
+        };
+        let connections = Connections::connect(&config, options).await;
+        for warning in connections.warnings() {
+            printer.talk(&format!("warning: {warning}"));
+        }
+        for failure in connections.failures() {
+            printer.talk(&format!("warning: {failure}"));
+            printer.talk(&format!("  {}", failure.help));
+            for line in failure
+                .stderr
+                .lines()
+                .rev()
+                .take(10)
+                .collect::<Vec<_>>()
+                .iter()
+                .rev()
+            {
+                printer.talk(&format!("  | {line}"));
+            }
+        }
+        for tool in connections.tools() {
+            self.catalog.add(tool.clone());
+        }
+        self.backends.join(connections.backends());
+        self.connections = Some(connections);
+        Ok(())
+    }
+}
+
+/// The servers that these tools belong to, where every name says so.
+fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
+    names
+        .iter()
+        .map(|name| {
+            let (server, _) = name.split_once('.')?;
+            let known = config.servers.iter().any(|known| &*known.name == server)
+                || config
+                    .unusable
+                    .iter()
+                    .any(|problem| problem.server.as_deref() == Some(server));
+            known.then(|| server.to_owned())
+        })
+        .collect()
+}
+
+/// The `mcp.json` to use: the one that was named, else one that is found and trusted.
+fn servers_file(
+    arguments: &ToolArguments,
+    printer: Printer,
+) -> Result<Option<(PathBuf, String)>, CommandError> {
+    if let Some(path) = &arguments.servers {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CommandError::unreadable(path, &error))?;
+        return Ok(Some((path.clone(), text)));
+    }
+    let mut places = vec![PathBuf::from("mcp.json"), PathBuf::from(".mcp.json")];
+    places.extend(environment::settings_folder().map(|folder| folder.join("mcp.json")));
+    for path in places {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                // Whoever asked for the built-in tools alone is not asked about servers.
+                let optional = arguments.workspace.is_some();
+                return Ok(trust::allows(&path, &text, optional, printer)?.then_some((path, text)));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(CommandError::unreadable(&path, &error)),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,74 @@
+//! Shows a run while it goes on, and takes Ctrl-C for it.
+
+use std::sync::Arc;
+
+use planwright::engine::{RunHandle, RunSummary, StampedEvent};
+use planwright::wire::EventV1;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::args::RunFormat;
+use super::live::Live;
+use super::printer::Printer;
+
+/// Who watches a run, and how.
+pub(crate) struct Watch {
+    pub(crate) live: Arc<Live>,
+    pub(crate) format: RunFormat,
+    pub(crate) printer: Printer,
+}
+
+impl Watch {
+    fn event(&self, event: &StampedEvent) {
+        self.live.event(event);
+        if self.format == RunFormat::Events {
+            let line = serde_json::to_string(&EventV1::from(event)).unwrap_or_default();
+            self.printer.data_line(&line);
+        }
+    }
+}
+
+/// Passes a run's events on until it ends. Ctrl-C ends the run and keeps what it has; a second one ends the process.
+pub(crate) async fn watch(
+    handle: RunHandle,
+    mut events: UnboundedReceiver<StampedEvent>,
+    watch: Watch,
+) -> RunSummary {
+    let canceller = handle.canceller();
+    let mut interrupted = false;
+    tokio::pin!(handle);
+    let mut interrupt = Box::pin(tokio::signal::ctrl_c());
+    loop {
+        tokio::select! {
+            Some(event) = events.recv() => watch.event(&event),
+            summary = &mut handle => {
+                while let Some(event) = events.recv().await {
+                    watch.event(&event);
+                }
+                watch.live.finish();
+                return summary;
+            }
+            Ok(()) = &mut interrupt => {
+                interrupt = Box::pin(tokio::signal::ctrl_c());
+                if interrupted {
+                    end_process();
+                }
+                interrupted = true;
+                watch.live.suspend(|| {
+                    watch.printer.talk(
+                        "interrupted: ending the calls under way, press Ctrl-C again to end at once",
+                    );
+                });
+                canceller.cancel();
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "the person has asked twice"
+)]
+fn end_process() -> ! {
+    std::process::exit(i32::from(super::exit::Exit::Interrupted.code()))
+}

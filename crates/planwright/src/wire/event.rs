@@ -1,0 +1,181 @@
+//! The events of a run, one JSON object a line, `planwright.event/1`.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use planwright_engine::event::Address;
+use planwright_engine::{RunEvent, StampedEvent};
+use serde::Serialize;
+
+use super::report::{ErrorV1, ReasonV1, milliseconds};
+
+/// The schema's name and version.
+pub const EVENT_SCHEMA: &str = "planwright.event/1";
+
+/// One event of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EventV1 {
+    /// [`EVENT_SCHEMA`].
+    pub schema: &'static str,
+    /// When, in milliseconds from the start of the run.
+    pub at_ms: f64,
+    /// What happened.
+    pub event: &'static str,
+    /// Which step, item or round: `outer/inner@instance[item]#round`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The step's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Arc<str>>,
+    /// The tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// Which attempt, from 1; at a step's end, how many there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Value>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// What a step gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorV1>,
+    /// Why it did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ReasonV1>,
+    /// The pause before the next attempt, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_ms: Option<f64>,
+    /// Whether a call may be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// The run's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Arc<str>>,
+    /// The plan's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<str>>,
+    /// The plan's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Arc<str>>,
+    /// How many steps the plan has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+}
+
+impl EventV1 {
+    fn named(event: &'static str) -> Self {
+        Self {
+            schema: EVENT_SCHEMA,
+            event,
+            ..Self::default()
+        }
+    }
+
+    fn at(event: &'static str, at: &Address) -> Self {
+        Self {
+            address: Some(at.to_string()),
+            step: Some(Arc::clone(at.step.text())),
+            ..Self::named(event)
+        }
+    }
+}
+
+impl From<&StampedEvent> for EventV1 {
+    fn from(stamped: &StampedEvent) -> Self {
+        let event = match &stamped.event {
+            RunEvent::RunStarted {
+                run,
+                plan,
+                digest,
+                steps,
+            } => Self {
+                run: Some(Arc::clone(run)),
+                plan: plan.clone(),
+                digest: Some(Arc::clone(digest)),
+                steps: Some(*steps),
+                ..Self::named("run_started")
+            },
+            RunEvent::PlanExtended { steps } => Self {
+                steps: Some(*steps),
+                ..Self::named("plan_extended")
+            },
+            RunEvent::StepStarted { at, tool } => Self {
+                tool: tool.clone(),
+                ..Self::at("step_started", at)
+            },
+            RunEvent::AttemptStarted {
+                at,
+                tool,
+                attempt,
+                args,
+            } => Self {
+                tool: Some(Arc::clone(tool)),
+                attempt: Some(*attempt),
+                args: Some(args.clone()),
+                ..Self::at("attempt_started", at)
+            },
+            RunEvent::AttemptEnded {
+                at,
+                tool,
+                attempt,
+                error,
+            } => Self {
+                tool: Some(Arc::clone(tool)),
+                attempt: Some(*attempt),
+                error: error.as_ref().map(ErrorV1::from),
+                ..Self::at("attempt_ended", at)
+            },
+            RunEvent::RetryScheduled { at, attempt, pause } => Self {
+                attempt: Some(*attempt),
+                pause_ms: Some(milliseconds(*pause)),
+                ..Self::at("retry_scheduled", at)
+            },
+            RunEvent::ApprovalAsked { at, tool, args } => Self {
+                tool: Some(Arc::clone(tool)),
+                args: Some(args.clone()),
+                ..Self::at("approval_asked", at)
+            },
+            RunEvent::ApprovalDecided {
+                at,
+                approved,
+                changed_args,
+            } => Self {
+                approved: Some(*approved),
+                args: changed_args.clone(),
+                ..Self::at("approval_decided", at)
+            },
+            RunEvent::StepEnded {
+                at,
+                tool,
+                status,
+                output,
+                error,
+                reason,
+                attempts,
+            } => Self {
+                tool: tool.clone(),
+                status: Some(status.as_str()),
+                output: output.clone(),
+                error: error.as_ref().map(ErrorV1::from),
+                reason: reason.clone().map(ReasonV1),
+                attempt: Some(*attempts),
+                ..Self::at("step_ended", at)
+            },
+            RunEvent::RunEnded { status } => Self {
+                status: Some(status.as_str()),
+                ..Self::named("run_ended")
+            },
+            _ => Self::named("unknown"),
+        };
+        Self {
+            at_ms: milliseconds(stamped.at),
+            ..event
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Runs the program in a folder of its own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program, without anything of the machine's own settings.
+pub(crate) fn planwright(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+    command
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder)
+        .env("NO_COLOR", "1");
+    command
+}
+
+/// What it printed on standard output.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("data is UTF-8")
+}
+
+/// What it said on standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("talk is UTF-8")
+}
