@@ -2,3 +2,9 @@
 
 /// The built-in server: files of one folder.
 pub mod workspace;
+
+/// Text that comes from elsewhere, made fit for a terminal.
+pub mod legible;
+
+/// Pictures of plans: text, Mermaid, Graphviz, JSON.
+pub mod drawing;
