@@ -18,6 +18,9 @@ pub use planwright_mcp as mcp;
 /// The built-in server of file tools, confined to a folder.
 pub mod workspace;
 
+/// Text that comes from elsewhere, made fit for a terminal.
+pub mod legible;
+
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 

@@ -31,6 +31,19 @@ pub enum DependencyKind {
     Listed,
 }
 
+/// What each step of `plan` waits for, as far as can be told of a plan that was not checked: names that nothing is
+/// called by are left out, and plans that steps run are not looked into.
+pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
+    let mut ids = HashMap::with_capacity(plan.steps.len());
+    for (index, step) in (0_u32..).zip(&plan.steps) {
+        ids.entry(step.id.clone()).or_insert(index);
+    }
+    waits(plan, &ids, &Writers::of(&plan.steps), &[])
+        .into_iter()
+        .map(|waits| waits.dependencies)
+        .collect()
+}
+
 /// What a step waits for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {

@@ -9,5 +9,5 @@ mod writers;
 
 pub use checked::{CheckedPlan, CheckedStep};
 pub use context::{CheckContext, Library, Limits, Policy};
-pub use dependencies::{Dependency, DependencyKind};
+pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use soundness::check;

@@ -1,0 +1,74 @@
+//! The graph in Graphviz' language.
+
+use std::fmt::Write as _;
+
+use super::Mark;
+use super::graph::{Does, Graph, GraphStep};
+use super::mermaid::{is_order, merged};
+use super::notes::{condition, deed, notes_beside_condition};
+use crate::legible;
+
+pub(super) fn draw(graph: &Graph) -> String {
+    let mut text = String::new();
+    let name = graph.name.as_deref().unwrap_or("plan");
+    let _ = writeln!(text, "digraph {} {{", quoted(&legible::one_line(name)));
+    if let Some(title) = &graph.title {
+        let title = quoted(&legible::one_line(title));
+        let _ = writeln!(text, "    label={title};\n    labelloc=t;");
+    }
+    text.push_str("    node [shape=box, style=\"rounded,filled\", fillcolor=white];\n");
+    for (position, step) in graph.steps.iter().enumerate() {
+        node(position, step, &mut text);
+    }
+    for edge in merged(&graph.edges) {
+        let to = match graph.steps.get(edge.to) {
+            Some(step) if step.when.is_some() => 'c',
+            _ => 's',
+        };
+        let style = match (is_order(edge.kind), edge.optional) {
+            (true, _) => " [style=dashed]",
+            (false, true) => " [style=dotted]",
+            (false, false) => "",
+        };
+        let _ = writeln!(text, "    s{} -> {to}{}{style};", edge.from, edge.to);
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn node(position: usize, step: &GraphStep, text: &mut String) {
+    if let Some(condition) = condition(step) {
+        let label = quoted(&condition);
+        let _ = writeln!(
+            text,
+            "    c{position} [shape=diamond, style=solid, label={label}];"
+        );
+        let _ = writeln!(text, "    c{position} -> s{position} [label=\"yes\"];");
+    }
+    let mut lines = vec![legible::one_line(&step.id).into_owned(), deed(step)];
+    lines.extend(notes_beside_condition(step));
+    let shape = match step.does {
+        Does::Tool(_) => "",
+        Does::Plan(_) | Does::Inline(_) => ", shape=box3d",
+        Does::Value => ", shape=ellipse",
+    };
+    let colour = match step.mark {
+        None => "",
+        Some(Mark::Waiting) => ", fillcolor=\"#f5f5f5\"",
+        Some(Mark::Running) => ", fillcolor=\"#e3f0ff\"",
+        Some(Mark::Succeeded) => ", fillcolor=\"#e4f6e6\"",
+        Some(Mark::Failed) => ", fillcolor=\"#fde7e7\"",
+        Some(Mark::Skipped) => ", fillcolor=\"#fff6dc\"",
+    };
+    let label = quoted(&lines.join("\n"));
+    let _ = writeln!(text, "    s{position} [label={label}{shape}{colour}];");
+}
+
+/// `text` between quotes; a line break in it breaks the label.
+fn quoted(text: &str) -> String {
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}

@@ -1,0 +1,239 @@
+//! One plan as a graph: what every kind of picture is drawn from.
+
+use std::time::Duration;
+
+use planwright_core::check::{DependencyKind, dependencies};
+use planwright_core::plan::{
+    Action, Approval, Company, Method, Mode, OnError, OnFailure, Ordering, Output, PlanTarget,
+    Targets,
+};
+use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step};
+
+use super::Mark;
+use super::node_text::node_text;
+
+/// One plan as a graph.
+#[derive(Clone, Debug)]
+pub(super) struct Graph {
+    pub(super) name: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) inputs: Vec<GraphInput>,
+    pub(super) instances: Vec<String>,
+    pub(super) steps: Vec<GraphStep>,
+    pub(super) edges: Vec<Edge>,
+    /// What it gives back, where that is not simply everything.
+    pub(super) output: Option<String>,
+    pub(super) ordering: Ordering,
+    pub(super) on_failure: OnFailure,
+    pub(super) mode: Mode,
+}
+
+/// Something that the plan may be given.
+#[derive(Clone, Debug)]
+pub(super) struct GraphInput {
+    pub(super) name: String,
+    /// As JSON.
+    pub(super) default: Option<planwright_core::Value>,
+    pub(super) given: bool,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) struct GraphStep {
+    pub(super) id: String,
+    pub(super) title: Option<String>,
+    pub(super) does: Does,
+    pub(super) for_each: Option<String>,
+    pub(super) max_parallel: Option<u32>,
+    pub(super) when: Option<String>,
+    pub(super) repeat: Option<(String, u32)>,
+    pub(super) asks: bool,
+    pub(super) alone: bool,
+    pub(super) attempts: Option<u32>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) on_error: Failing,
+    pub(super) writes: Vec<String>,
+    /// Whether it writes one of them rather than all.
+    pub(super) writes_one: bool,
+    pub(super) method: Method,
+    pub(super) instance: Option<String>,
+    pub(super) mark: Option<Mark>,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Tool(String),
+    /// Runs the plan that is drawn under this name.
+    Plan(String),
+    /// Runs the plan that stands in the step; it is drawn under this name.
+    Inline(String),
+    Value,
+}
+
+/// What a step's failure means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failing {
+    Fails,
+    Continues,
+    Gives(String),
+}
+
+/// One step waits for another, by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) kind: DependencyKind,
+    pub(super) optional: bool,
+}
+
+impl Edge {
+    /// Whether data surely flows along it.
+    pub(super) fn is_solid(self) -> bool {
+        matches!(self.kind, DependencyKind::Data | DependencyKind::Slot) && !self.optional
+    }
+}
+
+impl Graph {
+    /// The graph of a sound plan. `inside` is the path of the step whose plan it is.
+    pub(super) fn of(checked: &CheckedPlan, inside: &str) -> Self {
+        let mut graph = Self::without_edges(checked.plan(), inside);
+        for input in &mut graph.inputs {
+            input.given = checked.inputs().get(input.name.as_str()) != input.default.as_ref();
+        }
+        for (step, known) in graph.steps.iter_mut().zip(checked.steps()) {
+            step.asks |= asks(known);
+        }
+        graph.edges = edges(
+            checked
+                .steps()
+                .iter()
+                .map(|step| step.dependencies.as_slice()),
+        );
+        graph
+    }
+
+    /// The graph of a plan that is not known to be sound, as far as it goes.
+    pub(super) fn of_unchecked(plan: &Plan, inside: &str) -> Self {
+        let dependencies = dependencies(plan);
+        Self {
+            edges: edges(dependencies.iter().map(Vec::as_slice)),
+            ..Self::without_edges(plan, inside)
+        }
+    }
+
+    fn without_edges(plan: &Plan, inside: &str) -> Self {
+        Self {
+            name: plan.name.as_deref().map(str::to_owned),
+            title: plan.title.as_deref().map(str::to_owned),
+            inputs: plan
+                .inputs
+                .iter()
+                .map(|input| GraphInput {
+                    name: input.name.to_string(),
+                    default: input.default.clone(),
+                    given: false,
+                })
+                .collect(),
+            instances: plan.instances.iter().map(ToString::to_string).collect(),
+            steps: plan
+                .steps
+                .iter()
+                .map(|step| GraphStep::of(step, inside))
+                .collect(),
+            edges: Vec::new(),
+            output: match &plan.output {
+                Output::All => None,
+                Output::Steps(names) => {
+                    let names: Vec<&str> = names.iter().map(|name| &*name.text).collect();
+                    Some(names.join(", "))
+                }
+                Output::Value(node) => Some(node_text(node)),
+            },
+            ordering: plan.ordering,
+            on_failure: plan.on_failure,
+            mode: plan.mode,
+        }
+    }
+}
+
+impl GraphStep {
+    fn of(step: &Step, inside: &str) -> Self {
+        Self {
+            id: step.id.to_string(),
+            title: step.title.as_deref().map(str::to_owned),
+            does: match &step.action {
+                Action::Tool(name) => Does::Tool(name.text.to_string()),
+                Action::Value(_) => Does::Value,
+                Action::Plan(call) => match &call.target {
+                    PlanTarget::Named(name) => Does::Plan(name.text.to_string()),
+                    PlanTarget::Inline(_) => Does::Inline(path_of(inside, step)),
+                },
+            },
+            for_each: step
+                .for_each
+                .as_ref()
+                .map(|for_each| node_text(&for_each.over)),
+            max_parallel: step
+                .for_each
+                .as_ref()
+                .and_then(|for_each| for_each.max_parallel.map(std::num::NonZeroU32::get)),
+            when: step.when.as_ref().map(node_text),
+            repeat: step
+                .repeat
+                .as_ref()
+                .map(|repeat| (node_text(&repeat.until), repeat.max.get())),
+            asks: step.approval == Approval::Ask,
+            alone: step.company == Company::Alone,
+            attempts: step.retry.map(|retry| retry.attempts.get()),
+            timeout: step.timeout,
+            on_error: match &step.on_error {
+                OnError::Fail => Failing::Fails,
+                OnError::Continue => Failing::Continues,
+                OnError::Output(node) => Failing::Gives(node_text(node)),
+            },
+            writes: step.writes.as_ref().map_or_else(Vec::new, |writes| {
+                let paths = writes.targets.paths();
+                paths.iter().map(ToString::to_string).collect()
+            }),
+            writes_one: step
+                .writes
+                .as_ref()
+                .is_some_and(|writes| matches!(writes.targets, Targets::OneOf(_))),
+            method: step
+                .writes
+                .as_ref()
+                .map_or(Method::Set, |writes| writes.method),
+            instance: step.instance.as_deref().map(str::to_owned),
+            mark: None,
+        }
+    }
+}
+
+/// The path of a step of the plan that the step `inside` runs.
+pub(super) fn path_of(inside: &str, step: &Step) -> String {
+    if inside.is_empty() {
+        step.id.to_string()
+    } else {
+        format!("{inside}/{}", step.id)
+    }
+}
+
+fn asks(step: &CheckedStep) -> bool {
+    step.tool.as_ref().is_some_and(|tool| tool.needs_approval())
+}
+
+fn edges<'a>(dependencies: impl Iterator<Item = &'a [Dependency]>) -> Vec<Edge> {
+    dependencies
+        .enumerate()
+        .flat_map(|(to, dependencies)| {
+            dependencies.iter().map(move |dependency| Edge {
+                from: dependency.on as usize,
+                to,
+                kind: dependency.kind,
+                optional: dependency.optional,
+            })
+        })
+        .collect()
+}

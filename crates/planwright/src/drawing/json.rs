@@ -1,0 +1,203 @@
+//! The graph as data, `planwright.graph/1`.
+
+use planwright_core::Value;
+use planwright_core::check::DependencyKind;
+use planwright_core::plan::Ordering;
+use serde::Serialize;
+
+use super::graph::{Does, Edge, Graph, GraphInput, GraphStep};
+use super::whole::Drawing;
+
+/// The schema's name and version.
+pub const GRAPH_SCHEMA: &str = "planwright.graph/1";
+
+/// A plan's graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphV1 {
+    /// [`GRAPH_SCHEMA`].
+    pub schema: &'static str,
+    /// The plan's name.
+    pub name: Option<String>,
+    /// The plan's title.
+    pub title: Option<String>,
+    /// What it may be given.
+    pub inputs: Vec<InputV1>,
+    /// Whether the steps run in the order in which they are listed.
+    pub listed: bool,
+    /// The steps, in the order in which they were written.
+    pub steps: Vec<StepNodeV1>,
+    /// Who waits for whom.
+    pub edges: Vec<EdgeV1>,
+    /// The plans that steps run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<PartV1>,
+}
+
+/// Something that a plan may be given.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputV1 {
+    /// The name.
+    pub name: String,
+    /// Whether it must be given.
+    pub required: bool,
+    /// The value where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+}
+
+/// A step.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepNodeV1 {
+    /// The id.
+    pub id: String,
+    /// The step's title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does: `tool`, `plan` or `value`.
+    pub kind: &'static str,
+    /// The tool that it calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The plan that it runs, as `plans` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Its condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The list that it runs for each item of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<String>,
+    /// How it is repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<RepeatV1>,
+    /// The slots that it writes: all of them, or one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+    /// Whether a person must agree first.
+    pub approval: bool,
+    /// Whether nothing else may be under way.
+    pub alone: bool,
+    /// The instance that it runs for alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// How it stands in the run that is drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+}
+
+/// How a step is repeated.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepeatV1 {
+    /// The condition that ends it.
+    pub until: String,
+    /// The most rounds.
+    pub max: u32,
+}
+
+/// One step waits for another.
+#[derive(Clone, Debug, Serialize)]
+pub struct EdgeV1 {
+    /// The step that is waited for.
+    pub from: String,
+    /// The step that waits.
+    pub to: String,
+    /// Why: `data`, `slot`, `order` or `listed`.
+    pub kind: &'static str,
+    /// Whether it is waited for only when what stands before it turned out to be missing.
+    pub optional: bool,
+}
+
+/// A plan that a step runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartV1 {
+    /// The plan's name in the library, or the path of the step that it stands in.
+    pub name: String,
+    /// Its steps.
+    pub steps: Vec<StepNodeV1>,
+    /// Who waits for whom in it.
+    pub edges: Vec<EdgeV1>,
+}
+
+impl GraphV1 {
+    pub(super) fn of(drawing: &Drawing) -> Self {
+        let graph = &drawing.main;
+        Self {
+            schema: GRAPH_SCHEMA,
+            name: graph.name.clone(),
+            title: graph.title.clone(),
+            inputs: graph.inputs.iter().map(InputV1::of).collect(),
+            listed: graph.ordering == Ordering::Listed,
+            steps: graph.steps.iter().map(StepNodeV1::of).collect(),
+            edges: edges(graph),
+            plans: drawing
+                .parts
+                .iter()
+                .map(|part| PartV1 {
+                    name: part.name.clone(),
+                    steps: part.graph.steps.iter().map(StepNodeV1::of).collect(),
+                    edges: edges(&part.graph),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl InputV1 {
+    fn of(input: &GraphInput) -> Self {
+        Self {
+            name: input.name.clone(),
+            required: input.default.is_none(),
+            default: input.default.clone(),
+        }
+    }
+}
+
+impl StepNodeV1 {
+    fn of(step: &GraphStep) -> Self {
+        let (kind, tool, plan) = match &step.does {
+            Does::Tool(name) => ("tool", Some(name.clone()), None),
+            Does::Plan(name) | Does::Inline(name) => ("plan", None, Some(name.clone())),
+            Does::Value => ("value", None, None),
+        };
+        Self {
+            id: step.id.clone(),
+            title: step.title.clone(),
+            kind,
+            tool,
+            plan,
+            when: step.when.clone(),
+            for_each: step.for_each.clone(),
+            repeat: step.repeat.as_ref().map(|(until, max)| RepeatV1 {
+                until: until.clone(),
+                max: *max,
+            }),
+            writes: step.writes.clone(),
+            approval: step.asks,
+            alone: step.alone,
+            instance: step.instance.clone(),
+            status: step.mark.map(super::Mark::as_str),
+        }
+    }
+}
+
+fn edges(graph: &Graph) -> Vec<EdgeV1> {
+    graph
+        .edges
+        .iter()
+        .filter_map(|edge| edge_between(graph, *edge))
+        .collect()
+}
+
+fn edge_between(graph: &Graph, edge: Edge) -> Option<EdgeV1> {
+    Some(EdgeV1 {
+        from: graph.steps.get(edge.from)?.id.clone(),
+        to: graph.steps.get(edge.to)?.id.clone(),
+        kind: match edge.kind {
+            DependencyKind::Data => "data",
+            DependencyKind::Slot => "slot",
+            DependencyKind::Order => "order",
+            DependencyKind::Listed => "listed",
+        },
+        optional: edge.optional,
+    })
+}

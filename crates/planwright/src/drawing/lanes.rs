@@ -1,0 +1,217 @@
+//! Which lanes lead from step to step, row by row.
+//!
+//! A lane belongs to a step whose data others wait for. It begins below the step and ends at the last row that
+//! waits for it. Above a step that waits, a line joins the lanes that it waits for; lanes that it merely crosses
+//! stay whole. So a step right below another has nothing to do with it unless a line is between them.
+
+use super::Symbols;
+use super::graph::Graph;
+use super::order::Order;
+use super::symbols::Ways;
+
+/// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
+const MOST_LANES: usize = 12;
+
+/// One step's row.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// The step.
+    pub(super) step: usize,
+    /// The line above, where one is needed.
+    pub(super) joint: Option<String>,
+    /// What stands left of the step's symbol.
+    pub(super) left: String,
+    /// What stands right of it.
+    pub(super) right: String,
+    /// The lanes of a further line of text below.
+    pub(super) below: String,
+    /// The steps that it waits for and no lane leads from.
+    pub(super) named: Vec<usize>,
+    /// The steps in later rows that it waits for: a circle.
+    pub(super) circle: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    step: usize,
+    /// The row after which it ends.
+    last: usize,
+    /// The row after which no data flows through it any more.
+    last_solid: Option<usize>,
+}
+
+/// What is known of a step beforehand.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    on: Vec<usize>,
+    circle: Vec<usize>,
+    last: Option<usize>,
+    last_solid: Option<usize>,
+}
+
+/// The rows of `graph`, in order.
+pub(super) fn rows(graph: &Graph, order: &Order, symbols: Symbols) -> Vec<Row> {
+    let waits = waits(graph, order);
+    let mut weaver = Weaver {
+        waits: &waits,
+        symbols,
+        lanes: Vec::new(),
+        column_above: None,
+    };
+    order
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(row, step)| weaver.row(row, *step))
+        .collect()
+}
+
+fn waits(graph: &Graph, order: &Order) -> Vec<Waits> {
+    let mut waits = vec![Waits::default(); graph.steps.len()];
+    for edge in &graph.edges {
+        let row = order.rows[edge.to];
+        if order.rows[edge.from] >= row {
+            waits[edge.to].circle.push(edge.from);
+            continue;
+        }
+        waits[edge.to].on.push(edge.from);
+        let from = &mut waits[edge.from];
+        from.last = from.last.max(Some(row));
+        if edge.is_solid() {
+            from.last_solid = from.last_solid.max(Some(row));
+        }
+    }
+    for wait in &mut waits {
+        wait.on.sort_unstable();
+        wait.on.dedup();
+        wait.circle.dedup();
+    }
+    waits
+}
+
+struct Weaver<'a> {
+    waits: &'a [Waits],
+    symbols: Symbols,
+    lanes: Vec<Option<Lane>>,
+    /// The column of the step in the row above.
+    column_above: Option<usize>,
+}
+
+impl Weaver<'_> {
+    fn row(&mut self, row: usize, step: usize) -> Row {
+        let waits = &self.waits[step];
+        let joined: Vec<usize> = self.columns(|lane| waits.on.binary_search(&lane.step).is_ok());
+        let named: Vec<usize> = waits
+            .on
+            .iter()
+            .filter(|on| !self.lanes.iter().flatten().any(|lane| lane.step == **on))
+            .copied()
+            .collect();
+        let ended = self.columns(|lane| lane.last <= row);
+        let column = joined
+            .iter()
+            .find(|column| ended.contains(column))
+            .copied()
+            .unwrap_or_else(|| self.free_column());
+        let joint = self.joint(row, &joined, &ended, column);
+        for gone in &ended {
+            self.lanes[*gone] = None;
+        }
+        let left = self.line(row, 0, column);
+        let right = self.line(row, column + 1, self.lanes.len());
+        if let Some(last) = waits.last
+            && column < MOST_LANES
+        {
+            if self.lanes.len() <= column {
+                self.lanes.resize(column + 1, None);
+            }
+            self.lanes[column] = Some(Lane {
+                step,
+                last,
+                last_solid: waits.last_solid,
+            });
+        }
+        self.column_above = Some(column);
+        Row {
+            step,
+            joint,
+            left,
+            right,
+            below: self.line(row, 0, self.lanes.len()),
+            named,
+            circle: waits.circle.clone(),
+        }
+    }
+
+    fn columns(&self, wanted: impl Fn(&Lane) -> bool) -> Vec<usize> {
+        let is_wanted = |lane: &Option<Lane>| lane.as_ref().is_some_and(&wanted);
+        (0..self.lanes.len())
+            .filter(|column| is_wanted(&self.lanes[*column]))
+            .collect()
+    }
+
+    fn free_column(&self) -> usize {
+        self.lanes
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.lanes.len())
+    }
+
+    /// The lanes from column `from` to before column `to`, as they are below `row`.
+    fn line(&self, row: usize, from: usize, to: usize) -> String {
+        let mut line = String::new();
+        for column in from..to {
+            let lane = self.lanes.get(column).and_then(Option::as_ref);
+            line.push_str(lane.map_or(" ", |lane| self.straight(lane, row)));
+            line.push(' ');
+        }
+        line
+    }
+
+    fn straight(&self, lane: &Lane, row: usize) -> &'static str {
+        self.symbols.lane(lane.last_solid > Some(row))
+    }
+
+    /// The line that joins the lanes in the columns `joined` with the step that comes in `column`.
+    fn joint(
+        &self,
+        row: usize,
+        joined: &[usize],
+        ended: &[usize],
+        column: usize,
+    ) -> Option<String> {
+        let first = *joined.first()?.min(&column);
+        let last = *joined.last()?.max(&column);
+        let is_straight = first == last;
+        if is_straight && self.column_above != Some(column) {
+            return None;
+        }
+        let mut line = String::new();
+        for at in 0..self.lanes.len().max(column + 1) {
+            let lane = self.lanes.get(at).and_then(Option::as_ref);
+            let is_between = first < at && at < last;
+            let is_joined = at == column || joined.contains(&at);
+            line.push_str(if is_joined && !is_straight {
+                self.symbols.joint(Ways {
+                    up: lane.is_some(),
+                    down: at == column || !ended.contains(&at),
+                    left: first < at,
+                    right: at < last,
+                })
+            } else if let Some(lane) = lane {
+                // The way into the row counts: the lane may end there.
+                self.symbols.lane(lane.last_solid >= Some(row))
+            } else if is_between {
+                self.symbols.horizontal()
+            } else {
+                " "
+            });
+            line.push_str(if first <= at && at < last {
+                self.symbols.horizontal()
+            } else {
+                " "
+            });
+        }
+        Some(line)
+    }
+}

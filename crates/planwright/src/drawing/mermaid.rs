@@ -1,0 +1,143 @@
+//! The graph as a Mermaid flowchart.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use planwright_core::check::DependencyKind;
+
+use super::Mark;
+use super::graph::{Does, Edge, Graph, GraphStep};
+use super::notes::{condition, deed, notes_beside_condition};
+use crate::legible;
+
+/// The colours of steps of a drawn run: fill and border.
+const CLASSES: &[(Mark, &str)] = &[
+    (Mark::Waiting, "fill:#f5f5f5,stroke:#999,color:#333"),
+    (Mark::Running, "fill:#e3f0ff,stroke:#1c6fd1,color:#123"),
+    (Mark::Succeeded, "fill:#e4f6e6,stroke:#2c8a3a,color:#121"),
+    (Mark::Failed, "fill:#fde7e7,stroke:#c62828,color:#311"),
+    (Mark::Skipped, "fill:#fff6dc,stroke:#b58900,color:#331"),
+];
+
+pub(super) fn draw(graph: &Graph) -> String {
+    let mut text = String::new();
+    if let Some(name) = graph.title.as_ref().or(graph.name.as_ref()) {
+        // A JSON text is a YAML text too.
+        let name = planwright_core::Value::from(&*legible::one_line(name)).to_json();
+        let _ = writeln!(text, "---\ntitle: {name}\n---");
+    }
+    text.push_str("flowchart TD\n");
+    for (position, step) in graph.steps.iter().enumerate() {
+        node(position, step, &mut text);
+    }
+    let mut links = 0;
+    for (position, step) in graph.steps.iter().enumerate() {
+        if step.when.is_some() {
+            let _ = writeln!(text, "    c{position} -->|yes| s{position}");
+            links += 1;
+        }
+    }
+    let mut dashed = Vec::new();
+    for edge in merged(&graph.edges) {
+        let arrow = if edge.optional { "-.->" } else { "-->" };
+        let to = match graph.steps.get(edge.to) {
+            Some(step) if step.when.is_some() => 'c',
+            _ => 's',
+        };
+        let _ = writeln!(text, "    s{} {arrow} {to}{}", edge.from, edge.to);
+        if is_order(edge.kind) {
+            dashed.push(links.to_string());
+        }
+        links += 1;
+    }
+    if !dashed.is_empty() {
+        let _ = writeln!(
+            text,
+            "    linkStyle {} stroke-dasharray: 8 5",
+            dashed.join(",")
+        );
+    }
+    classes(graph, &mut text);
+    text
+}
+
+/// One edge for each pair of steps: data before order, sure before optional.
+pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
+    let mut pairs: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
+    let strength = |edge: &Edge| (is_order(edge.kind), edge.optional);
+    for edge in edges {
+        pairs
+            .entry((edge.from, edge.to))
+            .and_modify(|known| {
+                if strength(edge) < strength(known) {
+                    *known = *edge;
+                }
+            })
+            .or_insert(*edge);
+    }
+    pairs.into_values().collect()
+}
+
+/// Whether an edge is there for the sake of order alone.
+pub(super) fn is_order(kind: DependencyKind) -> bool {
+    matches!(kind, DependencyKind::Order | DependencyKind::Listed)
+}
+
+fn node(position: usize, step: &GraphStep, text: &mut String) {
+    if let Some(condition) = condition(step) {
+        let _ = writeln!(text, "    c{position}{{\"{}\"}}", escaped(&condition));
+    }
+    let mut lines = vec![format!("<b>{}</b>", escaped(&legible::one_line(&step.id)))];
+    lines.push(escaped(&deed(step)));
+    lines.extend(
+        notes_beside_condition(step)
+            .iter()
+            .map(|note| escaped(note)),
+    );
+    let (open, close) = match step.does {
+        Does::Tool(_) => ("[", "]"),
+        Does::Plan(_) | Does::Inline(_) => ("[[", "]]"),
+        Does::Value => ("(", ")"),
+    };
+    let _ = writeln!(
+        text,
+        "    s{position}{open}\"{}\"{close}",
+        lines.join("<br/>")
+    );
+}
+
+fn classes(graph: &Graph, text: &mut String) {
+    for (mark, style) in CLASSES {
+        let marked: Vec<String> = graph
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| step.mark == Some(*mark))
+            .map(|(position, _)| format!("s{position}"))
+            .collect();
+        if !marked.is_empty() {
+            let name = mark.as_str();
+            let _ = writeln!(text, "    classDef {name} {style}");
+            let _ = writeln!(text, "    class {} {name}", marked.join(","));
+        }
+    }
+}
+
+/// `text` inside of a quoted label: what Mermaid or HTML would read as its own becomes an entity.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '"' => escaped.push_str("#quot;"),
+            '<' => escaped.push_str("#lt;"),
+            '>' => escaped.push_str("#gt;"),
+            '&' => escaped.push_str("#amp;"),
+            '#' | '`' | '\\' => {
+                let _ = write!(escaped, "#{};", u32::from(character));
+            }
+            other => escaped.push(other),
+        }
+    }
+    // Two dollars begin a formula.
+    escaped.replace("$$", "#36;#36;")
+}

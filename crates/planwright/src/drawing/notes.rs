@@ -1,0 +1,105 @@
+//! What is said about a step beside its id and tool.
+
+use planwright_core::plan::Method;
+
+use super::Symbols;
+use super::graph::{Does, Failing, GraphStep};
+use crate::legible;
+
+/// The longest that a value or condition may be in a note, in columns.
+const LONGEST: usize = 48;
+
+/// What `step` calls or runs.
+pub(super) fn deed(step: &GraphStep) -> String {
+    match &step.does {
+        Does::Tool(name) => legible::one_line(name).into_owned(),
+        Does::Plan(name) => format!("plan {}", legible::one_line(name)),
+        Does::Inline(_) => "plan".into(),
+        Does::Value => "value".into(),
+    }
+}
+
+/// Short notes about `step`, the condition first.
+pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
+    let short = |text: &str| {
+        legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
+    };
+    let mut notes = Vec::new();
+    if let Some(when) = &step.when {
+        notes.push(format!("when {}", short(when)));
+    }
+    notes.extend(notes_without_condition(step, &short, symbols));
+    notes
+}
+
+/// As [`notes`], for pictures that draw the condition apart.
+pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
+    let symbols = Symbols::Unicode;
+    let short = |text: &str| {
+        legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
+    };
+    notes_without_condition(step, &short, symbols)
+}
+
+/// The condition of `step`, shortened.
+pub(super) fn condition(step: &GraphStep) -> Option<String> {
+    let when = legible::one_line(step.when.as_ref()?);
+    Some(legible::shortened(&when, LONGEST, Symbols::Unicode.ellipsis()).into_owned())
+}
+
+fn notes_without_condition(
+    step: &GraphStep,
+    short: &dyn Fn(&str) -> String,
+    symbols: Symbols,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(over) = &step.for_each {
+        let at_a_time = step
+            .max_parallel
+            .map_or_else(String::new, |most| format!(", {most} at a time"));
+        notes.push(format!("for each of {}{at_a_time}", short(over)));
+    }
+    if let Some((until, max)) = &step.repeat {
+        notes.push(format!("repeat until {} (max {max})", short(until)));
+    }
+    if step.asks {
+        notes.push("asks first".into());
+    }
+    if step.alone {
+        notes.push("alone".into());
+    }
+    if let Some(attempts) = step.attempts.filter(|attempts| *attempts > 1) {
+        notes.push(format!("up to {attempts} attempts"));
+    }
+    if let Some(timeout) = step.timeout {
+        notes.push(format!("within {timeout:?}"));
+    }
+    match &step.on_error {
+        Failing::Fails => {}
+        Failing::Continues => notes.push("may fail".into()),
+        Failing::Gives(output) => notes.push(format!("on error {}", short(output))),
+    }
+    if let Some(instance) = &step.instance {
+        notes.push(format!("only for {}", short(instance)));
+    }
+    if !step.writes.is_empty() {
+        let between = if step.writes_one { " or " } else { " and " };
+        let method = method_note(step.method);
+        let slots = short(&step.writes.join(between));
+        notes.push(format!("{} {slots}{method}", symbols.gives()));
+    }
+    if let Some(title) = &step.title {
+        notes.push(short(title));
+    }
+    notes
+}
+
+fn method_note(method: Method) -> &'static str {
+    match method {
+        Method::Set => "",
+        Method::Merge => " (merge)",
+        Method::Assign => " (assign)",
+        Method::Push => " (push)",
+        Method::Concat => " (concat)",
+    }
+}

@@ -1,0 +1,227 @@
+//! The graph of text: one row a step, lanes for what waits for what.
+
+use std::fmt::Write as _;
+
+use anstyle::AnsiColor;
+
+use super::graph::{Graph, GraphStep};
+use super::heading::heading;
+use super::lanes::{Row, rows};
+use super::notes::{deed, notes};
+use super::order::Order;
+use super::whole::Drawing;
+use super::{Mark, Symbols};
+use crate::legible;
+
+/// How a graph of text is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// The characters.
+    pub symbols: Symbols,
+    /// The columns that a line may take; notes continue on the next line where they do not fit. `None` is any number.
+    pub width: Option<usize>,
+    /// Whether to colour, with ANSI escape sequences.
+    pub colour: bool,
+}
+
+/// The widest that the columns of ids and tools become for the sake of one long name.
+const WIDEST: usize = 32;
+
+/// The least room for notes; with less they are not broken.
+const LEAST_ROOM: usize = 24;
+
+pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
+    let mut text = String::new();
+    Painter::new(&drawing.main, options).paint(None, &mut text);
+    for part in &drawing.parts {
+        let name = legible::one_line(&part.name);
+        let title = if part.is_inline {
+            format!("plan of step {name}")
+        } else {
+            format!("plan {name}")
+        };
+        text.push('\n');
+        Painter::new(&part.graph, options).paint(Some(&title), &mut text);
+    }
+    text
+}
+
+pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
+pub(super) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+const TOOL: anstyle::Style = AnsiColor::Cyan.on_default();
+
+struct Painter<'a> {
+    graph: &'a Graph,
+    options: &'a Style,
+    order: Order,
+    rows: Vec<Row>,
+    lanes: usize,
+    ids: usize,
+    deeds: usize,
+}
+
+impl<'a> Painter<'a> {
+    fn new(graph: &'a Graph, options: &'a Style) -> Self {
+        let order = Order::of(graph);
+        let rows = rows(graph, &order, options.symbols);
+        let widest = |text: &dyn Fn(&GraphStep) -> usize| {
+            graph.steps.iter().map(text).max().unwrap_or(0).min(WIDEST)
+        };
+        Self {
+            graph,
+            options,
+            lanes: rows.iter().map(row_width).max().unwrap_or(0),
+            ids: widest(&|step| legible::width(&legible::one_line(&step.id))),
+            deeds: widest(&|step| legible::width(&deed(step))),
+            order,
+            rows,
+        }
+    }
+
+    fn paint(&self, title: Option<&str>, text: &mut String) {
+        for line in heading(self.graph, title, &self.order, self.options) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        if !self.rows.is_empty() {
+            text.push('\n');
+        }
+        for row in &self.rows {
+            self.row(row, text);
+        }
+        if let Some(output) = &self.graph.output {
+            let symbols = self.options.symbols;
+            let room = self
+                .options
+                .width
+                .map_or(usize::MAX, |width| width.saturating_sub(8));
+            let output = legible::one_line(output);
+            let output = legible::shortened(&output, room, symbols.ellipsis());
+            let label = self.styled(DIM, "output:");
+            let _ = writeln!(text, "\n{label} {output}");
+        }
+    }
+
+    fn row(&self, row: &Row, text: &mut String) {
+        let step = &self.graph.steps[row.step];
+        if let Some(joint) = &row.joint {
+            let _ = writeln!(text, "{}", joint.trim_end());
+        }
+        let symbol = self.options.symbols.step(step.mark);
+        let gap = " ".repeat(self.lanes.saturating_sub(row_width(row)));
+        let id = legible::padded(&legible::one_line(&step.id), self.ids);
+        let start = self.lanes + 1 + legible::width(&id) + 2;
+        let deed = legible::padded(&deed(step), self.deeds);
+        let start = start + legible::width(&deed) + 2;
+        let mut notes = self.notes(step, row, start).into_iter().peekable();
+        // Padding in front of nothing is of no use.
+        let deed = match notes.peek() {
+            Some(_) => deed.as_str(),
+            None => deed.trim_end(),
+        };
+        let mut line = format!(
+            "{}{} {}{gap} {}  {}",
+            row.left,
+            self.styled(mark_style(step.mark), symbol),
+            row.right,
+            self.styled(id_style(step.mark), &id),
+            self.styled(TOOL, deed),
+        );
+        if let Some(first) = notes.next() {
+            let _ = write!(line, "  {}", self.styled(DIM, &first));
+        }
+        let _ = writeln!(text, "{line}");
+        for further in notes {
+            let gap = " ".repeat(start.saturating_sub(legible::width(&row.below)));
+            let _ = writeln!(text, "{}{gap}{}", row.below, self.styled(DIM, &further));
+        }
+    }
+
+    /// The notes of `step` in lines that fit from column `start` on.
+    fn notes(&self, step: &GraphStep, row: &Row, start: usize) -> Vec<String> {
+        let symbols = self.options.symbols;
+        let mut pieces = notes(step, symbols);
+        if !row.named.is_empty() {
+            pieces.push(format!("{} {}", symbols.takes(), self.names(&row.named)));
+        }
+        if row.circle == [row.step] {
+            pieces.push("waits for itself".into());
+        } else if !row.circle.is_empty() {
+            pieces.push(format!("waits for {} in a circle", self.names(&row.circle)));
+        }
+        let room = match self.options.width {
+            Some(width) => width.saturating_sub(start).max(LEAST_ROOM),
+            None => usize::MAX,
+        };
+        let mut lines: Vec<String> = Vec::new();
+        for piece in pieces {
+            match lines.last_mut() {
+                Some(line)
+                    if legible::width(line)
+                        .saturating_add(legible::width(symbols.between()))
+                        .saturating_add(legible::width(&piece))
+                        <= room =>
+                {
+                    line.push_str(symbols.between());
+                    line.push_str(&piece);
+                }
+                _ => lines.push(piece),
+            }
+        }
+        lines
+    }
+
+    /// The ids of `steps`; of many, the first ones.
+    fn names(&self, steps: &[usize]) -> String {
+        const MOST: usize = 6;
+        let mut names: Vec<String> = steps
+            .iter()
+            .take(MOST)
+            .map(|step| legible::one_line(&self.graph.steps[*step].id).into_owned())
+            .collect();
+        if steps.len() > MOST {
+            names.push(format!("and {} more", steps.len() - MOST));
+        }
+        names.join(", ")
+    }
+
+    fn styled(&self, style: anstyle::Style, text: &str) -> String {
+        styled(self.options.colour, style, text)
+    }
+}
+
+/// `text` in `style`, if colours are wanted.
+pub(super) fn styled(colour: bool, style: anstyle::Style, text: &str) -> String {
+    if colour && !text.is_empty() {
+        format!("{style}{text}{style:#}")
+    } else {
+        text.to_owned()
+    }
+}
+
+fn row_width(row: &Row) -> usize {
+    let joint = row
+        .joint
+        .as_deref()
+        .map_or(0, |joint| legible::width(joint.trim_end()));
+    (legible::width(&row.left) + 2 + legible::width(&row.right)).max(joint)
+}
+
+fn mark_style(mark: Option<Mark>) -> anstyle::Style {
+    match mark {
+        None => BOLD,
+        Some(Mark::Waiting) => DIM,
+        Some(Mark::Running) => AnsiColor::Blue.on_default(),
+        Some(Mark::Succeeded) => AnsiColor::Green.on_default(),
+        Some(Mark::Failed) => AnsiColor::Red.on_default().bold(),
+        Some(Mark::Skipped) => AnsiColor::Yellow.on_default(),
+    }
+}
+
+fn id_style(mark: Option<Mark>) -> anstyle::Style {
+    match mark {
+        Some(Mark::Failed) => AnsiColor::Red.on_default().bold(),
+        Some(Mark::Skipped | Mark::Waiting) => DIM,
+        _ => BOLD,
+    }
+}

@@ -1,0 +1,107 @@
+//! Text that comes from elsewhere, made fit for a line of a terminal: no control characters, measured, shortened.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// `text` on one line, without characters that steer a terminal: line breaks and tabs become spaces, whatever
+/// else controls becomes its escape, such as `\u{1b}`.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    cleaned(text.trim_end(), |character| {
+        matches!(character, '\n' | '\r' | '\t').then_some(" ")
+    })
+}
+
+/// `text` without characters that steer a terminal; line breaks stay, tabs become four spaces.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    cleaned(text, |character| match character {
+        '\n' => Some("\n"),
+        '\r' => Some(""),
+        '\t' => Some("    "),
+        _ => None,
+    })
+}
+
+/// How many columns `text` takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text`, cut so that it takes at most `columns`, `ellipsis` included that stands for what was cut.
+pub fn shortened<'t>(text: &'t str, columns: usize, ellipsis: &str) -> Cow<'t, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let room = columns.saturating_sub(width(ellipsis));
+    let mut used = 0;
+    let kept: String = text
+        .chars()
+        .take_while(|character| {
+            used += character.width().unwrap_or(0);
+            used <= room
+        })
+        .collect();
+    Cow::Owned(format!("{}{ellipsis}", kept.trim_end()))
+}
+
+/// `text` with spaces behind it, so that it takes at least `columns`.
+pub fn padded(text: &str, columns: usize) -> String {
+    let gap = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(gap))
+}
+
+fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_, str> {
+    if !text.chars().any(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        match (steers(character), replace(character)) {
+            (true, Some(replacement)) => clean.push_str(replacement),
+            (true, None) => clean.extend(character.escape_default()),
+            (false, _) => clean.push(character),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// Whether a terminal would do something else than show `character`: controls, and what changes the direction of text.
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let cases = [
+            ("plain, é, 東京", "plain, é, 東京"),
+            ("a\nb\tc\r\nd", "a b c  d"),
+            ("ends here\n", "ends here"),
+            ("\u{1b}[31mred", "\\u{1b}[31mred"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("bell\u{7}", "bell\\u{7}"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(one_line(text), wanted);
+        }
+        assert_eq!(lines("a\r\n\tb\u{1b}"), "a\n    b\\u{1b}");
+    }
+
+    #[test]
+    fn a_cut_text_fits() {
+        let cases = [
+            ("short", 5, "short"),
+            ("too long", 5, "too…"),
+            ("東京東京", 5, "東京…"),
+            ("abc", 1, "…"),
+        ];
+        for (text, columns, wanted) in cases {
+            assert_eq!(shortened(text, columns, "…"), wanted);
+        }
+        assert_eq!(padded("東", 4), "東  ");
+    }
+}
