@@ -39,6 +39,9 @@ pub mod native;
 /// `execute_plan(steps)`: listed order, `output_by_reference`.
 pub mod concierge;
 
+/// Calls that find each other through state, `†state.path`.
+pub mod acts;
+
 /// Indexed steps, variables, `${var.path}`.
 pub mod mcp_cli;
 

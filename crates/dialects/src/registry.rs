@@ -1,5 +1,6 @@
 //! The table of all dialects: the only place that knows more than one.
 
+use crate::acts::Acts;
 use crate::agentle::Agentle;
 use crate::clear_ai::ClearAi;
 use crate::concierge::Concierge;
@@ -7,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::mcp_cli::McpCli;
 use crate::native::Native;
 
-static DIALECTS: &[&dyn Dialect] = &[&Native, &Concierge, &McpCli, &ClearAi, &Agentle];
+static DIALECTS: &[&dyn Dialect] = &[&Native, &Concierge, &Acts, &McpCli, &ClearAi, &Agentle];
 
 /// Every dialect, the native one first.
 pub fn dialects() -> &'static [&'static dyn Dialect] {

@@ -1,0 +1,179 @@
+//! Writes what stands around the calls: messages, and what is kept beside them.
+
+use std::sync::Arc;
+
+use planwright_core::plan::{Input, InputKind, Mode, SlotKind};
+use planwright_core::{Object, Place, Plan, Value};
+
+use super::super::kind::word_for;
+use super::super::parse::KEPT;
+use crate::document::quote;
+use crate::printing::{ObjectBuilder, Unsaid};
+
+/// The plan with its messages and `calls`, ready for the output.
+pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> ObjectBuilder {
+    let kept = Kept::of(plan, unsaid);
+    let mut messages: Vec<Value> = kept.messages.clone();
+    write_inputs(plan, &mut messages, unsaid);
+    for schema in &plan.slot_schemas {
+        if let Some(word) = word(schema.kind, schema.place, unsaid) {
+            messages.push(Value::object([
+                ("type", Value::from(word)),
+                ("schema", schema.schema.clone()),
+            ]));
+        }
+    }
+    for content in &plan.contents {
+        if let Some(word) = word(content.kind, content.place, unsaid) {
+            messages.push(slots(word, content.instance.as_ref(), &content.value));
+        }
+    }
+    for instance in &plan.instances {
+        let has_content = plan.contents.iter().any(|content| {
+            content.kind != SlotKind::Data && content.instance.as_ref() == Some(instance)
+        });
+        if !has_content {
+            messages.push(slots("state", Some(instance), &Value::empty_object()));
+        }
+    }
+    let mut root = ObjectBuilder::default();
+    for (name, value) in &kept.fields {
+        root.field(name, value.clone());
+    }
+    let last = kept.messages.iter().rev().find(|message| is_plan(message));
+    let as_message = plan.mode == Mode::Show && last.is_none();
+    if as_message {
+        let message = [
+            ("type", Value::from("plan")),
+            ("plan", calls.clone().into()),
+            ("mode", "lazy".into()),
+        ];
+        messages.push(Value::object(message));
+    }
+    if !messages.is_empty() {
+        root.field("context", messages);
+    }
+    if !as_message {
+        root.field("calls", calls);
+    }
+    if let Some(last) = last {
+        let lazy = last.get("mode").and_then(Value::as_text) == Some("lazy");
+        match plan.mode {
+            Mode::Show if !lazy => root.field("mode", "lazy"),
+            Mode::Run if lazy => root.field("mode", "eager"),
+            Mode::Show | Mode::Run => &mut root,
+        };
+    }
+    root
+}
+
+fn is_plan(message: &Value) -> bool {
+    message.get("type").and_then(Value::as_text) == Some("plan")
+}
+
+/// What the dialect kept when it read the plan.
+#[derive(Default)]
+struct Kept {
+    fields: Object,
+    messages: Vec<Value>,
+}
+
+impl Kept {
+    fn of(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Self {
+        let mut kept = Self::default();
+        let Some(fields) = plan.metadata.as_object() else {
+            if !plan.metadata.is_null() {
+                unsaid.warning(plan.place, "the plan's metadata");
+            }
+            return kept;
+        };
+        for (name, value) in fields {
+            match value.as_list() {
+                Some(messages) if &**name == "context" => kept.messages = messages.to_vec(),
+                _ if KEPT.contains(&&**name) && !value.is_null() => {
+                    kept.fields.insert(Arc::clone(name), value.clone());
+                }
+                _ => {
+                    let what = format!("the field {} of the plan's metadata", quote(name));
+                    unsaid.warning(plan.place, &what);
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// Declared inputs become an `input` message: a schema, and the defaults.
+fn write_inputs(plan: &Plan, messages: &mut Vec<Value>, unsaid: &mut Unsaid<'_>) {
+    if plan.inputs.is_empty() {
+        return;
+    }
+    let mut defaults = Object::new();
+    let mut properties = Object::new();
+    for input in &plan.inputs {
+        report_input(input, unsaid);
+        if !input.schema.is_null() {
+            properties.insert(Arc::clone(&input.name), input.schema.clone());
+        }
+        if let Some(default) = &input.default {
+            defaults.insert(Arc::clone(&input.name), default.clone());
+        }
+    }
+    if !properties.is_empty() {
+        let schema = Value::object([
+            ("type", Value::from("object")),
+            ("properties", properties.into()),
+        ]);
+        messages.push(Value::object([
+            ("type", Value::from("input")),
+            ("schema", schema),
+        ]));
+    }
+    if !defaults.is_empty() {
+        messages.push(slots("input", None, &defaults.into()));
+    }
+}
+
+fn report_input(input: &Input, unsaid: &mut Unsaid<'_>) {
+    let name = quote(&input.name);
+    if input.default.is_none() {
+        unsaid.warning(input.place, &format!("that the input {name} is required"));
+    }
+    if input.kind == InputKind::Variable {
+        unsaid.warning(input.place, &format!("that the input {name} is a variable"));
+    }
+}
+
+fn word(kind: SlotKind, place: Place, unsaid: &mut Unsaid<'_>) -> Option<&'static str> {
+    let word = word_for(kind);
+    if word.is_none() {
+        unsaid.error(place, "what the variables hold before the first step");
+    }
+    word
+}
+
+/// An `input`, `state` or `data` message, its fields beside `type` where none of them would be misread there.
+fn slots(word: &'static str, instance: Option<&Arc<str>>, value: &Value) -> Value {
+    let mut message = ObjectBuilder::default();
+    message.field("type", word);
+    message.optional("_instance", instance.cloned());
+    match value.as_object() {
+        Some(fields)
+            if word != "data"
+                && !fields.is_empty()
+                && fields.keys().all(|key| is_plain(key, word)) =>
+        {
+            for (key, value) in fields {
+                message.field(key, value.clone());
+            }
+        }
+        _ => {
+            message.field(word, value.clone());
+        }
+    }
+    message.build()
+}
+
+fn is_plain(key: &str, word: &str) -> bool {
+    !key.starts_with('_') && !matches!(key, "type" | "schema") && key != word
+}

@@ -1,0 +1,119 @@
+//! Writes references and slots.
+
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Alternative, Form, Missing, Read, Reference, Segment, SlotKind, SlotPath, Source,
+};
+use planwright_core::{Place, Value};
+
+use super::super::expression::{self, Expression, Operand, Operator};
+use super::super::kind::word_for;
+use super::links::Links;
+use crate::document::quote;
+use crate::printing::{Unsaid, WriteReferences};
+
+/// Writes what stands in arguments.
+pub(super) struct Writer<'a> {
+    pub(super) links: &'a Links,
+}
+
+impl WriteReferences for Writer<'_> {
+    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
+        let (operator, reads): (Operator, Vec<Option<&Read>>) = match &reference.form {
+            Form::All(reads) => (Operator::All, reads.iter().map(Some).collect()),
+            Form::First(alternatives) => (
+                Operator::First,
+                alternatives.iter().map(plain_read).collect(),
+            ),
+        };
+        if reads.contains(&None) || reads.is_empty() {
+            let what = format!("the expression {}", quote(&reference.text));
+            unsaid.error(reference.place, &what);
+            return Value::Null;
+        }
+        let operands = reads
+            .into_iter()
+            .flatten()
+            .filter_map(|read| self.operand(read, reference, unsaid))
+            .collect();
+        Expression { operator, operands }.to_string().into()
+    }
+
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+        unsaid.error(reference.place, "a reference inside of a text");
+        String::new()
+    }
+
+    fn text(&self, text: &str, _before_marker: bool) -> String {
+        expression::escape(text)
+    }
+}
+
+impl Writer<'_> {
+    fn operand(
+        &self,
+        read: &Read,
+        reference: &Reference,
+        unsaid: &mut Unsaid<'_>,
+    ) -> Option<Operand> {
+        if read.missing != Missing::Fail && !read.path.is_empty() {
+            unsaid.warning(reference.place, "that a missing value gives `null`");
+        }
+        let (kind, mut keys) = match &read.source {
+            Source::Slot(kind) if word_for(*kind).is_some() => (*kind, Vec::new()),
+            Source::Step(step) => self.links.slot_of(step)?,
+            _ => {
+                let what = format!("what {} refers to", quote(&reference.text));
+                unsaid.error(reference.place, &what);
+                return None;
+            }
+        };
+        for segment in &read.path {
+            keys.push(key(segment, reference.place, unsaid)?);
+        }
+        Some(Operand { kind, keys })
+    }
+}
+
+fn key(segment: &Segment, place: Place, unsaid: &mut Unsaid<'_>) -> Option<Arc<str>> {
+    match segment {
+        Segment::Key(key) if expression::is_key(key) => Some(Arc::clone(key)),
+        Segment::Key(key) => {
+            let what = format!("the key {} in a reference", quote(key));
+            unsaid.error(place, &what);
+            None
+        }
+        Segment::Index(index) => Some(index.to_string().into()),
+        Segment::Each => {
+            unsaid.error(place, "a path that maps over a list");
+            None
+        }
+    }
+}
+
+fn plain_read(alternative: &Alternative) -> Option<&Read> {
+    match alternative {
+        Alternative::Read(read) => Some(read),
+        Alternative::Literal(_) | Alternative::Expression(_) => None,
+    }
+}
+
+/// The slot at `path` as an output path names it.
+pub(super) fn slot_operand(path: &SlotPath, unsaid: &mut Unsaid<'_>) -> Option<Operand> {
+    let odd = path.keys.iter().find(|key| !expression::is_key(key));
+    if !matches!(path.kind, SlotKind::State | SlotKind::Data) {
+        let what = format!("that a step writes {}", quote(&path.to_string()));
+        unsaid.error(path.place, &what);
+        return None;
+    }
+    if let Some(key) = odd {
+        let what = format!("the slot {}", quote(key));
+        unsaid.error(path.place, &what);
+        return None;
+    }
+    Some(Operand {
+        kind: path.kind,
+        keys: path.keys.clone(),
+    })
+}
