@@ -1,13 +1,33 @@
 //! Soundness: everything that can be known before the first call, found in one go.
 
+mod arguments;
 mod checked;
+mod contents;
 mod context;
+mod cycles;
 mod dependencies;
 mod digest;
+mod findings;
+mod frame;
+mod graph;
+mod inputs;
+mod limits;
+mod names;
+mod nearest;
+mod plans;
+mod policy;
+mod references;
+mod shapes;
+mod sharable;
+mod slots;
 mod soundness;
+mod survey;
 mod writers;
 
 pub use checked::{CheckedPlan, CheckedStep};
 pub use context::{CheckContext, Library, Limits, Policy};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use soundness::check;
+
+#[cfg(test)]
+mod tests;

@@ -5,16 +5,29 @@ use std::sync::Arc;
 
 use super::checked::{CheckedPlan, CheckedStep, Sound, producers};
 use super::dependencies::{Waits, each_node, waits};
+use super::findings::Findings;
+use super::plans::{Session, sub_plans};
+use super::shapes::Shapes;
+use super::survey::{Role, Survey};
 use super::writers::Writers;
-use super::{CheckContext, digest};
-use crate::plan::{Action, Output, PlanTarget, Read, Source};
-use crate::{Diagnostics, Lookup, Object, Plan, StepId, Tool};
+use super::{
+    CheckContext, arguments, cycles, digest, inputs, limits, names, policy, references, sharable,
+    slots,
+};
+use crate::plan::{Action, Output, Read, Source};
+use crate::{Diagnostics, Lookup, Object, Plan, Sources, StepId, Tool};
 
 /// Looks at `plan` together with `context` and gives every finding at once and, where none of them
 /// is an error, the plan that an engine may run.
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    let checked = check_plan(plan, context, &Role::Main, &mut diagnostics);
+    let sources = plan.sources.clone();
+    let mut session = Session::new(context);
+    let surroundings = Surroundings {
+        sources: &sources,
+        text: None,
+        role: Role::Main,
+    };
+    let (checked, mut diagnostics) = check_plan(plan, surroundings, &mut session);
     diagnostics.sort();
     (checked, diagnostics)
 }
@@ -37,75 +50,73 @@ pub(super) fn joined(mut plan: Plan, more: Plan) -> Plan {
     plan
 }
 
-/// What a plan is run as.
-enum Role {
-    Main,
-    Step { depth: usize },
+/// Where a plan stands.
+pub(super) struct Surroundings<'a> {
+    /// The texts that its places are in.
+    pub(super) sources: &'a Sources,
+    /// The text's name, where it is not the plan itself that is checked.
+    pub(super) text: Option<Arc<str>>,
+    pub(super) role: Role,
 }
 
-fn check_plan(
+pub(super) fn check_plan(
     plan: Plan,
-    context: &CheckContext<'_>,
-    role: &Role,
-    diagnostics: &mut Diagnostics,
-) -> Option<CheckedPlan> {
+    surroundings: Surroundings<'_>,
+    session: &mut Session<'_>,
+) -> (Option<CheckedPlan>, Diagnostics) {
+    let context = session.context;
+    let role = &surroundings.role;
+    let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());
     let ids = step_ids(&plan);
     let writers = Writers::of(&plan.steps);
-    let tools: Vec<Option<Arc<Tool>>> = plan
-        .steps
-        .iter()
-        .map(|step| match context.catalog.find(&step.tool()?.text) {
-            Lookup::Found(tool) => Some(tool),
-            Lookup::Ambiguous(_) | Lookup::Unknown => None,
-        })
-        .collect();
-    let depth = match role {
-        Role::Main => 0,
-        Role::Step { depth } => *depth,
-    };
-    let sub_plans: Vec<Option<CheckedPlan>> = plan
-        .steps
-        .iter()
-        .map(|step| {
-            let Action::Plan(call) = &step.action else {
-                return None;
-            };
-            let target = match &call.target {
-                PlanTarget::Inline(plan) => (**plan).clone(),
-                PlanTarget::Named(name) => (**context.library.get(&name.text)?).clone(),
-            };
-            if depth >= context.policy.limits.max_depth {
-                return None;
-            }
-            check_plan(
-                target,
-                context,
-                &Role::Step { depth: depth + 1 },
-                diagnostics,
-            )
-        })
-        .collect();
+    let tools = tools(&plan, context);
+    let sub_plans = sub_plans(&plan, &surroundings, session, &mut findings);
     let waits = waits(&plan, &ids, &writers, &sub_plans);
-
-    if diagnostics.has_errors() {
-        return None;
-    }
-    let inputs = match role {
-        Role::Main => input_values(&plan, context.given),
-        Role::Step { .. } => input_values(&plan, &Object::new()),
+    let nothing = Object::new();
+    let given = if role.is_main() {
+        context.given
+    } else {
+        &nothing
     };
+    let survey = Survey {
+        plan: &plan,
+        context,
+        role,
+        ids: &ids,
+        writers: &writers,
+        tools: &tools,
+        sub_plans: &sub_plans,
+        waits: &waits,
+        given,
+    };
+    let shapes = Shapes::new(&survey);
+    names::check(&survey, &mut findings);
+    cycles::check(&survey, &mut findings);
+    references::check(&survey, &shapes, &mut findings);
+    inputs::check(&survey, &mut findings);
+    arguments::check(&survey, &shapes, &mut findings);
+    sharable::check(&survey, &mut findings);
+    policy::check(&survey, &mut findings);
+    limits::check(&survey, &mut findings);
+    slots::check(&survey, &shapes, &mut findings);
+    drop(shapes);
+
+    if findings.has_errors() {
+        return (None, findings.finish());
+    }
+    let inputs = inputs::values(&plan, given);
     let digest = digest::digest(&plan, &sub_plans);
     let open_reads = open_reads(&plan, &ids, &writers, &sub_plans);
-    let steps = checked_steps(tools, sub_plans, waits);
-    Some(CheckedPlan::new(Sound {
+    let checked = CheckedPlan::new(Sound {
+        steps: checked_steps(tools, sub_plans, waits),
         plan,
-        steps,
         ids,
         writers,
         digest,
         inputs,
         open_reads,
-    }))
+    });
+    (Some(checked), findings.finish())
 }
 
 /// The position of every id; of two steps with one id, the first.
@@ -115,6 +126,16 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32> {
         ids.entry(step.id.clone()).or_insert(index);
     }
     ids
+}
+
+fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
+    plan.steps
+        .iter()
+        .map(|step| match context.catalog.find(&step.tool()?.text) {
+            Lookup::Found(tool) => Some(tool),
+            Lookup::Ambiguous(_) | Lookup::Unknown => None,
+        })
+        .collect()
 }
 
 fn checked_steps(
@@ -132,20 +153,6 @@ fn checked_steps(
             first_waits: waits.first,
         })
         .collect()
-}
-
-/// The values of the inputs: what was given over the defaults, and what was given beside them.
-fn input_values(plan: &Plan, given: &Object) -> Object {
-    let mut values = Object::new();
-    for input in &plan.inputs {
-        if let Some(default) = &input.default {
-            values.insert(Arc::clone(&input.name), default.clone());
-        }
-    }
-    for (name, value) in given {
-        values.insert(Arc::clone(name), value.clone());
-    }
-    values
 }
 
 /// The reads of slots that no step of the plan writes, those of shared sub-plans included.

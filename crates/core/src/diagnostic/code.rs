@@ -83,6 +83,7 @@ codes! {
     TooManySteps = "PW0701", "the plan has too many steps";
     ExpressionTooLong = "PW0702", "an expression is too long";
     BoundTooLarge = "PW0703", "a bound is too large";
+    PlansTooDeep = "PW0704", "plans run plans too deeply";
 
     UnusedInput = "PW0801", "an input is never read";
     CompetingWriters = "PW0802", "two steps write the same slot";

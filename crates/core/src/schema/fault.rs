@@ -25,6 +25,9 @@ pub struct SchemaFault {
     pub kind: FaultKind,
     /// What is the matter: one lower-case clause, data in backticks.
     pub message: String,
+    /// The part of the value whose content decided that this is a fault: an alternative that was
+    /// probably meant, a condition. Nothing where the fault stands by itself.
+    pub decided_by: Option<Vec<PointerSegment>>,
 }
 
 /// Which kind of fault it is.
@@ -59,7 +62,7 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
 pub(super) fn faults(validator: &Validator<ValueJson>, value: &Value) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
     for error in validator.iter_errors(value) {
-        add(&mut faults, &error, value);
+        add(&mut faults, &error, value, None);
         if faults.len() >= MAX_FAULTS {
             break;
         }
@@ -67,13 +70,20 @@ pub(super) fn faults(validator: &Validator<ValueJson>, value: &Value) -> Vec<Sch
     faults
 }
 
-fn add(faults: &mut Vec<SchemaFault>, error: &ValidationError<'_>, root: &Value) {
+fn add(
+    faults: &mut Vec<SchemaFault>,
+    error: &ValidationError<'_>,
+    root: &Value,
+    decided_by: Option<&[PointerSegment]>,
+) {
     let (path, at) = located(error, root);
+    let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
         faults.push(SchemaFault {
             path: path.clone(),
             kind,
             message,
+            decided_by: decided_by.map(<[PointerSegment]>::to_vec),
         });
     };
     match error.kind() {
@@ -94,11 +104,20 @@ fn add(faults: &mut Vec<SchemaFault>, error: &ValidationError<'_>, root: &Value)
                 );
             }
         }
+        // What a schema without any described field says of those that there are.
+        ValidationErrorKind::FalseSchema if closes_object(error) && at.as_object().is_some() => {
+            for name in at.as_object().into_iter().flat_map(crate::Object::keys) {
+                push(
+                    FaultKind::Unknown(Arc::clone(name)),
+                    format!("the field `{name}` is not known"),
+                );
+            }
+        }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             match meant_branch(context, root, &path) {
                 Some(branch) => {
                     for error in branch {
-                        add(faults, error, root);
+                        add(faults, error, root, decided_by.or(Some(&path)));
                     }
                 }
                 None => push(FaultKind::Wrong, alternatives(context, root, at, &path)),
@@ -109,6 +128,26 @@ fn add(faults: &mut Vec<SchemaFault>, error: &ValidationError<'_>, root: &Value)
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
         kind => push(FaultKind::Wrong, message(kind, at)),
     }
+}
+
+fn closes_object(error: &ValidationError<'_>) -> bool {
+    error
+        .schema_path()
+        .as_str()
+        .ends_with("/additionalProperties")
+}
+
+/// Whether the fault is one only because of what stands elsewhere in the value.
+fn is_conditional(error: &ValidationError<'_>) -> bool {
+    let unevaluated = matches!(
+        error.kind(),
+        ValidationErrorKind::UnevaluatedProperties { .. }
+            | ValidationErrorKind::UnevaluatedItems { .. }
+    );
+    unevaluated
+        || error.evaluation_path().segments().any(|segment| {
+            matches!(&segment, LocationSegment::Property(name) if *name == "then" || *name == "else")
+        })
 }
 
 /// The alternative that was probably meant: the only one whose kind of value is right.

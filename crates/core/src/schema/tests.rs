@@ -66,6 +66,14 @@ fn validation_speaks_our_words() {
         ],
     );
     check(
+        r#"{"properties": {"o": {"additionalProperties": false}}}"#,
+        r#"{"o": {"a": 1, "b": 2}}"#,
+        &[
+            "/o: the field `a` is not known",
+            "/o: the field `b` is not known",
+        ],
+    );
+    check(
         r#"{"items": {"properties": {"0": {"type": "null"}}}}"#,
         r#"[{}, {"0": 1}]"#,
         &["/1/0: `1` is a number, not null"],

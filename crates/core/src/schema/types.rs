@@ -191,6 +191,22 @@ impl Type {
     }
 }
 
+impl Type {
+    /// The type of the items at `index` of the lists among the values.
+    pub fn item(&self, index: usize) -> Type {
+        Self::union(self.members().iter().map(|member| {
+            match member {
+                Self::Any => Self::Any,
+                Self::List(list) => list.item(index).clone(),
+                Self::Literal(Value::List(items)) => items
+                    .get(index)
+                    .map_or(Self::Never, |item| Self::Literal(item.clone())),
+                _ => Self::Never,
+            }
+        }))
+    }
+}
+
 impl ListType {
     /// The item at `index`.
     pub fn item(&self, index: usize) -> &Type {
@@ -244,10 +260,13 @@ impl Additional {
     }
 }
 
-/// Adds a member unless it is there already. Literals, of which there may be very many, are not compared.
+/// Adds a member, the simple kinds only once. Others may be large, and are not compared.
 fn push_new(members: &mut Vec<Type>, member: Type) {
-    let plain = !matches!(member, Type::Literal(_));
-    if !(plain && members.contains(&member)) {
+    let is_simple = matches!(
+        member,
+        Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
+    );
+    if !(is_simple && members.contains(&member)) {
         members.push(member);
     }
 }

@@ -1,0 +1,397 @@
+//! Arguments: whether each call gives what its tool, or its plan, takes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::findings::Findings;
+use super::frame::Frame;
+use super::shapes::Shapes;
+use super::survey::Survey;
+use crate::plan::{Action, Alternative, Form, Node, NodeKind, Reference, SlotKind, Source};
+use crate::schema::{FaultKind, Fit, SchemaFault, Type};
+use crate::{Code, Plan, PointerSegment, Schema, Step, Tool, Value};
+
+pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
+    let mut malformed = HashSet::new();
+    for (index, step) in survey.steps() {
+        let pass = CallPass {
+            shapes,
+            index,
+            step,
+        };
+        pass.list(findings);
+        match &step.action {
+            Action::Tool(name) => {
+                let Some(tool) = survey.tool(index).filter(|tool| !tool.input.is_any()) else {
+                    continue;
+                };
+                match tool.input.malformed() {
+                    Some(matter) => {
+                        if malformed.insert(tool.qualified_name()) {
+                            let message = format!(
+                                "the input schema of the tool `{}` is malformed: {matter}",
+                                tool.name
+                            );
+                            let finding = findings
+                                .warning(Code::InvalidSchema, name.place, message)
+                                .help("its arguments are not checked");
+                            findings.push(finding);
+                        }
+                    }
+                    None => pass.tool(tool, findings),
+                }
+            }
+            Action::Plan(_) => {
+                if let Some(plan) = survey.sub_plan(index) {
+                    pass.plan(plan.plan(), findings);
+                }
+            }
+            Action::Value(_) => {}
+        }
+    }
+}
+
+struct CallPass<'a> {
+    shapes: &'a Shapes<'a>,
+    index: u32,
+    step: &'a Step,
+}
+
+/// What the arguments are held against.
+struct Receiver<'a> {
+    schema: &'a Schema,
+    /// ``the tool `x` ``, or ``the plan of `y` ``.
+    name: &'a str,
+    /// The argument that is looked at, where it is not all of them.
+    argument: Option<&'a str>,
+}
+
+impl CallPass<'_> {
+    fn tool(&self, tool: &Tool, findings: &mut Findings<'_>) {
+        let receiver = Receiver {
+            schema: &tool.input,
+            name: &format!("the tool `{}`", tool.name),
+            argument: None,
+        };
+        let nothing;
+        let args = if self.step.args.as_literal() == Some(&Value::Null) {
+            nothing = Node::literal(Value::empty_object(), self.step.args.place);
+            &nothing
+        } else {
+            &self.step.args
+        };
+        self.receive(&receiver, args, findings);
+    }
+
+    fn plan(&self, plan: &Plan, findings: &mut Findings<'_>) {
+        // A plan that declares nothing takes whatever it is called with.
+        if plan.inputs.is_empty() {
+            return;
+        }
+        let name = format!("the plan of `{}`", self.step.id);
+        let Some(fields) = self.fields(findings) else {
+            return;
+        };
+        for input in &plan.inputs {
+            let given = fields.iter().find(|(key, _)| *key == input.name);
+            match given {
+                Some((_, node)) => {
+                    let schema = Schema::from_value(input.schema.clone());
+                    if schema.is_any() || schema.malformed().is_some() {
+                        continue;
+                    }
+                    let receiver = Receiver {
+                        schema: &schema,
+                        name: &name,
+                        argument: Some(&input.name),
+                    };
+                    self.receive(&receiver, node, findings);
+                }
+                None if input.default.is_none() => {
+                    let message = format!("{name} needs the argument `{}`", input.name);
+                    let finding = findings.error(Code::MissingArgument, self.place(), message);
+                    findings.push(finding);
+                }
+                None => {}
+            }
+        }
+        for (key, node) in &fields {
+            if plan.inputs.iter().any(|input| input.name == *key) {
+                continue;
+            }
+            let message = format!("{name} has no input `{key}`");
+            let mut finding = findings.error(Code::UnknownArgument, node.place, message);
+            let inputs = plan.inputs.iter().map(|input| &*input.name);
+            finding.help = findings.advice(key, "inputs", inputs);
+            findings.push(finding);
+        }
+    }
+
+    /// The arguments by name, where that much is known.
+    fn fields(&self, findings: &Findings<'_>) -> Option<Vec<(Arc<str>, Node)>> {
+        let args = &self.step.args;
+        match &args.kind {
+            NodeKind::Object(fields) => Some(
+                fields
+                    .iter()
+                    .map(|field| (Arc::clone(&field.key), field.value.clone()))
+                    .collect(),
+            ),
+            NodeKind::Literal(Value::Null) => Some(Vec::new()),
+            NodeKind::Literal(Value::Object(fields)) => Some(
+                fields
+                    .iter()
+                    .map(|(key, value)| {
+                        let inside = [PointerSegment::Key(Arc::clone(key))];
+                        let place = findings.inside(args.place, &inside);
+                        (Arc::clone(key), Node::literal(value.clone(), place))
+                    })
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// Whether a `for_each` goes over a list.
+    fn list(&self, findings: &mut Findings<'_>) {
+        let Some(for_each) = &self.step.for_each else {
+            return;
+        };
+        let given = self.shapes.node(&for_each.over, Some(self.index));
+        if Type::any_list().accepts(&given) == Fit::No {
+            let message = format!(
+                "`for_each` of `{}` goes over a list, not over {given}",
+                self.step.id
+            );
+            let finding = findings.error(Code::WrongReferenceType, for_each.over.place, message);
+            findings.push(finding);
+        }
+    }
+
+    fn receive(&self, receiver: &Receiver<'_>, node: &Node, findings: &mut Findings<'_>) {
+        let frame = Frame::of(node);
+        for fault in receiver.schema.validate(&frame.value) {
+            if frame.is_certain(&fault) {
+                self.fault(receiver, node, fault, findings);
+            }
+        }
+        if !frame.holes.is_empty() {
+            let mut path = Vec::new();
+            self.types(
+                receiver,
+                receiver.schema.structure(),
+                node,
+                &mut path,
+                findings,
+            );
+        }
+    }
+
+    fn fault(
+        &self,
+        receiver: &Receiver<'_>,
+        node: &Node,
+        fault: SchemaFault,
+        findings: &mut Findings<'_>,
+    ) {
+        let SchemaFault {
+            mut path,
+            kind,
+            message,
+            ..
+        } = fault;
+        let is_top = path.is_empty() && receiver.argument.is_none();
+        let argument = receiver.named(&path);
+        let name = receiver.name;
+        if let FaultKind::Unknown(field) = &kind {
+            path.push(PointerSegment::Key(Arc::clone(field)));
+        }
+        let place = findings.inside(self.or_step(node), &path);
+        let finding = match kind {
+            FaultKind::Missing(field) if is_top => {
+                let message = format!("{name} needs the argument `{field}`");
+                let finding = findings.error(Code::MissingArgument, place, message);
+                match receiver.schema.property(&field) {
+                    Some(shape) if shape != Type::Any => finding.help(format!("it takes {shape}")),
+                    _ => finding,
+                }
+            }
+            FaultKind::Unknown(field) if is_top => {
+                let message = format!("{name} has no parameter `{field}`");
+                let mut finding = findings.error(Code::UnknownArgument, place, message);
+                let known = parameters(receiver.schema);
+                finding.help = findings
+                    .advice(&field, "parameters", known.iter().map(|name| &**name))
+                    .or_else(|| Some("it takes no parameters".to_owned()));
+                finding
+            }
+            _ => {
+                let message = format!("the argument {argument} of {name} does not fit: {message}");
+                findings.error(Code::InvalidLiteral, place, message)
+            }
+        };
+        findings.push(finding);
+    }
+
+    /// Holds what comes from elsewhere against the type that is wanted there.
+    fn types(
+        &self,
+        receiver: &Receiver<'_>,
+        wanted: &Type,
+        node: &Node,
+        path: &mut Vec<PointerSegment>,
+        findings: &mut Findings<'_>,
+    ) {
+        match &node.kind {
+            NodeKind::Literal(_) => {}
+            NodeKind::Reference(reference) => {
+                let given = self.shapes.reference(reference, Some(self.index));
+                if wanted.accepts(&given) == Fit::No
+                    && !(wanted.takes_text() && may_be_text(reference, &given))
+                {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but `{}` gives {given}",
+                        receiver.named(path),
+                        receiver.name,
+                        reference.text
+                    );
+                    let finding =
+                        findings.error(Code::WrongReferenceType, reference.place, message);
+                    findings.push(finding);
+                }
+            }
+            NodeKind::Text(_) => {
+                if wanted.accepts(&Type::Text) == Fit::No {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
+                        receiver.named(path),
+                        receiver.name,
+                    );
+                    let finding = findings
+                        .error(Code::WrongReferenceType, node.place, message)
+                        .help("a reference that stands alone keeps its type");
+                    findings.push(finding);
+                }
+            }
+            NodeKind::List(items) => {
+                if self.composite(receiver, wanted, &Type::any_list(), node, path, findings) {
+                    for (index, item) in items.iter().enumerate() {
+                        path.push(PointerSegment::Index(index));
+                        self.types(receiver, &wanted.item(index), item, path, findings);
+                        path.pop();
+                    }
+                }
+            }
+            NodeKind::Object(fields) => {
+                if self.composite(receiver, wanted, &Type::any_object(), node, path, findings) {
+                    for field in fields {
+                        // A field that there must not be is a finding already.
+                        let Some(wanted) = wanted.property(&field.key) else {
+                            continue;
+                        };
+                        path.push(PointerSegment::Key(Arc::clone(&field.key)));
+                        self.types(receiver, &wanted, &field.value, path, findings);
+                        path.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a list or an object may stand here at all.
+    fn composite(
+        &self,
+        receiver: &Receiver<'_>,
+        wanted: &Type,
+        given: &Type,
+        node: &Node,
+        path: &[PointerSegment],
+        findings: &mut Findings<'_>,
+    ) -> bool {
+        if wanted.accepts(given) != Fit::No {
+            return true;
+        }
+        let message = format!(
+            "the argument {} of {} takes {wanted}, not {given}",
+            receiver.named(path),
+            receiver.name
+        );
+        let finding = findings.error(Code::InvalidLiteral, self.or_step(node), message);
+        findings.push(finding);
+        false
+    }
+
+    fn place(&self) -> crate::Place {
+        self.or_step(&self.step.args)
+    }
+
+    /// Where `node` was written, or the step where it was not.
+    fn or_step(&self, node: &Node) -> crate::Place {
+        if node.place == crate::Place::NOWHERE {
+            self.step.place
+        } else {
+            node.place
+        }
+    }
+}
+
+impl Receiver<'_> {
+    /// The argument at `path`, as messages name it.
+    fn named(&self, path: &[PointerSegment]) -> String {
+        let mut name = self.argument.unwrap_or_default().to_owned();
+        for segment in path {
+            match segment {
+                PointerSegment::Root => {}
+                PointerSegment::Key(key) => {
+                    if !name.is_empty() {
+                        name.push('.');
+                    }
+                    name.push_str(key);
+                }
+                PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
+            }
+        }
+        if name.is_empty() {
+            "object".to_owned()
+        } else {
+            format!("`{name}`")
+        }
+    }
+}
+
+/// Whether the value may arrive as text, letter by letter, though its schema says otherwise: a
+/// whole output that is a list or an object may have been given as text.
+fn may_be_text(reference: &Reference, given: &Type) -> bool {
+    let composite = given.members().iter().any(|member| {
+        matches!(
+            member,
+            Type::List(_) | Type::Object(_) | Type::Literal(Value::List(_) | Value::Object(_))
+        )
+    });
+    let Form::First(alternatives) = &reference.form else {
+        return composite;
+    };
+    composite
+        && alternatives.iter().any(|alternative| match alternative {
+            Alternative::Read(read) => match &read.source {
+                Source::Step(_) => read.path.is_empty(),
+                Source::Slot(kind) => *kind != SlotKind::Inputs,
+                _ => false,
+            },
+            Alternative::Literal(_) | Alternative::Expression(_) => false,
+        })
+}
+
+/// The parameters that a schema describes by name.
+fn parameters(schema: &Schema) -> Vec<Arc<str>> {
+    schema
+        .structure()
+        .members()
+        .iter()
+        .filter_map(|member| match member {
+            Type::Object(object) => Some(object.properties.keys().cloned()),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}

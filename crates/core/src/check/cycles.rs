@@ -1,0 +1,128 @@
+//! Circles: steps that wait for each other, and so would wait for ever.
+
+use super::dependencies::{DependencyKind, each_node};
+use super::findings::Findings;
+use super::graph::{Graph, shortest_cycle};
+use super::survey::Survey;
+use crate::plan::Ordering;
+use crate::{Code, Place};
+
+/// How many steps of one circle are named.
+const MAX_NAMED: usize = 30;
+
+/// How many circles are told.
+const MAX_TOLD: usize = 50;
+
+pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    // Where the order of the steps counts, a reference to a later step is a finding of its own.
+    let listed = survey.plan.ordering == Ordering::Listed;
+    let edges = survey
+        .waits
+        .iter()
+        .zip(0_u32..)
+        .map(|(waits, step)| {
+            waits
+                .dependencies
+                .iter()
+                .map(|dependency| dependency.on)
+                .filter(|on| if listed { *on == step } else { true })
+                .collect()
+        })
+        .collect();
+    let mut graph = Graph::new(edges);
+    let mut told = 0;
+    loop {
+        let circles = graph.circles();
+        if circles.is_empty() || told >= MAX_TOLD {
+            break;
+        }
+        for circle in circles {
+            let Some(cycle) = shortest_cycle(&graph, &circle) else {
+                continue;
+            };
+            tell(survey, &cycle, findings);
+            told += 1;
+            // What is left of the knot may hold circles of its own.
+            graph.remove(&cycle);
+        }
+    }
+}
+
+fn tell(survey: &Survey<'_>, cycle: &[u32], findings: &mut Findings<'_>) {
+    let Some((&first, rest)) = cycle.split_first() else {
+        return;
+    };
+    let next = rest.first().copied().unwrap_or(first);
+    let place = place_of(survey, first, next);
+    let message = if rest.is_empty() {
+        format!("the step {} waits for itself", name(survey, first))
+    } else {
+        let mut names: Vec<String> = cycle
+            .iter()
+            .take(MAX_NAMED)
+            .map(|step| name(survey, *step))
+            .collect();
+        if cycle.len() > MAX_NAMED {
+            names.push(format!("{} more", cycle.len() - MAX_NAMED));
+        }
+        names.push(name(survey, first));
+        format!(
+            "steps wait for each other in a circle: {}",
+            names.join(" → ")
+        )
+    };
+    let help = if rest.is_empty() {
+        "take away the reference to its own output".to_owned()
+    } else {
+        format!(
+            "{} reads from {}, and so on: take away one of these references",
+            name(survey, first),
+            name(survey, next)
+        )
+    };
+    let finding = findings.error(Code::Cycle, place, message).help(help);
+    findings.push(finding);
+}
+
+fn name(survey: &Survey<'_>, step: u32) -> String {
+    survey
+        .step(step)
+        .map_or_else(String::new, |step| format!("`{}`", step.id))
+}
+
+/// Where the step at `from` says that it waits for the one at `on`.
+fn place_of(survey: &Survey<'_>, from: u32, on: u32) -> Place {
+    let Some(step) = survey.step(from) else {
+        return Place::NOWHERE;
+    };
+    let mut found = None;
+    each_node(step, &mut |node, _| {
+        node.each_reference(&mut |reference| {
+            let waits = || {
+                reference
+                    .reads()
+                    .into_iter()
+                    .any(|read| survey.producers(read).contains(&on))
+            };
+            if found.is_none() && waits() {
+                found = Some(reference.place);
+            }
+        });
+    });
+    let ordered = survey.waits.get(from as usize).is_some_and(|waits| {
+        waits
+            .dependencies
+            .iter()
+            .any(|dependency| dependency.on == on && dependency.kind == DependencyKind::Order)
+    });
+    let after = || {
+        let other = survey.step(on)?;
+        step.after
+            .iter()
+            .find(|name| *name.text == *other.id.as_str())
+            .map(|name| name.place)
+    };
+    found
+        .or_else(|| ordered.then(after).flatten())
+        .unwrap_or(step.place)
+}

@@ -1,0 +1,131 @@
+//! Where the passes put what they find.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::nearest::nearest;
+use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Sources};
+
+/// How many names are compared in search of near ones before the rest goes without advice: it must
+/// not cost more than the check itself.
+const MAX_COMPARISONS: usize = 100_000;
+
+/// How many names a list of what there is holds.
+const MAX_LISTED: usize = 20;
+
+/// The findings of one plan.
+pub(super) struct Findings<'a> {
+    sources: &'a Sources,
+    /// The text's name, where it is not the plan itself that is checked.
+    text: Option<Arc<str>>,
+    found: Diagnostics,
+    comparisons_left: Cell<usize>,
+}
+
+impl<'a> Findings<'a> {
+    /// No findings yet, in a plan whose places are in `sources`.
+    pub(super) fn new(sources: &'a Sources, text: Option<Arc<str>>) -> Self {
+        Self {
+            sources,
+            text,
+            found: Diagnostics::new(),
+            comparisons_left: Cell::new(MAX_COMPARISONS),
+        }
+    }
+
+    pub(super) fn error(&self, code: Code, place: Place, message: impl Into<String>) -> Diagnostic {
+        self.placed(Diagnostic::error(code, message), place)
+    }
+
+    pub(super) fn warning(
+        &self,
+        code: Code,
+        place: Place,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.placed(Diagnostic::warning(code, message), place)
+    }
+
+    pub(super) fn push(&mut self, finding: Diagnostic) {
+        self.found.push(finding);
+    }
+
+    pub(super) fn add_all(&mut self, findings: Diagnostics) {
+        self.found.extend(findings);
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.found.has_errors()
+    }
+
+    pub(super) fn finish(self) -> Diagnostics {
+        self.found
+    }
+
+    /// The place of a part of what stands at `place`.
+    pub(super) fn inside(&self, place: Place, path: &[PointerSegment]) -> Place {
+        self.sources.descend(place, path)
+    }
+
+    /// The JSON pointer of `place`, for messages that name a second one.
+    pub(super) fn pointer(&self, place: Place) -> Option<String> {
+        self.sources.pointer(place)
+    }
+
+    /// The one of `known` that was probably meant by `name`.
+    pub(super) fn nearest<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        let known = known.into_iter().map_while(|known| {
+            let left = self.comparisons_left.get().checked_sub(1)?;
+            self.comparisons_left.set(left);
+            Some(known)
+        });
+        nearest(name, known)
+    }
+
+    /// Advice for an unknown name: the one that was probably meant, else those that there are.
+    pub(super) fn advice<'n>(
+        &self,
+        name: &str,
+        kinds: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        let left = self.comparisons_left.get();
+        let known: Vec<&str> = known.into_iter().take(left).collect();
+        self.comparisons_left
+            .set(left.saturating_sub(known.len() / 8));
+        match self.nearest(name, known.iter().copied()) {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None => listed(kinds, known),
+        }
+    }
+
+    fn placed(&self, finding: Diagnostic, place: Place) -> Diagnostic {
+        let mut finding = finding.at(place, self.sources);
+        finding.source.clone_from(&self.text);
+        finding
+    }
+}
+
+/// `the KINDS are ...`, sorted; nothing where there are none.
+pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.sort_unstable();
+    known.dedup();
+    let more = known.len().saturating_sub(MAX_LISTED);
+    let mut names: Vec<String> = known
+        .iter()
+        .take(MAX_LISTED)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    Some(format!("the {kinds} are {}", names.join(", ")))
+}

@@ -1,0 +1,71 @@
+//! How large a plan may be.
+
+use super::findings::Findings;
+use super::survey::Survey;
+use crate::Code;
+use crate::plan::{Alternative, Form, Reference};
+
+pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    let limits = &survey.context.policy.limits;
+    let steps = survey.plan.steps.len();
+    if steps > limits.max_steps {
+        let finding = findings
+            .error(
+                Code::TooManySteps,
+                survey.plan.place,
+                format!("the plan has {steps} steps, more than {}", limits.max_steps),
+            )
+            .help("use `for_each` where steps differ only in their arguments");
+        findings.push(finding);
+    }
+    for (_, step) in survey.steps() {
+        if let Some(repeat) = &step.repeat
+            && repeat.max.get() > limits.max_repeat
+        {
+            let message = format!(
+                "the step `{}` may repeat {} times, more than {}",
+                step.id, repeat.max, limits.max_repeat
+            );
+            let finding = findings.error(Code::BoundTooLarge, repeat.until.place, message);
+            findings.push(finding);
+        }
+        if let Some(retry) = &step.retry
+            && retry.attempts.get() > limits.max_attempts
+        {
+            let message = format!(
+                "the step `{}` may try {} times, more than {}",
+                step.id, retry.attempts, limits.max_attempts
+            );
+            let finding = findings.error(Code::BoundTooLarge, step.place, message);
+            findings.push(finding);
+        }
+    }
+    let most = limits.max_expression_length;
+    survey.each_use(&mut |place| {
+        let length = longest_expression(place.reference);
+        if length > most {
+            let finding = findings
+                .error(
+                    Code::ExpressionTooLong,
+                    place.reference.place,
+                    format!("the expression has {length} bytes, more than {most}"),
+                )
+                .help("split it over several `value` steps");
+            findings.push(finding);
+        }
+    });
+}
+
+fn longest_expression(reference: &Reference) -> usize {
+    match &reference.form {
+        Form::All(_) => 0,
+        Form::First(alternatives) => alternatives
+            .iter()
+            .map(|alternative| match alternative {
+                Alternative::Expression(expression) => expression.text().len(),
+                Alternative::Read(_) | Alternative::Literal(_) => 0,
+            })
+            .max()
+            .unwrap_or(0),
+    }
+}

@@ -1,0 +1,151 @@
+//! Names: ids that are blank or taken, tools and steps that do not exist.
+
+use std::collections::HashMap;
+
+use super::findings::{Findings, listed};
+use super::survey::Survey;
+use crate::plan::{Action, Name, Output};
+use crate::{Code, Lookup, StepId};
+
+/// The names under which plan tools are known: a plan that calls one would run plans without an end.
+const PLAN_TOOLS: [&str; 6] = [
+    "execute_plan",
+    "execute_tool_plan",
+    "plan_create",
+    "plan_create_and_execute",
+    "plan_execute",
+    "run_plan",
+];
+
+pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    if survey.plan.steps.is_empty() {
+        let finding = findings
+            .error(Code::EmptyPlan, survey.plan.place, "the plan has no steps")
+            .help("add at least one step");
+        findings.push(finding);
+    }
+    ids(survey, findings);
+    for (_, step) in survey.steps() {
+        if let Action::Tool(name) = &step.action {
+            tool(survey, name, findings);
+        }
+        for name in &step.after {
+            known_step(survey, name, "after", findings);
+        }
+    }
+    if let Output::Steps(names) = &survey.plan.output {
+        for name in names {
+            known_step(survey, name, "the output", findings);
+        }
+    }
+}
+
+/// Advice for an unknown step.
+pub(super) fn step_advice(
+    survey: &Survey<'_>,
+    id: &str,
+    findings: &Findings<'_>,
+) -> Option<String> {
+    findings.advice(
+        id,
+        "steps",
+        survey.plan.steps.iter().map(|step| step.id.as_str()),
+    )
+}
+
+fn ids(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    let mut first: HashMap<&StepId, usize> = HashMap::with_capacity(survey.plan.steps.len());
+    for (position, step) in survey.plan.steps.iter().enumerate() {
+        if step.id.as_str().trim().is_empty() {
+            let finding = findings
+                .error(Code::InvalidId, step.place, "a step's id is blank")
+                .help("give the step a short name");
+            findings.push(finding);
+            continue;
+        }
+        let Some(other) = first.get(&step.id) else {
+            first.insert(&step.id, position);
+            continue;
+        };
+        let place = survey.plan.steps.get(*other).map(|step| step.place);
+        let pointer = place.and_then(|place| findings.pointer(place));
+        let finding = findings
+            .error(
+                Code::DuplicateStep,
+                step.place,
+                format!("two steps have the id `{}`", step.id),
+            )
+            .help(match pointer {
+                Some(pointer) => format!("the first is at `{pointer}`: give this one another id"),
+                None => format!("the first is step {}: give this one another id", other + 1),
+            });
+        findings.push(finding);
+    }
+}
+
+fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
+    let catalog = survey.context.catalog;
+    match catalog.find(&name.text) {
+        Lookup::Found(_) => {}
+        Lookup::Ambiguous(tools) => {
+            let names: Vec<String> = tools.iter().map(|tool| tool.qualified_name()).collect();
+            let finding = findings
+                .error(
+                    Code::AmbiguousTool,
+                    name.place,
+                    format!("{} servers offer a tool `{}`", tools.len(), name.text),
+                )
+                .help(format!("write one of `{}`", names.join("`, `")));
+            findings.push(finding);
+        }
+        Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
+            let finding = findings
+                .error(
+                    Code::NestedPlanTool,
+                    name.place,
+                    format!("a plan cannot call the plan tool `{}`", name.text),
+                )
+                .help("write the steps of the inner plan into this one");
+            findings.push(finding);
+        }
+        Lookup::Unknown => {
+            let bare = catalog.tools().map(|tool| &*tool.name);
+            let qualified: Vec<String> = if name.text.contains('.') {
+                catalog.tools().map(|tool| tool.qualified_name()).collect()
+            } else {
+                Vec::new()
+            };
+            let known = bare.chain(qualified.iter().map(String::as_str));
+            let finding = findings.error(
+                Code::UnknownTool,
+                name.place,
+                format!("there is no tool `{}`", name.text),
+            );
+            let finding = match findings.nearest(&name.text, known) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")).fix(near),
+                None => {
+                    let names = catalog.tools().map(|tool| &*tool.name);
+                    let help = listed("tools", names);
+                    finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()))
+                }
+            };
+            findings.push(finding);
+        }
+    }
+}
+
+fn known_step(survey: &Survey<'_>, name: &Name, place: &str, findings: &mut Findings<'_>) {
+    if survey.ids.contains_key(&*name.text) {
+        return;
+    }
+    let mut finding = findings.error(
+        Code::UnknownStep,
+        name.place,
+        format!(
+            "{place} names the step `{}`, which is not in the plan",
+            name.text
+        ),
+    );
+    finding.help = step_advice(survey, &name.text, findings);
+    findings.push(finding);
+}

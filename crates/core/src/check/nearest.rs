@@ -1,0 +1,80 @@
+//! "Did you mean": the known name that is nearest to an unknown one.
+
+/// Names longer than this are compared with nothing: nobody mistypes them, and comparing costs
+/// their square.
+const LONGEST: usize = 64;
+
+/// The shortest name that is looked for inside of others.
+const SHORTEST_PART: usize = 4;
+
+/// The one of `known` that `name` was probably meant to be: at most a third of its letters differ,
+/// or one is a part of the other.
+pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > LONGEST {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let length = lower.chars().count();
+    let allowed = match length {
+        0..=2 => 0,
+        more => more / 3,
+    };
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in known {
+        if candidate.len() > LONGEST {
+            continue;
+        }
+        let other = candidate.to_lowercase();
+        let distance = if other.chars().count().abs_diff(length) <= allowed {
+            strsim::osa_distance(&lower, &other)
+        } else {
+            usize::MAX
+        };
+        let is_part = length >= SHORTEST_PART
+            && other.len() >= SHORTEST_PART
+            && (other.contains(&lower) || lower.contains(&other));
+        let rank = if distance <= allowed {
+            distance
+        } else if is_part {
+            allowed + 1 + other.len().abs_diff(lower.len())
+        } else {
+            continue;
+        };
+        if best.is_none_or(|(known, _)| rank < known) {
+            best = Some((rank, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        fn check(name: &str, known: &[&str], expected: Option<&str>) {
+            assert_eq!(nearest(name, known.iter().copied()), expected, "{name}");
+        }
+
+        check(
+            "get_wether",
+            &["get_weather", "get_time"],
+            Some("get_weather"),
+        );
+        check("GetWeather", &["getweather"], Some("getweather"));
+        check("totl", &["rows", "total"], Some("total"));
+        check("alpah", &["zeta", "alpha"], Some("alpha"));
+        check(
+            "weather",
+            &["get_weather", "weather_report_long"],
+            Some("get_weather"),
+        );
+        check("x", &["y", "long"], None);
+        check("X", &["y", "x"], Some("x"));
+        check("abc", &["abd"], Some("abd"));
+        check("ghost", &["alpha", "zeta"], None);
+        check("", &["alpha"], None);
+        check(&"a".repeat(100), &["a"], None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Plans that steps run: found, checked, and never inside of themselves.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::CheckContext;
+use super::checked::CheckedPlan;
+use super::findings::Findings;
+use super::soundness::{Surroundings, check_plan};
+use super::survey::Role;
+use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
+use crate::{Code, Plan};
+
+/// What one check remembers across the plans that it looks at.
+pub(super) struct Session<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    /// The library's plans that are being checked, outermost first.
+    open: Vec<Arc<str>>,
+    /// Those that were checked, by name and shared slots.
+    known: HashMap<(Arc<str>, Vec<SlotKind>), Option<CheckedPlan>>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(context: &'a CheckContext<'a>) -> Self {
+        Self {
+            context,
+            open: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+}
+
+/// The plan of each step that runs a sound one. The findings of the others are added.
+pub(super) fn sub_plans(
+    plan: &Plan,
+    surroundings: &Surroundings<'_>,
+    session: &mut Session<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<Option<CheckedPlan>> {
+    plan.steps
+        .iter()
+        .map(|step| {
+            let Action::Plan(call) = &step.action else {
+                return None;
+            };
+            let depth = surroundings.role.depth();
+            let max_depth = session.context.policy.limits.max_depth;
+            if depth >= max_depth {
+                let place = match &call.target {
+                    PlanTarget::Named(name) => name.place,
+                    PlanTarget::Inline(plan) => plan.place,
+                };
+                let finding = findings
+                    .error(
+                        Code::PlansTooDeep,
+                        place,
+                        format!("plans run plans more than {max_depth} deep"),
+                    )
+                    .help("let fewer plans stand inside of each other");
+                findings.push(finding);
+                return None;
+            }
+            match &call.target {
+                PlanTarget::Named(name) => named(call, name, depth, session, findings),
+                PlanTarget::Inline(plan) => {
+                    inline(call, plan, depth, surroundings, session, findings)
+                }
+            }
+        })
+        .collect()
+}
+
+fn inline(
+    call: &PlanCall,
+    plan: &Plan,
+    depth: usize,
+    surroundings: &Surroundings<'_>,
+    session: &mut Session<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<CheckedPlan> {
+    let has_text = plan.sources.iter().next().is_some();
+    let sources = plan.sources.clone();
+    let inner = Surroundings {
+        sources: if has_text {
+            &sources
+        } else {
+            surroundings.sources
+        },
+        text: surroundings.text.clone(),
+        role: Role::Step {
+            depth: depth + 1,
+            scopes: sorted(&call.scopes),
+        },
+    };
+    let (checked, found) = check_plan(plan.clone(), inner, session);
+    findings.add_all(found);
+    checked
+}
+
+fn named(
+    call: &PlanCall,
+    name: &Name,
+    depth: usize,
+    session: &mut Session<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<CheckedPlan> {
+    let library = session.context.library;
+    let Some(plan) = library.get(&name.text) else {
+        let known = library.names().map(|name| &**name);
+        let mut finding = findings.error(
+            Code::UnknownPlan,
+            name.place,
+            format!("there is no plan `{}` in the library", name.text),
+        );
+        finding.help = findings
+            .advice(&name.text, "plans", known)
+            .or_else(|| Some("the library is empty".to_owned()));
+        findings.push(finding);
+        return None;
+    };
+    if let Some(start) = session.open.iter().position(|open| *open == name.text) {
+        let chain: Vec<String> = session
+            .open
+            .iter()
+            .skip(start)
+            .chain([&name.text])
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let finding = findings
+            .error(
+                Code::RecursivePlan,
+                name.place,
+                format!(
+                    "the plan `{}` runs itself: {}",
+                    name.text,
+                    chain.join(" → ")
+                ),
+            )
+            .help("a plan that repeats something says `repeat` or `for_each`");
+        findings.push(finding);
+        return None;
+    }
+    let scopes = sorted(&call.scopes);
+    let key = (Arc::clone(&name.text), scopes.clone());
+    if let Some(known) = session.known.get(&key) {
+        return known.clone();
+    }
+    let sources = plan.sources.clone();
+    let text = sources.iter().next().map_or_else(
+        || Arc::clone(&name.text),
+        |source| Arc::clone(source.name()),
+    );
+    let inner = Surroundings {
+        sources: &sources,
+        text: Some(text),
+        role: Role::Step {
+            depth: depth + 1,
+            scopes,
+        },
+    };
+    session.open.push(Arc::clone(&name.text));
+    let (checked, found) = check_plan((**plan).clone(), inner, session);
+    session.open.pop();
+    findings.add_all(found);
+    session.known.insert(key, checked.clone());
+    checked
+}
+
+fn sorted(scopes: &[SlotKind]) -> Vec<SlotKind> {
+    let mut scopes = scopes.to_vec();
+    scopes.sort_unstable();
+    scopes.dedup();
+    scopes
+}

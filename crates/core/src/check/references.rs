@@ -1,0 +1,283 @@
+//! References: what they name, and whether their paths lead anywhere.
+
+use std::sync::Arc;
+
+use super::dependencies::Reflexive;
+use super::findings::Findings;
+use super::names::step_advice;
+use super::shapes::{Shapes, Sight};
+use super::survey::{Survey, Use};
+use crate::expression::print_path;
+use crate::plan::{Form, Missing, Ordering, Read, Segment, SlotKind, Source};
+use crate::schema::Reach;
+use crate::{Code, Diagnostic, StepId};
+
+pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
+    survey.each_use(&mut |place| {
+        let alternatives = match &place.reference.form {
+            Form::First(alternatives) => alternatives.len(),
+            Form::All(_) => 1,
+        };
+        for read in place.reference.reads() {
+            let pass = ReadPass {
+                survey,
+                shapes,
+                place,
+                read,
+                has_fallback: alternatives > 1,
+            };
+            pass.check(findings);
+        }
+    });
+}
+
+struct ReadPass<'a> {
+    survey: &'a Survey<'a>,
+    shapes: &'a Shapes<'a>,
+    place: Use<'a>,
+    read: &'a Read,
+    has_fallback: bool,
+}
+
+impl ReadPass<'_> {
+    fn check(&self, findings: &mut Findings<'_>) {
+        match &self.read.source {
+            Source::Step(id) | Source::Result(id) => self.step(id, findings),
+            Source::Slot(kind) => self.slot(*kind, findings),
+            Source::Item | Source::Index | Source::Last => self.scoped(findings),
+        }
+    }
+
+    fn step(&self, id: &StepId, findings: &mut Findings<'_>) {
+        let Some(on) = self.survey.ids.get(id) else {
+            let mut finding = findings.error(
+                Code::UnknownStep,
+                self.place.reference.place,
+                format!(
+                    "`{}` refers to the step `{id}`, which is not in the plan",
+                    self.text()
+                ),
+            );
+            finding.help = step_advice(self.survey, id.as_str(), findings);
+            findings.push(finding);
+            return;
+        };
+        if let (Some((index, _)), Ordering::Listed) = (self.place.step, self.survey.plan.ordering)
+            && *on > index
+        {
+            let finding = findings
+                .error(
+                    Code::LaterStep,
+                    self.place.reference.place,
+                    format!(
+                        "`{}` refers to the step `{id}`, which comes later",
+                        self.text()
+                    ),
+                )
+                .help(format!("the steps run as they are listed: move `{id}` up"));
+            findings.push(finding);
+        }
+        let what = match &self.read.source {
+            Source::Result(_) => format!("the result of `{id}`"),
+            _ => format!("the output of `{id}`"),
+        };
+        self.path(&what, &self.read.path, findings);
+    }
+
+    fn slot(&self, kind: SlotKind, findings: &mut Findings<'_>) {
+        // The state and the data are looked at where slots are.
+        if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
+            return;
+        }
+        let Some((Segment::Key(name), rest)) = self.read.path.split_first() else {
+            return;
+        };
+        if self.sight() == Sight::EmptySlot {
+            self.unknown_slot(kind, name, findings);
+        } else {
+            let noun = if kind == SlotKind::Inputs {
+                "input"
+            } else {
+                "variable"
+            };
+            self.path(&format!("the {noun} `{name}`"), rest, findings);
+        }
+    }
+
+    fn unknown_slot(&self, kind: SlotKind, name: &str, findings: &mut Findings<'_>) {
+        let (noun, plural) = match kind {
+            SlotKind::Inputs => ("input", "inputs"),
+            _ => ("variable", "variables"),
+        };
+        let message = format!(
+            "`{}` refers to the {noun} `{name}`, which nobody gives",
+            self.text()
+        );
+        let place = self.place.reference.place;
+        let mut finding = if self.need_not_exist() || self.may_come_by_message(kind) {
+            findings.warning(Code::UnknownInput, place, message)
+        } else {
+            findings.error(Code::UnknownInput, place, message)
+        };
+        let known = self.shapes.contents.names(kind);
+        let written = self.survey.plan.steps.iter();
+        let written = written
+            .filter_map(|step| step.writes.as_ref())
+            .flat_map(|writes| writes.targets.paths())
+            .filter(|target| target.kind == kind)
+            .filter_map(|target| target.keys.first())
+            .map(|key| &**key);
+        finding.help = findings
+            .advice(name, plural, known.iter().copied().chain(written))
+            .or_else(|| Some(format!("declare `{name}` among the plan's inputs")));
+        findings.push(finding);
+    }
+
+    /// Where inputs come as messages, one more message may bring what is missing, and a step
+    /// without it is skipped.
+    fn may_come_by_message(&self, kind: SlotKind) -> bool {
+        let plan = self.survey.plan;
+        kind == SlotKind::Inputs
+            && plan.inputs.is_empty()
+            && plan
+                .contents
+                .iter()
+                .any(|content| content.kind == SlotKind::Inputs)
+    }
+
+    fn scoped(&self, findings: &mut Findings<'_>) {
+        let step = self.place.step.map(|(_, step)| step);
+        let in_each = step.is_some_and(|step| step.for_each.is_some()) && !self.place.in_list;
+        let in_repeat = step.is_some_and(|step| step.repeat.is_some());
+        let (name, allowed, help) = match self.read.source {
+            Source::Item => ("item", in_each, "`item` is there in a step with `for_each`"),
+            Source::Index => (
+                "index",
+                in_each || in_repeat,
+                "`index` is there in a step with `for_each` or `repeat`",
+            ),
+            _ => ("last", in_repeat, "`last` is there in a step with `repeat`"),
+        };
+        if allowed {
+            self.path(&format!("`{name}`"), &self.read.path, findings);
+            return;
+        }
+        let finding = findings
+            .error(
+                Code::OutOfScope,
+                self.place.reference.place,
+                format!("`{}` refers to `{name}`, which is not there", self.text()),
+            )
+            .help(help);
+        findings.push(finding);
+    }
+
+    /// `path` is the part of the read's path behind what is called `what`.
+    fn path(&self, what: &str, path: &[Segment], findings: &mut Findings<'_>) {
+        let before = self.read.path.len() - path.len();
+        match self.sight() {
+            Sight::Reach(Reach::Impossible { known, good }) => {
+                let good = good.saturating_sub(before);
+                let finding = self.impossible(what, path, good, findings);
+                findings.push(with_fields(finding, path.get(good), &known, findings));
+            }
+            Sight::Reach(Reach::Unlisted { known, good }) => {
+                let good = good.saturating_sub(before);
+                let place = self.place.reference.place;
+                let message = format!(
+                    "`{}` reads {}, which the schema does not list",
+                    self.text(),
+                    broken_at(what, path, good)
+                );
+                let finding = findings.warning(Code::UnlistedPath, place, message);
+                findings.push(with_fields(finding, path.get(good), &known, findings));
+            }
+            Sight::Reach(Reach::Found(_) | Reach::Unknown) | Sight::EmptySlot => {}
+        }
+    }
+
+    fn impossible(
+        &self,
+        what: &str,
+        path: &[Segment],
+        good: usize,
+        findings: &Findings<'_>,
+    ) -> Diagnostic {
+        let place = self.place.reference.place;
+        let message = format!(
+            "`{}` leads nowhere: there is no {}",
+            self.text(),
+            broken_at(what, path, good)
+        );
+        if self.need_not_exist() {
+            findings.warning(Code::ImpossiblePath, place, message)
+        } else {
+            findings.error(Code::ImpossiblePath, place, message)
+        }
+    }
+
+    fn sight(&self) -> Sight {
+        let step = self.place.step.map(|(index, _)| index);
+        match (&self.read.source, self.place.reflexive) {
+            // In `on_error`, a step may ask for its own output, of which there is none.
+            (Source::Step(_), Reflexive::Yes) if self.is_own() && !self.repeats() => {
+                Sight::Reach(Reach::Unknown)
+            }
+            _ => self.shapes.read(self.read, step),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        let own = self.place.step.map(|(_, step)| &step.id);
+        matches!(&self.read.source, Source::Step(id) if Some(id) == own)
+    }
+
+    fn repeats(&self) -> bool {
+        self.place
+            .step
+            .is_some_and(|(_, step)| step.repeat.is_some())
+    }
+
+    /// Whether the plan goes on where the path leads nowhere.
+    fn need_not_exist(&self) -> bool {
+        self.has_fallback
+            || match self.read.missing {
+                Missing::Fail => false,
+                Missing::Null => true,
+                Missing::NullInItems => self.read.path.contains(&Segment::Each),
+            }
+    }
+
+    fn text(&self) -> &str {
+        &self.place.reference.text
+    }
+}
+
+/// Where a path breaks off, in words.
+fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
+    let mut around = what.to_owned();
+    if good > 0 {
+        let way = print_path(path.get(..good).unwrap_or_default());
+        around = format!("`{}` in {what}", way.trim_start_matches('.'));
+    }
+    match path.get(good) {
+        Some(Segment::Key(key)) => format!("field `{key}` in {around}"),
+        Some(Segment::Index(index)) => format!("item {index} in {around}"),
+        Some(Segment::Each) => format!("list to go through in {around}"),
+        None => around,
+    }
+}
+
+/// Adds the field that was probably meant, or those that there are.
+fn with_fields(
+    mut finding: Diagnostic,
+    segment: Option<&Segment>,
+    known: &[Arc<str>],
+    findings: &Findings<'_>,
+) -> Diagnostic {
+    if let Some(Segment::Key(key)) = segment {
+        let known = known.iter().map(|name| &**name);
+        finding.help = findings.advice(key, "fields", known);
+    }
+    finding
+}

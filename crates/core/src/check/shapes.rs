@@ -1,0 +1,331 @@
+//! What the values of a plan look like, as far as that can be said before the first step.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::contents::Contents;
+use super::survey::Survey;
+use super::writers::slot_keys;
+use crate::plan::{
+    Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
+    Segment, SlotKind, Source, Targets,
+};
+use crate::schema::{Additional, ListType, ObjectType, Property, Reach, Type};
+use crate::{Plan, Step};
+
+/// How many steps that only reshape are followed behind each other.
+const MAX_DEPTH: usize = 64;
+
+/// The shapes of a plan's values.
+pub(super) struct Shapes<'a> {
+    survey: &'a Survey<'a>,
+    pub(super) contents: Contents<'a>,
+    outputs: RefCell<Vec<Option<Type>>>,
+    depth: Cell<usize>,
+    /// The step whose list is being looked at: a list that speaks of its own items has none.
+    listing: Cell<Option<u32>>,
+}
+
+/// What stands at the end of a read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sight {
+    /// What can be said about it.
+    Reach(Reach),
+    /// Nothing is ever in the slot.
+    EmptySlot,
+}
+
+impl<'a> Shapes<'a> {
+    pub(super) fn new(survey: &'a Survey<'a>) -> Self {
+        Self {
+            survey,
+            contents: Contents::of(survey),
+            outputs: RefCell::new(vec![None; survey.plan.steps.len()]),
+            depth: Cell::new(0),
+            listing: Cell::new(None),
+        }
+    }
+
+    /// The output of a step as others see it.
+    pub(super) fn output(&self, index: u32) -> Type {
+        let known = self.outputs.borrow().get(index as usize).cloned();
+        match known {
+            Some(Some(shape)) => return shape,
+            // The step asks, by way of others, for itself: there is a circle, and nothing to say.
+            None => return Type::Any,
+            Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
+            Some(None) => {}
+        }
+        self.remember(index, Type::Any);
+        self.depth.set(self.depth.get() + 1);
+        let shape = self
+            .survey
+            .step(index)
+            .map_or(Type::Any, |step| self.output_of(index, step));
+        self.depth.set(self.depth.get() - 1);
+        self.remember(index, shape.clone());
+        shape
+    }
+
+    /// The value of a node in `step`; nothing for the plan's output.
+    pub(super) fn node(&self, node: &Node, step: Option<u32>) -> Type {
+        match &node.kind {
+            NodeKind::Literal(value) => Type::Literal(value.clone()),
+            NodeKind::Reference(reference) => self.reference(reference, step),
+            NodeKind::Text(_) => Type::Text,
+            NodeKind::List(items) => Type::List(Arc::new(ListType {
+                prefix: items.iter().map(|item| self.node(item, step)).collect(),
+                items: Type::Never,
+            })),
+            NodeKind::Object(fields) => Type::Object(Arc::new(ObjectType {
+                properties: fields
+                    .iter()
+                    .map(|field| {
+                        let property = Property {
+                            shape: self.node(&field.value, step),
+                            required: true,
+                        };
+                        (Arc::clone(&field.key), property)
+                    })
+                    .collect(),
+                additional: Additional::Closed,
+            })),
+        }
+    }
+
+    /// The value of a reference, where it has one.
+    pub(super) fn reference(&self, reference: &Reference, step: Option<u32>) -> Type {
+        match &reference.form {
+            Form::All(reads) => reads
+                .last()
+                .map_or(Type::Any, |read| self.value(read, step)),
+            Form::First(alternatives) => {
+                Type::union(alternatives.iter().map(|alternative| match alternative {
+                    Alternative::Read(read) => self.value(read, step),
+                    Alternative::Literal(value) => Type::Literal(value.clone()),
+                    Alternative::Expression(_) => Type::Any,
+                }))
+            }
+        }
+    }
+
+    /// Where `read`, in `step`, leads.
+    pub(super) fn read(&self, read: &Read, step: Option<u32>) -> Sight {
+        let whole = match &read.source {
+            Source::Slot(kind) => return self.slot(*kind, &read.path),
+            Source::Step(id) => match self.survey.ids.get(id) {
+                // In its own `until`, a step speaks of one round.
+                Some(index) if Some(*index) == step => self.round(*index),
+                Some(index) => self.output(*index),
+                None => Type::Any,
+            },
+            Source::Result(id) => match self.survey.ids.get(id) {
+                Some(index) if Some(*index) == step => result_of(Type::Any),
+                Some(index) => result_of(self.output(*index)),
+                None => Type::Any,
+            },
+            Source::Item => self.item(step),
+            Source::Index => Type::Integer,
+            Source::Last => Type::Any,
+        };
+        Sight::Reach(whole.at(&read.path))
+    }
+
+    /// The items that the step's `for_each` goes over.
+    fn item(&self, step: Option<u32>) -> Type {
+        let Some(index) = step else { return Type::Any };
+        let Some(for_each) = self
+            .survey
+            .step(index)
+            .and_then(|step| step.for_each.as_ref())
+        else {
+            return Type::Any;
+        };
+        if self.listing.get() == Some(index) {
+            return Type::Any;
+        }
+        let before = self.listing.replace(Some(index));
+        let list = self.node(&for_each.over, Some(index));
+        self.listing.set(before);
+        match list.at(&[Segment::Each]) {
+            Reach::Found(Type::List(list)) => match list.any_item() {
+                Type::Never => Type::Any,
+                item => item,
+            },
+            _ => Type::Any,
+        }
+    }
+
+    fn value(&self, read: &Read, step: Option<u32>) -> Type {
+        let lenient = match read.missing {
+            Missing::Fail => false,
+            Missing::Null => true,
+            Missing::NullInItems => read.path.contains(&Segment::Each),
+        };
+        match self.read(read, step) {
+            Sight::Reach(Reach::Found(_)) if lenient && read.path.contains(&Segment::Each) => {
+                Type::Any
+            }
+            Sight::Reach(Reach::Found(found)) if lenient => Type::union([found, Type::Null]),
+            Sight::Reach(Reach::Found(found)) => found,
+            _ => Type::Any,
+        }
+    }
+
+    fn remember(&self, index: u32, shape: Type) {
+        if let Some(known) = self.outputs.borrow_mut().get_mut(index as usize) {
+            *known = Some(shape);
+        }
+    }
+
+    fn output_of(&self, index: u32, step: &Step) -> Type {
+        let once = self.once(index, step);
+        let whole = if step.for_each.is_some() {
+            Type::list_of(once)
+        } else {
+            once
+        };
+        match &step.on_error {
+            OnError::Output(instead) => Type::union([whole, self.node(instead, Some(index))]),
+            OnError::Fail | OnError::Continue => whole,
+        }
+    }
+
+    fn round(&self, index: u32) -> Type {
+        match self.survey.step(index) {
+            Some(step) if step.for_each.is_none() => self.once(index, step),
+            _ => Type::Any,
+        }
+    }
+
+    /// What the step's action gives, once.
+    fn once(&self, index: u32, step: &Step) -> Type {
+        match &step.action {
+            Action::Tool(_) => self
+                .survey
+                .tool(index)
+                .map_or(Type::Any, |tool| tool.output.structure().clone()),
+            Action::Value(node) => self.node(node, Some(index)),
+            Action::Plan(_) => self
+                .survey
+                .sub_plan(index)
+                .map_or(Type::Any, |plan| output_by_id(plan.plan())),
+        }
+    }
+
+    fn slot(&self, kind: SlotKind, path: &[Segment]) -> Sight {
+        let Some((Segment::Key(name), rest)) = path.split_first() else {
+            return Sight::Reach(Reach::Unknown);
+        };
+        let producers = self.survey.writers.overlapping(kind, slot_keys(path));
+        match (producers.as_slice(), self.contents.initial(kind, name)) {
+            ([], None) => Sight::EmptySlot,
+            ([], Some(shape)) => Sight::Reach(shape.at(rest)),
+            (_, Some(_)) => Sight::Reach(Reach::Unknown),
+            (producers, None) => {
+                let reaches = producers
+                    .iter()
+                    .map(|producer| self.written(*producer, kind, path));
+                Sight::Reach(any_of(reaches))
+            }
+        }
+    }
+
+    /// Where `path` leads in what the step at `producer` writes.
+    fn written(&self, producer: u32, kind: SlotKind, path: &[Segment]) -> Reach {
+        let writes = self
+            .survey
+            .step(producer)
+            .and_then(|step| step.writes.as_ref());
+        let Some(writes) = writes.filter(|writes| writes.method == Method::Set) else {
+            return Reach::Unknown;
+        };
+        let targets = match &writes.targets {
+            Targets::All(targets) => targets.as_slice(),
+            // A failure, too, may go to the last.
+            Targets::OneOf(targets) => targets.split_last().map_or(&[][..], |(_, rest)| rest),
+        };
+        let rest = targets.iter().find_map(|target| {
+            let around = target.kind == kind
+                && target.keys.len() <= path.len()
+                && slot_keys(path)
+                    .zip(&target.keys)
+                    .all(|(one, other)| one == other)
+                && slot_keys(path).count() >= target.keys.len();
+            around.then(|| path.get(target.keys.len()..)).flatten()
+        });
+        match rest {
+            Some(rest) => self.output(producer).at(rest),
+            None => Reach::Unknown,
+        }
+    }
+}
+
+/// The output of a plan as far as its caller can rely on it.
+fn output_by_id(plan: &Plan) -> Type {
+    let names: Vec<&Arc<str>> = match &plan.output {
+        Output::Value(_) => return Type::Any,
+        Output::All => plan.steps.iter().map(|step| step.id.text()).collect(),
+        Output::Steps(names) => names.iter().map(|name| &name.text).collect(),
+    };
+    let property = || Property {
+        shape: Type::Any,
+        required: false,
+    };
+    Type::Object(Arc::new(ObjectType {
+        properties: names
+            .into_iter()
+            .map(|name| (Arc::clone(name), property()))
+            .collect(),
+        additional: Additional::Unsaid,
+    }))
+}
+
+/// What became of a step with such an output; see [`Source::Result`].
+fn result_of(output: Type) -> Type {
+    let closed = |fields: Vec<(&str, Type)>| {
+        let properties: IndexMap<Arc<str>, Property> = fields
+            .into_iter()
+            .map(|(name, shape)| {
+                let required = false;
+                (name.into(), Property { shape, required })
+            })
+            .collect();
+        Type::Object(Arc::new(ObjectType {
+            properties,
+            additional: Additional::Closed,
+        }))
+    };
+    let error = closed(vec![
+        ("kind", Type::Text),
+        ("message", Type::Text),
+        ("data", Type::Any),
+    ]);
+    closed(vec![
+        ("success", Type::Boolean),
+        ("data", Type::union([output, Type::Null])),
+        ("error", Type::union([error, Type::Null])),
+        ("tool", Type::union([Type::Text, Type::Null])),
+    ])
+}
+
+/// Where a path leads when it starts in one of several values.
+fn any_of(reaches: impl Iterator<Item = Reach>) -> Reach {
+    let mut found = Vec::new();
+    let mut elsewhere = None;
+    for reach in reaches {
+        match (reach, &elsewhere) {
+            (Reach::Unknown, _) => return Reach::Unknown,
+            (Reach::Found(shape), _) => found.push(shape),
+            (unlisted @ Reach::Unlisted { .. }, _) => elsewhere = Some(unlisted),
+            (impossible, None) => elsewhere = Some(impossible),
+            (_, Some(_)) => {}
+        }
+    }
+    match elsewhere {
+        Some(elsewhere) if found.is_empty() => elsewhere,
+        _ => Reach::Found(Type::union(found)),
+    }
+}

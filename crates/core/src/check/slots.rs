@@ -1,0 +1,249 @@
+//! Slots: read but never filled, or filled by two steps at once.
+
+use std::collections::{HashMap, HashSet};
+
+use super::findings::Findings;
+use super::shapes::{Shapes, Sight};
+use super::survey::{Survey, Use};
+use super::writers::slot_keys;
+use crate::plan::{Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
+use crate::schema::Reach;
+use crate::{Code, Step};
+
+/// How many pairs of writers are looked at, and how many steps behind each: enough for real plans,
+/// and no reason to wait in others.
+const MAX_PAIRS: usize = 200;
+const MAX_BEHIND: usize = 2_000;
+
+pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
+    survey.each_use(&mut |place| {
+        for read in place.reference.reads() {
+            unwritten(survey, shapes, place, read, findings);
+        }
+    });
+    written_inputs(survey, findings);
+    competing(survey, findings);
+}
+
+fn unwritten(
+    survey: &Survey<'_>,
+    shapes: &Shapes<'_>,
+    place: Use<'_>,
+    read: &Read,
+    findings: &mut Findings<'_>,
+) {
+    let Source::Slot(kind @ (SlotKind::State | SlotKind::Data)) = read.source else {
+        return;
+    };
+    if read.missing == Missing::Null {
+        return;
+    }
+    let step = place.step.map(|(index, _)| index);
+    let (code, message) = match shapes.read(read, step) {
+        Sight::EmptySlot => (
+            Code::UnwrittenSlot,
+            format!("`{}` reads a slot that nothing fills", place.reference.text),
+        ),
+        Sight::Reach(Reach::Impossible { .. }) => (
+            Code::ImpossiblePath,
+            format!("`{}` leads to nothing in the slot", place.reference.text),
+        ),
+        Sight::Reach(Reach::Unlisted { .. }) => (
+            Code::UnlistedPath,
+            format!(
+                "`{}` reads a field that the schema of what fills the slot does not list",
+                place.reference.text
+            ),
+        ),
+        Sight::Reach(Reach::Found(_) | Reach::Unknown) => return,
+    };
+    let mut finding = findings.warning(code, place.reference.place, message);
+    if code == Code::UnwrittenSlot {
+        let known = shapes.contents.names(kind);
+        let written = survey.plan.steps.iter();
+        let written = written
+            .filter_map(|step| step.writes.as_ref())
+            .flat_map(|writes| writes.targets.paths())
+            .filter(|target| target.kind == kind)
+            .filter_map(|target| target.keys.first())
+            .map(|key| &**key);
+        let name = slot_keys(&read.path).next().map_or("", |name| &**name);
+        let known = known.iter().copied().chain(written);
+        finding.help = Some(match findings.nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "what reads it will be skipped".to_owned(),
+        });
+    } else {
+        finding.help = Some("what reads it will be skipped".to_owned());
+    }
+    findings.push(finding);
+}
+
+fn written_inputs(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    for (_, step) in survey.steps() {
+        for target in step.writes.iter().flat_map(|writes| writes.targets.paths()) {
+            if target.kind == SlotKind::Inputs {
+                let finding = findings
+                    .error(
+                        Code::OutOfScope,
+                        target.place,
+                        format!(
+                            "the step `{}` writes `{target}`, but inputs are never written",
+                            step.id
+                        ),
+                    )
+                    .help("write to the state, or to a variable");
+                findings.push(finding);
+            }
+        }
+    }
+}
+
+/// Warns of two steps that may write one slot in any order.
+fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    let mut pairs_left = MAX_PAIRS;
+    for (index, step) in survey.steps() {
+        let Some(writes) = step.writes.as_ref() else {
+            continue;
+        };
+        if writes.method != Method::Set {
+            continue;
+        }
+        for target in writes.targets.paths() {
+            let earlier = survey
+                .writers
+                .overlapping(target.kind, &target.keys)
+                .into_iter()
+                .filter(|other| *other < index)
+                .rev()
+                .find_map(|other| {
+                    let other_step = survey.step(other)?;
+                    may_compete(step, other_step).then_some((other, other_step))
+                });
+            let Some((other, other_step)) = earlier else {
+                continue;
+            };
+            let Some(left) = pairs_left.checked_sub(1) else {
+                return;
+            };
+            pairs_left = left;
+            let own = Behind::of(survey, index, target);
+            let others = Behind::of(survey, other, target);
+            if own.steps.contains(&other) || others.steps.contains(&index) || own.excludes(&others)
+            {
+                continue;
+            }
+            let finding = findings
+                .warning(
+                    Code::CompetingWriters,
+                    target.place,
+                    format!(
+                        "the steps `{}` and `{}` both write `{target}`",
+                        other_step.id, step.id
+                    ),
+                )
+                .help(format!(
+                    "what `{}` writes wins, for it comes later in the plan",
+                    step.id
+                ));
+            findings.push(finding);
+        }
+    }
+}
+
+fn may_compete(one: &Step, other: &Step) -> bool {
+    let elsewhere = match (&one.instance, &other.instance) {
+        (Some(one), Some(other)) => one != other,
+        _ => false,
+    };
+    let replaces = other
+        .writes
+        .as_ref()
+        .is_some_and(|writes| writes.method == Method::Set);
+    // A condition may well keep them apart.
+    !elsewhere && replaces && one.when.is_none() && other.when.is_none()
+}
+
+/// What must have happened before a step.
+struct Behind {
+    /// The steps that it waits for, directly or not.
+    steps: HashSet<u32>,
+    /// The steps with alternative targets among them, and through which of their targets it waits.
+    branches: HashMap<u32, HashSet<usize>>,
+}
+
+impl Behind {
+    fn of(survey: &Survey<'_>, step: u32, target: &SlotPath) -> Self {
+        let mut behind = Self {
+            steps: HashSet::new(),
+            branches: HashMap::new(),
+        };
+        behind.add_targets(survey, step, target.kind, &target.keys);
+        let mut open = vec![step];
+        while let Some(at) = open.pop() {
+            behind.add_branches(survey, at);
+            let waits = survey.waits.get(at as usize);
+            for dependency in waits.iter().flat_map(|waits| &waits.dependencies) {
+                if behind.steps.len() < MAX_BEHIND && behind.steps.insert(dependency.on) {
+                    open.push(dependency.on);
+                }
+            }
+        }
+        behind
+    }
+
+    /// Whether both wait for one step through different targets of it, so that only one of them runs.
+    fn excludes(&self, other: &Self) -> bool {
+        self.branches.iter().any(|(branch, targets)| {
+            other
+                .branches
+                .get(branch)
+                .is_some_and(|others| targets.is_disjoint(others))
+        })
+    }
+
+    fn add_branches(&mut self, survey: &Survey<'_>, step: u32) {
+        let Some(step) = survey.step(step) else {
+            return;
+        };
+        super::dependencies::each_node(step, &mut |node, _| {
+            node.each_reference(&mut |reference| {
+                for read in reference.reads() {
+                    let Source::Slot(kind) = read.source else {
+                        continue;
+                    };
+                    let keys: Vec<_> = slot_keys(&read.path).cloned().collect();
+                    for producer in survey.producers(read) {
+                        self.add_targets(survey, producer, kind, &keys);
+                    }
+                }
+            });
+        });
+    }
+
+    /// Notes which of the alternative targets of `step` overlap with a slot.
+    fn add_targets(
+        &mut self,
+        survey: &Survey<'_>,
+        step: u32,
+        kind: SlotKind,
+        keys: &[std::sync::Arc<str>],
+    ) {
+        let writes = survey.step(step).and_then(|step| step.writes.as_ref());
+        let Some(Targets::OneOf(targets)) = writes.map(|writes| &writes.targets) else {
+            return;
+        };
+        let overlapping = targets.iter().enumerate().filter(|(_, target)| {
+            target.kind == kind
+                && target
+                    .keys
+                    .iter()
+                    .zip(keys)
+                    .all(|(one, other)| one == other)
+        });
+        self.branches
+            .entry(step)
+            .or_default()
+            .extend(overlapping.map(|(position, _)| position));
+    }
+}

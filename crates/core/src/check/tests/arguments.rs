@@ -1,0 +1,135 @@
+//! Arguments that do not fit.
+
+use super::sketch::World;
+
+const TOOLS: &str = r#"{
+    "u": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object"}}, "name": {"type": "string"}}, "required": ["total", "rows"]}},
+    "plain": {},
+    "w": {"in": {"type": "object", "properties": {
+        "when": {"type": "boolean"}, "text": {"type": "string"}, "count": {"type": "number", "minimum": 3},
+        "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        "deep": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}}, "required": ["a"], "additionalProperties": false},
+        "either": {"anyOf": [{"type": "object", "properties": {"k": {"const": "n"}, "v": {"type": "number"}}, "required": ["k"]}, {"type": "object", "properties": {"k": {"const": "t"}, "v": {"type": "string"}}, "required": ["k"]}]}
+    }, "additionalProperties": false}},
+    "needs": {"in": {"type": "object", "properties": {"value": {"type": "string"}}, "required": ["value"]}},
+    "none": {"in": {"type": "object", "additionalProperties": false}},
+    "broken": {"in": {"$ref": "https://example.com/schema.json"}}
+}"#;
+
+#[track_caller]
+fn check(args: &str, expected: &[&str]) {
+    let text = format!(
+        r#"{{"steps": [{{"id": "u", "tool": "u"}}, {{"id": "p", "tool": "plain"}}, {{"id": "s", "tool": "w", "args": {args}}}]}}"#
+    );
+    World::with_tools(TOOLS).expect(&text, expected);
+}
+
+#[test]
+fn literals() {
+    check(
+        r#"{"when": true, "tags": ["a", "b"], "deep": {"a": 1}}"#,
+        &[],
+    );
+    check(
+        r#"{"when": "yes", "deep": {"b": "z", "c": 1}, "txet": ""}"#,
+        &[
+            r#"PW0501 at /steps/2/args/when: the argument `when` of the tool `w` does not fit: `"yes"` is text, not a boolean"#,
+            "PW0501 at /steps/2/args/deep: the argument `deep` of the tool `w` does not fit: the field `a` is missing",
+            r#"PW0501 at /steps/2/args/deep/b: the argument `deep.b` of the tool `w` does not fit: `"z"` is none of `"x"`, `"y"`"#,
+            "PW0501 at /steps/2/args/deep/c: the argument `deep` of the tool `w` does not fit: the field `c` is not known",
+            "PW0503 at /steps/2/args/txet: the tool `w` has no parameter `txet` (did you mean `text`?)",
+        ],
+    );
+}
+
+#[test]
+fn literals_beside_references() {
+    check(r#"{"text": "${p}", "tags": ["${p}"]}"#, &[]);
+    check(
+        r#"{"text": "${p}", "count": 2}"#,
+        &[
+            "PW0501 at /steps/2/args/count: the argument `count` of the tool `w` does not fit: `2` is less than `3`",
+        ],
+    );
+    check(
+        r#"{"tags": ["${p}", 7], "deep": {"a": "${u.total}", "b": "z"}, "more": 1}"#,
+        &[
+            "PW0501 at /steps/2/args/tags/1: the argument `tags[1]` of the tool `w` does not fit: `7` is a number, not text",
+            r#"PW0501 at /steps/2/args/deep/b: the argument `deep.b` of the tool `w` does not fit: `"z"` is none of `"x"`, `"y"`"#,
+            "PW0503 at /steps/2/args/more: the tool `w` has no parameter `more` (the parameters are `count`, `deep`, `either`, `tags`, `text`, `when`)",
+        ],
+    );
+    // Which of the alternatives is meant depends on what comes.
+    check(r#"{"either": {"k": "${p}", "v": "text"}}"#, &[]);
+    check(
+        r#"{"text": "${p}", "either": {"k": "n", "v": "text"}}"#,
+        &[
+            r#"PW0501 at /steps/2/args/either: the argument `either` of the tool `w` does not fit: `{"k":"n","v":"text"}` fits none of the alternatives"#,
+        ],
+    );
+}
+
+#[test]
+fn missing_and_superfluous() {
+    World::with_tools(TOOLS).expect(
+        r#"{"steps": [{"id": "a", "tool": "needs"}, {"id": "b", "tool": "needs", "args": {"v": "${a}"}}, {"id": "c", "tool": "none"}, {"id": "d", "tool": "none", "args": {"x": 1}}]}"#,
+        &[
+            "PW0502 at /steps/0: the tool `needs` needs the argument `value` (it takes text)",
+            "PW0502 at /steps/1/args: the tool `needs` needs the argument `value` (it takes text)",
+            "PW0503 at /steps/3/args/x: the tool `none` has no parameter `x` (it takes no parameters)",
+        ],
+    );
+}
+
+#[test]
+fn types_of_references() {
+    check(
+        r#"{"when": "${p.x}", "text": "${u.name}", "count": "${u.total}", "tags": "${u.rows}"}"#,
+        &[],
+    );
+    check(
+        r#"{"when": "${u.rows}", "text": "${u.total}", "deep": {"a": "${u.name}"}}"#,
+        &[
+            "PW0504 at /steps/2/args/when: the argument `when` of the tool `w` takes a boolean, but `${u.rows}` gives a list of objects",
+            "PW0504 at /steps/2/args/text: the argument `text` of the tool `w` takes text, but `${u.total}` gives an integer",
+            "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text",
+        ],
+    );
+    // A whole output may have come as text.
+    check(r#"{"text": "${u}"}"#, &[]);
+    check(
+        r#"{"when": "${u}", "count": "n ${u.total}", "tags": {"a": "${p}"}, "deep": ["${p}"]}"#,
+        &[
+            "PW0504 at /steps/2/args/when: the argument `when` of the tool `w` takes a boolean, but `${u}` gives an object",
+            "PW0504 at /steps/2/args/count: the argument `count` of the tool `w` takes a number, but a reference inside of text gives text (a reference that stands alone keeps its type)",
+            "PW0501 at /steps/2/args/tags: the argument `tags` of the tool `w` takes a list of texts, not an object",
+            "PW0501 at /steps/2/args/deep: the argument `deep` of the tool `w` takes an object, not a list",
+        ],
+    );
+    check(
+        r#"{"when": "${u.total ?? u.name}", "text": "${u.total ?? u.name}"}"#,
+        &[
+            "PW0504 at /steps/2/args/when: the argument `when` of the tool `w` takes a boolean, but `${u.total ?? u.name}` gives an integer or text",
+        ],
+    );
+}
+
+#[test]
+fn lists_to_go_over() {
+    let world = World::with_tools(TOOLS);
+    world.expect(
+        r#"{"steps": [{"id": "u", "tool": "u"}, {"id": "a", "tool": "plain", "for_each": "${u.rows}"}, {"id": "b", "tool": "plain", "for_each": "${u.total}"}, {"id": "c", "tool": "plain", "for_each": "abc"}]}"#,
+        &[
+            "PW0504 at /steps/2/for_each: `for_each` of `b` goes over a list, not over an integer",
+            r#"PW0504 at /steps/3/for_each: `for_each` of `c` goes over a list, not over `"abc"`"#,
+        ],
+    );
+}
+
+#[test]
+fn schemas_that_are_malformed() {
+    World::with_tools(TOOLS).expect(
+        r#"{"steps": [{"id": "a", "tool": "broken", "args": {"x": 1}}, {"id": "b", "tool": "broken"}]}"#,
+        &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"],
+    );
+}

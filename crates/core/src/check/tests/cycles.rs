@@ -1,0 +1,108 @@
+//! Circles are found, named, and told apart from what only looks like one.
+
+use proptest::prelude::*;
+
+use super::sketch::World;
+use crate::check::graph::{Graph, shortest_cycle};
+
+#[test]
+fn circles() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    world.expect(
+        r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `alpha` → `beta` → `gamma` → `alpha` (`alpha` reads from `beta`, and so on: take away one of these references)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
+        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (take away the reference to its own output)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
+        &[
+            "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (`a` reads from `b`, and so on: take away one of these references)",
+            "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away the reference to its own output)",
+        ],
+    );
+    // Through slots, at any overlap.
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (`a` reads from `b`, and so on: take away one of these references)"],
+    );
+    world.expect(
+        r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
+        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (take away the reference to its own output)"],
+    );
+}
+
+#[test]
+fn no_circles() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    // A round and an error may be spoken of by the step itself.
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.done}", "on_error": {"was": "${results.a.error.message}"}}]}"#,
+        &[],
+    );
+    // Forward references are fine.
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${b}"}}, {"id": "b", "tool": "e"}]}"#,
+        &[],
+    );
+    // Each instance has slots of its own.
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "instance": "1", "args": {"v": "${slots.state.b}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "instance": "2", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
+        &[],
+    );
+}
+
+#[test]
+fn a_long_chain_does_not_exhaust_the_stack() {
+    let edges: Vec<Vec<u32>> = (0..100_000)
+        .map(|step| vec![(step + 1) % 100_000])
+        .collect();
+    let circles = Graph::new(edges).circles();
+    assert_eq!(circles.len(), 1);
+    assert_eq!(circles[0].len(), 100_000);
+}
+
+proptest! {
+    #[test]
+    fn circles_are_what_reachability_says(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
+        let reach = reachable(&edges);
+        let graph = Graph::new(edges.clone());
+        let circles = graph.circles();
+        for one in 0..12_u32 {
+            for other in 0..12_u32 {
+                let together = circles.iter().any(|set| set.contains(&one) && set.contains(&other));
+                prop_assert_eq!(together, reach[one as usize][other as usize] && reach[other as usize][one as usize]);
+            }
+        }
+        for circle in &circles {
+            let cycle = shortest_cycle(&graph, circle).expect("a circle has a cycle");
+            for (position, step) in cycle.iter().enumerate() {
+                let next = cycle[(position + 1) % cycle.len()];
+                prop_assert!(edges[*step as usize].contains(&next));
+            }
+        }
+    }
+}
+
+/// Whether there is a way of at least one edge from each node to each other.
+fn reachable(edges: &[Vec<u32>]) -> Vec<Vec<bool>> {
+    let mut reach = vec![vec![false; edges.len()]; edges.len()];
+    for (from, tos) in edges.iter().enumerate() {
+        for to in tos {
+            reach[from][*to as usize] = true;
+        }
+    }
+    for middle in 0..edges.len() {
+        let behind = reach[middle].clone();
+        for row in &mut reach {
+            if row[middle] {
+                for (to, there) in behind.iter().enumerate() {
+                    row[to] |= there;
+                }
+            }
+        }
+    }
+    reach
+}

@@ -1,0 +1,201 @@
+//! Who waits for whom, and when.
+
+use super::sketch::World;
+use crate::check::DependencyKind;
+
+/// For each step: its dependencies, then what it waits for first.
+#[track_caller]
+fn check(world: &World, text: &str, expected: &[(&str, &str)]) {
+    let (checked, findings) = world.check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let found: Vec<(String, String)> = checked
+        .steps()
+        .iter()
+        .map(|step| {
+            let dependencies: Vec<String> = step
+                .dependencies
+                .iter()
+                .map(|dependency| {
+                    let kind = match dependency.kind {
+                        DependencyKind::Data => "data",
+                        DependencyKind::Slot => "slot",
+                        DependencyKind::Order => "order",
+                        DependencyKind::Listed => "listed",
+                    };
+                    let mark = if dependency.optional { "?" } else { "" };
+                    format!("{}:{kind}{mark}", dependency.on)
+                })
+                .collect();
+            let first: Vec<String> = step.first_waits.iter().map(u32::to_string).collect();
+            (dependencies.join(" "), first.join(" "))
+        })
+        .collect();
+    let found: Vec<(&str, &str)> = found.iter().map(|(one, two)| (&**one, &**two)).collect();
+    assert_eq!(found, expected, "in {text}");
+}
+
+#[test]
+fn references_make_dependencies_wherever_they_stand() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    check(
+        &world,
+        r#"{"steps": [
+            {"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "after": ["a"]},
+            {"id": "c", "tool": "e", "args": {"x": [{"y": "to ${a.v} and ${b}"}], "z": "${a}"}, "after": ["a"]},
+            {"id": "d", "value": {"v": "${c}"}, "when": "${a.v > b.v}", "for_each": "${b.list}", "on_error": "${a}"},
+            {"id": "e", "tool": "e", "until": "${e.n > a.n}"},
+            {"id": "f", "tool": "e", "args": {"v": "${results.a.success}"}}
+        ]}"#,
+        &[
+            ("", ""),
+            ("0:order", "0"),
+            ("0:data 0:order 1:data", "0 1"),
+            ("0:data 1:data 2:data", "0 1 2"),
+            ("0:data", "0"),
+            ("0:data", "0"),
+        ],
+    );
+}
+
+#[test]
+fn later_alternatives_are_not_waited_for_at_first() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    check(
+        &world,
+        r#"{"steps": [
+            {"id": "a", "tool": "e"}, {"id": "b", "tool": "e"},
+            {"id": "c", "tool": "e", "args": {"v": "${a.v ?? b.v ?? 7}"}},
+            {"id": "d", "tool": "e", "args": {"v": "${a.v ?? b.v}", "w": "${b}"}},
+            {"id": "e", "tool": "e", "args": {"v": "${all(a, b)}"}}
+        ]}"#,
+        &[
+            ("", ""),
+            ("", ""),
+            ("0:data 1:data?", "0"),
+            ("0:data 1:data", "0 1"),
+            ("0:data 1:data", "0 1"),
+        ],
+    );
+}
+
+#[test]
+fn slots_are_waited_for_where_they_overlap() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    check(
+        &world,
+        r#"{"steps": [
+            {"id": "a", "tool": "e", "writes": "state.user"},
+            {"id": "b", "tool": "e", "writes": "state.user.name", "after": ["a"]},
+            {"id": "c", "tool": "e", "writes": "state.other && data.user"},
+            {"id": "r1", "value": "${slots.state.user}"},
+            {"id": "r2", "value": "${slots.state.user.age}"},
+            {"id": "r3", "value": "${slots.state.user.name.first}"},
+            {"id": "r4", "value": "${slots.state}"},
+            {"id": "r5", "value": "${slots.data.user}"},
+            {"id": "r6", "value": "${slots.state.other[0].x}"}
+        ]}"#,
+        &[
+            ("", ""),
+            ("0:order", "0"),
+            ("", ""),
+            ("0:slot 1:slot", "0 1"),
+            ("0:slot", "0"),
+            ("0:slot 1:slot", "0 1"),
+            ("0:slot 1:slot 2:slot", "0 1 2"),
+            ("2:slot", "2"),
+            ("2:slot", "2"),
+        ],
+    );
+}
+
+#[test]
+fn listed_steps_wait_for_the_one_before() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    check(
+        &world,
+        r#"{"listed": true, "steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e"}, {"id": "c", "value": "${a}"}]}"#,
+        &[("", ""), ("0:listed", "0"), ("0:data 1:listed", "0 1")],
+    );
+}
+
+#[test]
+fn a_sub_plan_reads_what_it_shares() {
+    let world = World::with_tools(r#"{"e": {}}"#)
+        .plan("inner", r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}", "w": "${slots.state.own}"}}, {"id": "y", "tool": "e", "writes": "state.own"}]}"#)
+        .plan("outer", r#"{"steps": [{"id": "z", "plan": "inner", "scopes": ["state"]}]}"#);
+    check(
+        &world,
+        r#"{"steps": [
+            {"id": "w", "tool": "e", "writes": "state.a"}, {"id": "v", "tool": "e", "writes": "state.own"},
+            {"id": "p", "plan": "inner", "scopes": ["state"], "writes": "state.res"},
+            {"id": "q", "plan": "outer", "scopes": ["state"], "writes": "state.res2"}
+        ]}"#,
+        &[("", ""), ("", ""), ("0:slot?", ""), ("0:slot?", "")],
+    );
+}
+
+#[test]
+fn a_plan_can_be_extended() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let (first, _) = world.check(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
+    let first = first.expect("a sound plan");
+    let more = super::sketch::plan_called(
+        "more.json",
+        r#"{"steps": [{"id": "b", "tool": "e", "args": {"v": "${a}"}}]}"#,
+    );
+    let (second, findings) = first.extend(more, &world.context());
+    assert!(findings.is_empty(), "{findings:?}");
+    let second = second.expect("a sound plan");
+    assert_eq!(second.steps().len(), 2);
+    assert_eq!(second.step_index("a"), Some(0));
+    assert_eq!(second.step_index("b"), Some(1));
+    assert_eq!(second.steps()[1].first_waits, [0]);
+    assert_ne!(first.digest(), second.digest());
+    let again = super::sketch::plan(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
+    let (none, findings) = second.extend(again, &world.context());
+    assert!(none.is_none());
+    assert_eq!(findings.len(), 1);
+}
+
+#[test]
+fn a_digest_is_of_the_meaning() {
+    let world =
+        World::with_tools(r#"{"e": {}}"#).plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
+    let other =
+        World::with_tools(r#"{"e": {}}"#).plan("p", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
+    let digest = |world: &World, text: &str| {
+        let (checked, findings) = world.check(text);
+        checked
+            .unwrap_or_else(|| panic!("{findings:?}"))
+            .digest()
+            .to_owned()
+    };
+    let one = digest(
+        &world,
+        r#"{"steps": [{"id": "a", "tool": "e", "args": {"x": 1, "y": 2}}]}"#,
+    );
+    assert_eq!(one.len(), 64);
+    assert_eq!(
+        one,
+        digest(
+            &world,
+            r#"{"steps": [{"tool": "e", "args": {"y": 2, "x": 1}, "id": "a"}]}"#
+        )
+    );
+    assert_ne!(
+        one,
+        digest(
+            &world,
+            r#"{"steps": [{"id": "a", "tool": "e", "args": {"x": 1, "y": "2"}}]}"#
+        )
+    );
+    assert_ne!(
+        one,
+        digest(
+            &world,
+            r#"{"steps": [{"id": "b", "tool": "e", "args": {"x": 1, "y": 2}}]}"#
+        )
+    );
+    let run = r#"{"steps": [{"id": "a", "plan": "p"}]}"#;
+    assert_ne!(digest(&world, run), digest(&other, run));
+}

@@ -1,0 +1,12 @@
+//! What each pass finds, and what it leaves alone.
+
+mod arguments;
+mod cycles;
+mod dependencies;
+mod inputs;
+mod names;
+mod others;
+mod plans;
+mod references;
+mod sketch;
+mod slots;

@@ -1,0 +1,112 @@
+//! Names that lead nowhere, or to two things.
+
+use super::sketch::World;
+
+#[test]
+fn tools() {
+    let world = World::with_tools(
+        r#"{"get_weather": {}, "one.search": {}, "two.search": {}, "alpha": {}, "zeta": {}}"#,
+    );
+    let check = |tool: &str, expected: &[&str]| {
+        world.expect(
+            &format!(r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#),
+            expected,
+        );
+    };
+    check("get_weather", &[]);
+    check("test.get_weather", &[]);
+    check("two.search", &[]);
+    check(
+        "get_wether",
+        &["PW0201 at /steps/0/tool: there is no tool `get_wether` (did you mean `get_weather`?)"],
+    );
+    check(
+        "test.get_wether",
+        &[
+            "PW0201 at /steps/0/tool: there is no tool `test.get_wether` (did you mean `test.get_weather`?)",
+        ],
+    );
+    check(
+        "ghost",
+        &[
+            "PW0201 at /steps/0/tool: there is no tool `ghost` (the tools are `alpha`, `get_weather`, `search`, `zeta`)",
+        ],
+    );
+    check(
+        "search",
+        &[
+            "PW0202 at /steps/0/tool: 2 servers offer a tool `search` (write one of `one.search`, `two.search`)",
+        ],
+    );
+    check(
+        "execute_plan",
+        &[
+            "PW0209 at /steps/0/tool: a plan cannot call the plan tool `execute_plan` (write the steps of the inner plan into this one)",
+        ],
+    );
+    World::with_tools(r#"{"execute_plan": {}}"#)
+        .expect(r#"{"steps": [{"id": "a", "tool": "execute_plan"}]}"#, &[]);
+    World::default().expect(
+        r#"{"steps": [{"id": "a", "tool": "ghost"}]}"#,
+        &["PW0201 at /steps/0/tool: there is no tool `ghost` (no server offers a tool)"],
+    );
+}
+
+#[test]
+fn a_near_tool_is_offered_as_a_fix() {
+    let world = World::with_tools(r#"{"get_weather": {}}"#);
+    let (_, findings) = world.check(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
+    let fix = findings.iter().find_map(|finding| finding.fix.clone());
+    let fix = fix.expect("a fix");
+    assert_eq!(
+        (&*fix.pointer, &*fix.replacement),
+        ("/steps/0/tool", "get_weather")
+    );
+}
+
+#[test]
+fn steps() {
+    let world = World::with_tools(r#"{"t": {}}"#);
+    world.expect(
+        r#"{"steps": []}"#,
+        &["PW0106: the plan has no steps (add at least one step)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": " ", "tool": "t"}]}"#,
+        &["PW0109 at /steps/0: a step's id is blank (give the step a short name)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t"}, {"id": "a", "tool": "t"}]}"#,
+        &["PW0203 at /steps/2: two steps have the id `a` (the first is at `/steps/0`: give this one another id)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "fetch", "tool": "t"}, {"id": "b", "tool": "t", "after": ["fetsh"], "args": {"v": "${ghost.x}", "w": "is ${fetc}"}}], "output": ["b", "zz"]}"#,
+        &[
+            "PW0204 at /steps/1/after/0: after names the step `fetsh`, which is not in the plan (did you mean `fetch`?)",
+            "PW0204 at /steps/1/args/v: `${ghost.x}` refers to the step `ghost`, which is not in the plan (the steps are `b`, `fetch`)",
+            "PW0204 at /steps/1/args/w: `${fetc}` refers to the step `fetc`, which is not in the plan (did you mean `fetch`?)",
+            "PW0204 at /output/1: the output names the step `zz`, which is not in the plan (the steps are `b`, `fetch`)",
+        ],
+    );
+    world.expect(
+        r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "args": {"v": "${b}"}}, {"id": "b", "tool": "t"}, {"id": "c", "tool": "t", "args": {"v": "${c}"}}]}"#,
+        &[
+            "PW0302 at /steps/0/args/v: `${b}` refers to the step `b`, which comes later (the steps run as they are listed: move `b` up)",
+            "PW0301 at /steps/2/args/v: the step `c` waits for itself (take away the reference to its own output)",
+        ],
+    );
+}
+
+#[test]
+fn all_findings_come_at_once() {
+    World::with_tools(r#"{"w": {"in": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}, "k": {"enum": ["a", "b"]}}, "required": ["n", "k"]}}}"#)
+        .expect(
+            r#"{"steps": [{"id": "x", "tool": "w", "args": {"n": 0, "k": "c"}}, {"id": "y", "tool": "w", "args": {"n": 2}}, {"id": "z", "tool": "gone"}]}"#,
+            &[
+                "PW0501 at /steps/0/args/n: the argument `n` of the tool `w` does not fit: `0` is less than `1`",
+                r#"PW0501 at /steps/0/args/k: the argument `k` of the tool `w` does not fit: `"c"` is none of `"a"`, `"b"`"#,
+                r#"PW0502 at /steps/1/args: the tool `w` needs the argument `k` (it takes `"a"` or `"b"`)"#,
+                "PW0201 at /steps/2/tool: there is no tool `gone` (the tools are `w`)",
+            ],
+        );
+}

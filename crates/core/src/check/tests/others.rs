@@ -1,0 +1,118 @@
+//! Sharing, policy, limits, and speed.
+
+use std::time::{Duration, Instant};
+
+use super::sketch::{World, json};
+use crate::check::{Limits, Policy};
+use crate::plan::{Alternative, Field, Form, Node, Read, Reference, Segment, Source};
+use crate::{Place, Plan, Schema, Step, Tool};
+
+#[test]
+fn sharable_parameters() {
+    World::with_tools(r#"{"fetch": {}, "show": {"in": {"type": "object", "properties": {"value": {"x-sharable": true}, "secret": {"type": "string"}}}}}"#)
+        .expect(
+            r#"{"sharing": true, "steps": [{"id": "f", "tool": "fetch"}, {"id": "s", "tool": "show", "args": {"value": {"deep": "${f.x}"}, "secret": "a ${f} b", "free": ["${f}"]}}, {"id": "t", "tool": "show", "args": "${f}"}]}"#,
+            &[
+                "PW0601 at /steps/1/args/secret: the parameter `secret` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+                "PW0601 at /steps/1/args/free/0: the parameter `free` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+                "PW0601 at /steps/2/args: the arguments of `show` as a whole cannot come from another step",
+            ],
+        );
+}
+
+#[test]
+fn denied_tools() {
+    let mut world =
+        World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
+    world.policy = Policy::new().deny("shop.*").deny("mail.send");
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "a"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "shop.list"}, {"id": "4", "tool": "send"}]}"#,
+        &[
+            "PW0602 at /steps/1/tool: the policy denies the tool `pay` (the rule is `shop.*`: do without the tool, or ask for another policy)",
+            "PW0602 at /steps/2/tool: the policy denies the tool `shop.list` (the rule is `shop.*`: do without the tool, or ask for another policy)",
+            "PW0602 at /steps/3/tool: the policy denies the tool `send` (the rule is `mail.send`: do without the tool, or ask for another policy)",
+        ],
+    );
+}
+
+#[test]
+fn limits() {
+    let limits = Limits {
+        max_steps: 1,
+        max_expression_length: 8,
+        max_repeat: 5,
+        ..Limits::default()
+    };
+    let mut world = World::with_tools(r#"{"e": {}}"#);
+    world.policy = Policy::new().with_limits(limits);
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 6}, {"id": "b", "tool": "e", "args": {"v": "${a.x + a.y > 3}"}}]}"#,
+        &[
+            "PW0701: the plan has 2 steps, more than 1 (use `for_each` where steps differ only in their arguments)",
+            "PW0703 at /steps/0/until: the step `a` may repeat 6 times, more than 5",
+            "PW0702 at /steps/1/args/v: the expression has 13 bytes, more than 8 (split it over several `value` steps)",
+        ],
+    );
+}
+
+/// Steps of a plan with references between them, against many tools. The bound is for builds
+/// without optimisation on a busy machine; it is what quadratic passes would break.
+#[test]
+fn large_plans_are_checked_fast() {
+    let mut world = World::default();
+    for number in 0..500 {
+        let mut tool = Tool::new("test", format!("tool_{number}"));
+        tool.input = Schema::from_value(json(
+            r#"{"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}, "required": ["text"], "additionalProperties": false}"#,
+        ));
+        tool.output = Schema::from_value(json(
+            r#"{"type": "object", "properties": {"text": {"type": "string"}, "rows": {"type": "array", "items": {"type": "object"}}}}"#,
+        ));
+        world.catalog.add(tool);
+    }
+    let plan = |steps: usize| {
+        let read = |number: usize| {
+            Read::part(
+                Source::Step(format!("s{number}").as_str().into()),
+                vec![Segment::key("text")],
+            )
+        };
+        let steps = (0..steps).map(|number| {
+            let text = if number == 0 {
+                Node::literal("start".into(), Place::NOWHERE)
+            } else {
+                let alternatives = vec![
+                    Alternative::Read(read(number - 1)),
+                    Alternative::Read(read(number / 2)),
+                ];
+                Node::reference(Reference {
+                    text: format!("${{s{}.text ?? s{}.text}}", number - 1, number / 2).into(),
+                    place: Place::NOWHERE,
+                    form: Form::First(alternatives),
+                })
+            };
+            let field = Field {
+                key: "text".into(),
+                value: text,
+            };
+            let args = Node::object(vec![field], Place::NOWHERE);
+            Step::call(format!("s{number}"), format!("tool_{}", number % 500), args)
+        });
+        Plan {
+            steps: steps.collect(),
+            ..Plan::default()
+        }
+    };
+    // Once to compile the schemas.
+    let (checked, findings) = world.check_plan(plan(1000));
+    assert!(checked.is_some(), "{findings:?}");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test measures how long the check takes"
+    )]
+    let start = Instant::now();
+    let (checked, _) = world.check_plan(plan(10_000));
+    assert!(checked.is_some());
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(5), "10000 steps took {took:?}");
+}

@@ -1,0 +1,97 @@
+//! Plans that run plans.
+
+use super::sketch::World;
+use crate::check::{Limits, Policy};
+
+const TOOLS: &str = r#"{"e": {}}"#;
+
+#[test]
+fn plans_by_name() {
+    let world = World::with_tools(TOOLS)
+        .plan("summary", r#"{"inputs": {"text": {"type": "string"}, "most": {"type": "integer", "default": 3}}, "steps": [{"id": "x", "tool": "e", "args": {"t": "${inputs.text}", "m": "${inputs.most}"}}]}"#)
+        .plan("faulty", r#"{"steps": [{"id": "x", "tool": "gone"}]}"#);
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "summary", "args": {"text": "t"}}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "sumary", "args": {"text": "t"}}]}"#,
+        &["PW0207 at /steps/0/plan: there is no plan `sumary` in the library (did you mean `summary`?)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "faulty"}, {"id": "q", "plan": "faulty"}]}"#,
+        &["faulty: PW0201 at /steps/0/tool: there is no tool `gone` (the tools are `e`)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "summary", "args": {"txt": "t", "most": "five"}}, {"id": "q", "plan": "summary", "args": {"text": "${p}", "most": "${p} and more"}}]}"#,
+        &[
+            "PW0502 at /steps/0/args: the plan of `p` needs the argument `text`",
+            "PW0503 at /steps/0/args/txt: the plan of `p` has no input `txt` (did you mean `text`?)",
+            r#"PW0501 at /steps/0/args/most: the argument `most` of the plan of `p` does not fit: `"five"` is text, not an integer"#,
+            "PW0504 at /steps/1/args/most: the argument `most` of the plan of `q` takes an integer, but a reference inside of text gives text (a reference that stands alone keeps its type)",
+        ],
+    );
+    World::default().expect(
+        r#"{"steps": [{"id": "p", "plan": "x"}]}"#,
+        &["PW0207 at /steps/0/plan: there is no plan `x` in the library (the library is empty)"],
+    );
+}
+
+#[test]
+fn plans_that_stand_in_a_step() {
+    let world = World::with_tools(TOOLS);
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": {"inputs": {"a": {}}, "steps": [{"id": "x", "tool": "gone", "args": {"v": "${inputs.a}"}}]}, "args": {"a": 1}}]}"#,
+        &["PW0201 at /steps/0/plan/steps/0/tool: there is no tool `gone` (the tools are `e`)"],
+    );
+    // The steps of the plan around it are none of its own.
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${a}"}}]}}]}"#,
+        &["PW0204 at /steps/1/plan/steps/0/args/v: `${a}` refers to the step `a`, which is not in the plan (the steps are `x`)"],
+    );
+    // What a delegate is called with is its input.
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${inputs.text}"}}]}, "args": {"text": 1}}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e"}], "output": ["x"]}}, {"id": "s", "tool": "e", "args": {"a": "${p.x}", "b": "${p.z}"}}]}"#,
+        &["?PW0406 at /steps/1/args/b: `${p.z}` reads field `z` in the output of `p`, which the schema does not list (the fields are `x`)"],
+    );
+}
+
+#[test]
+fn plans_that_run_themselves() {
+    World::with_tools(TOOLS)
+        .plan("loop", r#"{"steps": [{"id": "again", "plan": "loop"}]}"#)
+        .expect(
+            r#"{"steps": [{"id": "p", "plan": "loop"}]}"#,
+            &["loop: PW0208 at /steps/0/plan: the plan `loop` runs itself: `loop` → `loop` (a plan that repeats something says `repeat` or `for_each`)"],
+        );
+    World::with_tools(TOOLS)
+        .plan("a", r#"{"steps": [{"id": "x", "plan": "b"}, {"id": "y", "plan": "b"}]}"#)
+        .plan("b", r#"{"steps": [{"id": "x", "plan": "c"}, {"id": "y", "plan": "c"}]}"#)
+        .plan("c", r#"{"steps": [{"id": "x", "plan": {"steps": [{"id": "y", "plan": "b"}]}}]}"#)
+        .expect(
+            r#"{"steps": [{"id": "p", "plan": "a"}]}"#,
+            &["c: PW0208 at /steps/0/plan/steps/0/plan: the plan `b` runs itself: `b` → `c` → `b` (a plan that repeats something says `repeat` or `for_each`)"],
+        );
+}
+
+#[test]
+fn depth_is_limited() {
+    let limits = Limits {
+        max_depth: 1,
+        ..Limits::default()
+    };
+    let mut world = World::with_tools(TOOLS);
+    world.policy = Policy::new().with_limits(limits);
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e"}]}}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "q", "plan": {"steps": [{"id": "x", "tool": "e"}]}}]}}]}"#,
+        &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"],
+    );
+}

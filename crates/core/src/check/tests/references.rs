@@ -1,0 +1,151 @@
+//! Paths that lead nowhere, and names that are not there.
+
+use super::sketch::World;
+
+const TOOLS: &str = r#"{
+    "e": {},
+    "rows": {"out": {"type": "object", "additionalProperties": false, "required": ["rows", "total"], "properties": {
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}},
+        "total": {"type": "integer"}}}},
+    "open": {"out": {"type": "object", "properties": {"temp": {"type": "number"}}}}
+}"#;
+
+#[track_caller]
+fn check(reference: &str, expected: &[&str]) {
+    let text = format!(
+        r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "o", "tool": "open"}}, {{"id": "each", "tool": "rows", "for_each": [1, 2]}}, {{"id": "s", "tool": "e", "args": {{"t": "{reference}"}}}}]}}"#
+    );
+    World::with_tools(TOOLS).expect(&text, expected);
+}
+
+#[test]
+fn paths_into_outputs() {
+    check("${u.total}", &[]);
+    check("${u.rows[0].id}", &[]);
+    check("${u.rows[*].id}", &[]);
+    check("${each[0].total}", &[]);
+    check("${o.temp}", &[]);
+    check(
+        "${u.totl}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.totl}` leads nowhere: there is no field `totl` in the output of `u` (did you mean `total`?)",
+        ],
+    );
+    check(
+        "${u.nothing}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.nothing}` leads nowhere: there is no field `nothing` in the output of `u` (the fields are `rows`, `total`)",
+        ],
+    );
+    check(
+        "${u.rows[0].id.x}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.rows[0].id.x}` leads nowhere: there is no field `x` in `rows[0].id` in the output of `u`",
+        ],
+    );
+    check(
+        "${u.total[*].x}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.total[*].x}` leads nowhere: there is no list to go through in `total` in the output of `u`",
+        ],
+    );
+    check(
+        "${u[0]}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u[0]}` leads nowhere: there is no item 0 in the output of `u`",
+        ],
+    );
+    check(
+        "${each.total}",
+        &[
+            "PW0402 at /steps/3/args/t: `${each.total}` leads nowhere: there is no field `total` in the output of `each`",
+        ],
+    );
+    check(
+        "${o.tmep}",
+        &[
+            "?PW0406 at /steps/3/args/t: `${o.tmep}` reads field `tmep` in the output of `o`, which the schema does not list (did you mean `temp`?)",
+        ],
+    );
+    check(
+        "${u.totl ?? 0}",
+        &[
+            "?PW0402 at /steps/3/args/t: `${u.totl ?? 0}` leads nowhere: there is no field `totl` in the output of `u` (did you mean `total`?)",
+        ],
+    );
+    check(
+        "${results.u.eror}",
+        &[
+            "PW0402 at /steps/3/args/t: `${results.u.eror}` leads nowhere: there is no field `eror` in the result of `u` (did you mean `error`?)",
+        ],
+    );
+    check("${results.u.error.message}", &[]);
+    check("${results.u.data.total}", &[]);
+    check(
+        "${u.totl + 1}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.totl + 1}` leads nowhere: there is no field `totl` in the output of `u` (did you mean `total`?)",
+        ],
+    );
+}
+
+#[test]
+fn paths_into_values_that_are_known() {
+    let world = World::with_tools(TOOLS);
+    world.expect(
+        r#"{"variables": {"o": {"a": 1}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "id=${inputs.o.zip}"}}]}"#,
+        &["PW0402 at /steps/0/args/v: `${inputs.o.zip}` leads nowhere: there is no field `zip` in the input `o` (the fields are `a`)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "a", "value": {"x": "${u.total}", "y": 1}}, {"id": "u", "tool": "rows"}, {"id": "s", "tool": "e", "args": {"v": "${a.x}", "w": "${a.z}"}}]}"#,
+        &["PW0402 at /steps/2/args/w: `${a.z}` leads nowhere: there is no field `z` in the output of `a` (the fields are `x`, `y`)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "u", "tool": "rows"}, {"id": "s", "for_each": "${u.rows}", "tool": "e", "args": {"v": "${item.id.x}", "i": "${index}"}}]}"#,
+        &["PW0402 at /steps/1/args/v: `${item.id.x}` leads nowhere: there is no field `x` in `id` in `item`"],
+    );
+}
+
+#[test]
+fn names_that_are_not_there() {
+    let world = World::with_tools(TOOLS);
+    world.expect(
+        r#"{"steps": [{"id": "s", "for_each": ["${item}"], "tool": "e", "args": {"a": "${last}"}}, {"id": "t", "tool": "e", "args": {"b": "${index}"}}], "output": {"x": "${item}"}}"#,
+        &[
+            "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
+            "PW0404 at /steps/0/args/a: `${last}` refers to `last`, which is not there (`last` is there in a step with `repeat`)",
+            "PW0404 at /steps/1/args/b: `${index}` refers to `index`, which is not there (`index` is there in a step with `for_each` or `repeat`)",
+            "PW0404 at /output/x: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
+        ],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "s", "tool": "e", "until": "${index > 2 && last.done}"}]}"#,
+        &[],
+    );
+}
+
+#[test]
+fn inputs_and_variables_that_nobody_gives() {
+    let world = World::with_tools(TOOLS);
+    world.expect(
+        r#"{"inputs": {"city": {"default": "Oslo"}}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}", "c": "${vars.x}", "d": "${vars.x ?? 1}"}}]}"#,
+        &[
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
+            "PW0205 at /steps/0/args/c: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
+            "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
+        ],
+    );
+    // A message may still bring it.
+    world.expect(
+        r#"{"input": {"city": "Oslo"}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}"}}]}"#,
+        &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)"],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "s", "tool": "e", "writes": "vars.x"}, {"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
+        &[],
+    );
+    World::with_tools(TOOLS).given(r#"{"x": 1}"#).expect(
+        r#"{"steps": [{"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
+        &[],
+    );
+}

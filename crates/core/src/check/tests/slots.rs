@@ -1,0 +1,95 @@
+//! Slots that nobody fills, and slots that two steps fill.
+
+use super::sketch::World;
+
+const TOOLS: &str = r#"{"e": {}, "typed": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}}"#;
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    World::with_tools(TOOLS).expect(text, expected);
+}
+
+#[test]
+fn unwritten() {
+    check(
+        r#"{"state": {"given": 1}, "steps": [{"id": "a", "tool": "e", "args": {"x": "${slots.state.never}", "y": "${slots.state.given}", "z": "${slots.state.givn}", "w": "${slots.data.x ?? 1}"}}]}"#,
+        &[
+            "?PW0407 at /steps/0/args/x: `${slots.state.never}` reads a slot that nothing fills (what reads it will be skipped)",
+            "?PW0407 at /steps/0/args/z: `${slots.state.givn}` reads a slot that nothing fills (did you mean `given`?)",
+            "?PW0407 at /steps/0/args/w: `${slots.data.x ?? 1}` reads a slot that nothing fills (what reads it will be skipped)",
+        ],
+    );
+    check(
+        r#"{"state@1": {"x": {"a": 1}}, "state@2": {"y": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.x.a}", "w": "${slots.state.x.b}"}}]}"#,
+        &[
+            "?PW0402 at /steps/0/args/w: `${slots.state.x.b}` leads to nothing in the slot (what reads it will be skipped)",
+        ],
+    );
+    check(
+        r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.a}", "w": "${slots.state.t.b}"}}]}"#,
+        &[
+            "?PW0402 at /steps/1/args/w: `${slots.state.t.b}` leads to nothing in the slot (what reads it will be skipped)",
+        ],
+    );
+    check(
+        r#"{"steps": [{"id": "a", "tool": "e", "writes": "inputs.x"}]}"#,
+        &[
+            "PW0404 at /steps/0/writes: the step `a` writes `inputs.x`, but inputs are never written (write to the state, or to a variable)",
+        ],
+    );
+}
+
+#[test]
+fn variables_of_known_shape() {
+    check(
+        r#"{"steps": [{"id": "t", "tool": "typed", "writes": "vars.t"}, {"id": "a", "tool": "e", "args": {"v": "${vars.t.a}", "w": "${vars.t.b}"}}]}"#,
+        &[
+            "PW0402 at /steps/1/args/w: `${vars.t.b}` leads nowhere: there is no field `b` in the variable `t` (the fields are `a`)",
+        ],
+    );
+}
+
+#[test]
+fn competing_writers() {
+    check(
+        r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "tool": "e", "writes": "state.x.y"}]}"#,
+        &[
+            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (what `b` writes wins, for it comes later in the plan)",
+        ],
+    );
+    // One waits for the other.
+    check(
+        r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "m", "tool": "e", "after": ["a"]}, {"id": "b", "tool": "e", "args": {"v": "${m}"}, "writes": "state.x"}]}"#,
+        &[],
+    );
+    // Only one of them runs.
+    check(
+        r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b || state.c"}, {"id": "ha", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "mid", "tool": "e", "args": {"v": "${slots.state.b}"}, "writes": "state.m"}, {"id": "hb", "tool": "e", "args": {"v": "${slots.state.m}"}, "writes": "state.r"}, {"id": "hc", "tool": "e", "args": {"v": "${slots.state.c}"}, "writes": "state.r"}]}"#,
+        &[],
+    );
+    // Both hang on the same branch.
+    check(
+        r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b"}, {"id": "h1", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "h2", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}]}"#,
+        &[
+            "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (what `h2` writes wins, for it comes later in the plan)",
+        ],
+    );
+    // The handler of the one branch fills the slot of the other.
+    check(
+        r#"{"steps": [{"id": "pay", "tool": "e", "writes": "state.receipt || state.error"}, {"id": "fix", "tool": "e", "args": {"v": "${slots.state.error}"}, "writes": "state.receipt"}]}"#,
+        &[],
+    );
+    // They add, or are apart, or have a condition.
+    check(
+        r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x", "method": "push"}, {"id": "b", "tool": "e", "writes": "state.x", "method": "push"}]}"#,
+        &[],
+    );
+    check(
+        r#"{"steps": [{"id": "a", "tool": "e", "instance": "1", "writes": "state.x"}, {"id": "b", "tool": "e", "instance": "2", "writes": "state.x"}]}"#,
+        &[],
+    );
+    check(
+        r#"{"steps": [{"id": "c", "tool": "e"}, {"id": "a", "tool": "e", "when": "${c.x}", "writes": "state.x"}, {"id": "b", "tool": "e", "when": "${!c.x}", "writes": "state.x"}]}"#,
+        &[],
+    );
+}
