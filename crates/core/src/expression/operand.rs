@@ -222,10 +222,12 @@ impl Parser<'_> {
                         let call = self.method(name, at + 1)?;
                         tree = then(tree, call);
                     } else {
+                        has_parts(&tree, at)?;
                         tree = with_segment(tree, Segment::key(name), Missing::Fail);
                     }
                 }
                 Some('[') => {
+                    has_parts(&tree, at)?;
                     self.cursor.bump();
                     tree = self.bracket(tree)?;
                 }
@@ -304,6 +306,18 @@ impl Parser<'_> {
             }
             computed => then(tree, Move::Item(computed)),
         })
+    }
+}
+
+/// Whether something can be behind a literal: `1.x` most probably means the step that is called `1`.
+fn has_parts(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
+    match tree {
+        Tree::Literal(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => Err(
+            ExpressionError::reference(format!("`{value}` has no parts"), at).help(format!(
+                "write `steps[\"{value}\"]` for the step of that name"
+            )),
+        ),
+        _ => Ok(()),
     }
 }
 

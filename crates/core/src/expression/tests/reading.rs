@@ -202,6 +202,8 @@ fn mistakes() {
     check("a | b", "2: `|` is no operator");
     check("a & b", "2: `&` is no operator");
     check("a?.b", "1: `?.` is no operator");
+    check("1.a", "1: `1` has no parts");
+    check("true[0]", "4: `true` has no parts");
     check("12ab", "0: the number is malformed or too large");
     check(
         "18446744073709551616",
@@ -266,6 +268,7 @@ fn mistakes() {
 
 #[test]
 fn advice() {
+    check_help("1.a", "write `steps[\"1\"]` for the step of that name");
     check_help("a or b", "write `||`");
     check_help("siz(a)", "did you mean `size`?");
     check_help("contains(a)", "write `value.contains(…)`");
