@@ -6,7 +6,7 @@ use planwright_core::plan::{Action, Field, Name, Node, PlanCall, PlanTarget, Slo
 use planwright_core::{Code, Diagnostic, Place};
 
 use super::kind::{kind_called, kind_words, message_types};
-use super::names::{StepIds, check_instance};
+use super::names::{Instances, StepIds, check_instance};
 use super::reference::Reading;
 use super::target::writes;
 use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
@@ -29,11 +29,7 @@ const META: [&str; 9] = [
 ];
 
 /// The steps that `items` call for. Calls without a tool are left out.
-pub(super) fn calls(
-    items: &[Item],
-    instances: &[Arc<str>],
-    reading: &mut Reading<'_>,
-) -> Vec<Step> {
+pub(super) fn calls(items: &[Item], instances: &Instances, reading: &mut Reading<'_>) -> Vec<Step> {
     let mut ids = StepIds::default();
     items
         .iter()
@@ -44,7 +40,7 @@ pub(super) fn calls(
 fn call(
     item: &Item,
     ids: &mut StepIds,
-    instances: &[Arc<str>],
+    instances: &Instances,
     reading: &mut Reading<'_>,
 ) -> Option<Step> {
     let mut fields = Fields::of(item, "the call", reading.findings)?;
@@ -166,7 +162,7 @@ fn unknown_scope(word: &str) -> Diagnostic {
 
 fn instance(
     fields: &mut Fields<'_>,
-    instances: &[Arc<str>],
+    instances: &Instances,
     reading: &mut Reading<'_>,
 ) -> Option<Arc<str>> {
     let item = fields.optional("_instance")?;

@@ -6,7 +6,7 @@ use planwright_core::plan::{Content, Mode, Name, SlotKind, SlotSchema};
 use planwright_core::{Code, Diagnostic, Object, Value};
 
 use super::kind::{is_only_kept, kind_called, kind_words, message_types};
-use super::names::check_instance;
+use super::names::{Instances, check_instance};
 use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
 use crate::lowering::text_or_number;
 
@@ -15,8 +15,7 @@ use crate::lowering::text_or_number;
 pub(super) struct Context<'a> {
     pub(super) contents: Vec<Content>,
     pub(super) schemas: Vec<SlotSchema>,
-    /// The instances, in the order in which they appear.
-    pub(super) instances: Vec<Arc<str>>,
+    pub(super) instances: Instances,
     /// What the last plan message wants.
     pub(super) mode: Option<Mode>,
     /// The calls of the last plan message, where they are the plan.
@@ -106,8 +105,8 @@ impl<'a> Context<'a> {
         if let Some(instance) = &parts.instance {
             if parts.kind == SlotKind::Data {
                 self.aimed.push(instance.clone());
-            } else if !self.instances.contains(&instance.text) {
-                self.instances.push(Arc::clone(&instance.text));
+            } else {
+                self.instances.insert(Arc::clone(&instance.text));
             }
         }
         if let Some(schema) = parts.schema {

@@ -55,6 +55,9 @@ pub(super) struct Fault {
     pub(super) fix: Option<String>,
 }
 
+/// Longer texts are not repaired.
+const LONGEST_REPAIR: usize = 200;
+
 const FORM: &str = "a reference is a whole text such as `†state.user.name`; there are the kinds `input`, \
                     `state` and `data`, and `††` is a literal `†`";
 
@@ -80,7 +83,12 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<Fault>> {
     if flaws.is_empty() {
         return Ok(Expression { operator, operands });
     }
-    let repair = repaired(text, &parts, operator);
+    // A repair is shown whole, once for each fault.
+    let repair = if text.len() <= LONGEST_REPAIR {
+        repaired(text, &parts, operator)
+    } else {
+        None
+    };
     Err(flaws
         .into_iter()
         .map(|(range, message)| Fault {
@@ -188,9 +196,12 @@ fn cut(text: &str) -> (Vec<Range<usize>>, Vec<Operator>) {
 }
 
 fn next_operator(text: &str, from: usize) -> Option<(usize, Operator)> {
-    let find = |token, operator| text[from..].find(token).map(|at| (from + at, operator));
-    let found = [find("||", Operator::First), find("&&", Operator::All)];
-    found.into_iter().flatten().min_by_key(|(at, _)| *at)
+    let mut pairs = text.as_bytes()[from..].windows(2).enumerate();
+    pairs.find_map(|(at, pair)| match pair {
+        b"||" => Some((from + at, Operator::First)),
+        b"&&" => Some((from + at, Operator::All)),
+        _ => None,
+    })
 }
 
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {

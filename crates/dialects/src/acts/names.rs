@@ -3,10 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use planwright_core::plan::Name;
 use planwright_core::{Code, Diagnostic, StepId};
 
 use crate::document::{Findings, nearest, quote};
+
+/// The instances, in the order in which they appear.
+pub(super) type Instances = IndexSet<Arc<str>>;
+
+/// So many instances are looked at for one that was meant: looking at all would cost their number times that of
+/// the faults.
+const LOOKED_AT: usize = 100;
 
 /// Gives each call its id: the name of its tool, later ones of the same name `name#2`, `name#3`.
 #[derive(Debug, Default)]
@@ -49,12 +57,12 @@ impl StepIds {
 }
 
 /// Reports `name` where none of `instances` is called so.
-pub(super) fn check_instance(name: &Name, instances: &[Arc<str>], findings: &mut Findings) {
+pub(super) fn check_instance(name: &Name, instances: &Instances, findings: &mut Findings) {
     if instances.contains(&name.text) {
         return;
     }
     let message = format!("no instance is called {}", quote(&name.text));
-    let known = instances.iter().map(|instance| &**instance);
+    let known = instances.iter().take(LOOKED_AT).map(|instance| &**instance);
     let help = if instances.is_empty() {
         "`_instance` on `state` and `input` messages makes instances, and there is none".to_owned()
     } else if let Some(near) = nearest(&name.text, known) {

@@ -56,7 +56,7 @@ fn plan(root: &Item, reading: &mut Reading<'_>) -> Option<Plan> {
     Some(Plan {
         contents: context.contents,
         slot_schemas: context.schemas,
-        instances: context.instances,
+        instances: context.instances.into_iter().collect(),
         steps,
         output,
         mode: parts.mode.or(context.mode).unwrap_or_default(),

@@ -16,7 +16,7 @@ use super::names::StepIds;
 use super::target::METHODS;
 use crate::document::quote;
 use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
-use links::Links;
+use links::{Links, slot_writes};
 use writer::{Writer, slot_operand};
 
 const SAYABLE: &[Feature] = &[
@@ -32,7 +32,6 @@ const SAYABLE: &[Feature] = &[
     Feature::OpenSharing,
     Feature::ShowMode,
     Feature::Note,
-    Feature::ResultVariable,
     Feature::Writes,
     Feature::Instance,
     Feature::PlanAction,
@@ -163,11 +162,9 @@ fn write_targets(
     object: &mut ObjectBuilder,
     unsaid: &mut Unsaid<'_>,
 ) {
-    let method = step
-        .writes
-        .as_ref()
-        .map_or(Method::Set, |writes| writes.method);
-    let Some(targets) = link.or_else(|| step.writes.as_ref().map(|writes| &writes.targets)) else {
+    let writes = slot_writes(step);
+    let method = writes.map_or(Method::Set, |writes| writes.method);
+    let Some(targets) = link.or_else(|| writes.map(|writes| &writes.targets)) else {
         return;
     };
     let operator = match targets {

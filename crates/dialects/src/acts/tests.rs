@@ -1,7 +1,6 @@
 //! Tests of the dialect of the Acts: what a plan reads as, in lines that people can compare.
 
 mod findings;
-mod golden;
 mod printing;
 mod property;
 mod reading;

@@ -83,6 +83,11 @@ fn concierge() {
 }
 
 #[test]
+fn acts() {
+    check("acts");
+}
+
+#[test]
 fn mcp_cli() {
     check("mcp-cli");
 }

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use planwright_core::Plan;
 use planwright_core::plan::{
-    Action, Alternative, Company, Form, Missing, Node, NodeKind, OnError, OnFailure, Ordering,
-    Output, Read, Reference, Segment, Sharing, Source, Step, TextPart,
+    Action, Alternative, Company, Form, Missing, Mode, Node, NodeKind, OnError, OnFailure,
+    Ordering, Output, PlanTarget, Read, Reference, Segment, Sharing, Source, Step, Targets,
+    TextPart,
 };
 
 /// The meaning of `plan`, one line for each thing that it says.
@@ -23,6 +24,7 @@ pub(crate) fn meaning(plan: &Plan) -> String {
         (plan.ordering == Ordering::Listed, "listed order"),
         (plan.on_failure == OnFailure::Stop, "stops at a failure"),
         (plan.sharing == Sharing::MarkedOnly, "shares where marked"),
+        (plan.mode == Mode::Show, "to be shown"),
     ];
     lines.extend(
         modes
@@ -43,6 +45,7 @@ pub(crate) fn meaning(plan: &Plan) -> String {
     if !plan.metadata.is_null() {
         lines.push(format!("metadata: {}", plan.metadata));
     }
+    lines.extend(slots(plan));
     lines.extend(plan.steps.iter().map(step));
     match &plan.output {
         Output::All => {}
@@ -55,6 +58,22 @@ pub(crate) fn meaning(plan: &Plan) -> String {
     lines.join("\n")
 }
 
+/// What the slots hold before the first step and are meant to hold, and whose they are.
+fn slots(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for content in &plan.contents {
+        let instance = content.instance.as_deref().unwrap_or("all");
+        lines.push(format!("{} of {instance}: {}", content.kind, content.value));
+    }
+    for slots in &plan.slot_schemas {
+        lines.push(format!("{} (schema {})", slots.kind, slots.schema));
+    }
+    if !plan.instances.is_empty() {
+        lines.push(format!("instances: {:?}", plan.instances));
+    }
+    lines
+}
+
 fn step(step: &Step) -> String {
     let mut line = format!("step {:?}", step.id.as_str());
     if let Some(title) = &step.title {
@@ -63,7 +82,13 @@ fn step(step: &Step) -> String {
     match &step.action {
         Action::Tool(name) => write!(line, " calls {}", name.text).unwrap(),
         Action::Value(value) => write!(line, " gives {}", node(value)).unwrap(),
-        Action::Plan(call) => write!(line, " runs {call:?}").unwrap(),
+        Action::Plan(call) => {
+            match &call.target {
+                PlanTarget::Named(name) => write!(line, " runs {}", name.text).unwrap(),
+                PlanTarget::Inline(plan) => write!(line, " runs {{{}}}", meaning(plan)).unwrap(),
+            }
+            write!(line, " seeing {:?}", call.scopes).unwrap();
+        }
     }
     write!(line, " with {}", node(&step.args)).unwrap();
     for name in &step.after {
@@ -76,7 +101,17 @@ fn step(step: &Step) -> String {
             .iter()
             .map(|path| format!("{}{:?}", path.kind, path.keys))
             .collect();
-        write!(line, ", {:?} {}", writes.method, paths.join(" and ")).unwrap();
+        let between = match &writes.targets {
+            Targets::All(_) => " and ",
+            Targets::OneOf(_) => " or ",
+        };
+        write!(line, ", {:?} {}", writes.method, paths.join(between)).unwrap();
+    }
+    if let Some(instance) = &step.instance {
+        write!(line, ", for {instance}").unwrap();
+    }
+    if let Some(note) = &step.note {
+        write!(line, ", because {note}").unwrap();
     }
     match &step.on_error {
         OnError::Fail => {}

@@ -168,6 +168,31 @@ fn large_texts_cost_no_more_than_their_size() {
                     .join(",")
             ),
         ),
+        (
+            "acts",
+            format!(
+                r#"[{{"_tool": "a", "v": "{}†state.a"}}]"#,
+                "†state.a || ".repeat(many)
+            ),
+        ),
+        (
+            "acts",
+            format!(
+                r#"[{{"_tool": "a", "v": "†{}"}}]"#,
+                "state.a && ".repeat(many)
+            ),
+        ),
+        (
+            "acts",
+            format!(
+                r#"{{"context": [{}], "calls": [{}]}}"#,
+                (0..many / 10)
+                    .map(|number| format!(r#"{{"type": "state", "_instance": {number}}}"#))
+                    .collect::<Vec<_>>()
+                    .join(","),
+                vec![r#"{"_tool": "a", "_instance": "x"}"#; many / 10].join(",")
+            ),
+        ),
         ("concierge", "[".repeat(10_000_000)),
     ];
     for (name, text) in cases {

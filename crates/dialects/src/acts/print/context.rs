@@ -1,5 +1,6 @@
 //! Writes what stands around the calls: messages, and what is kept beside them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::plan::{Input, InputKind, Mode, SlotKind};
@@ -28,11 +29,13 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
             messages.push(slots(word, content.instance.as_ref(), &content.value));
         }
     }
+    let contents = plan.contents.iter();
+    let made: HashSet<&Arc<str>> = contents
+        .filter(|content| content.kind != SlotKind::Data)
+        .filter_map(|content| content.instance.as_ref())
+        .collect();
     for instance in &plan.instances {
-        let has_content = plan.contents.iter().any(|content| {
-            content.kind != SlotKind::Data && content.instance.as_ref() == Some(instance)
-        });
-        if !has_content {
+        if !made.contains(instance) {
             messages.push(slots("state", Some(instance), &Value::empty_object()));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Method, Output, Reference, Segment, SlotKind, SlotPath, Source, Targets,
+    Action, Method, Output, Reference, Segment, SlotKind, SlotPath, Source, Targets, Writes,
 };
 use planwright_core::{Place, Plan, Step, StepId};
 
@@ -84,9 +84,20 @@ impl Links {
     }
 }
 
+/// What `step` writes, unless that is a variable that only names its result: nothing here reads it.
+pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
+    step.writes.as_ref().filter(|writes| match &writes.targets {
+        Targets::All(paths) => match paths.as_slice() {
+            [path] => path.kind != SlotKind::Vars || path.keys.len() != 1,
+            _ => true,
+        },
+        Targets::OneOf(_) => true,
+    })
+}
+
 /// What a further slot can be added to: nothing, or slots that all get the output as it is.
 fn extendable(step: &Step) -> Option<Vec<SlotPath>> {
-    match &step.writes {
+    match slot_writes(step) {
         None => Some(Vec::new()),
         Some(writes) => match &writes.targets {
             Targets::All(paths) if writes.method == Method::Set => Some(paths.clone()),
@@ -113,7 +124,7 @@ impl Wanted {
         for step in &plan.steps {
             step.args
                 .each_reference(&mut |reference| wanted.add(reference));
-            if let planwright_core::plan::Action::Value(node) = &step.action {
+            if let Action::Value(node) = &step.action {
                 node.each_reference(&mut |reference| wanted.add(reference));
             }
         }

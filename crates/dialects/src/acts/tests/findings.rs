@@ -180,7 +180,7 @@ fn calls() {
             "PW0103 at /0: the call has no `_tool` (add `_tool`) [{\"tool\": \"t\"}]",
         ),
         (
-            r#"[7]"#,
+            "[7]",
             "PW0104 at /0: the call must be an object, found a number [7]",
         ),
         (

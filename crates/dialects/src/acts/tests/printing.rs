@@ -205,7 +205,7 @@ fn what_cannot_be_said() {
     variable.writes = Some(Writes {
         targets: Targets::All(vec![planwright_core::plan::SlotPath {
             kind: SlotKind::Vars,
-            keys: vec!["v".into()],
+            keys: vec!["v".into(), "w".into()],
             place: Place::NOWHERE,
         }]),
         method: planwright_core::plan::Method::Set,
@@ -239,7 +239,7 @@ fn what_cannot_be_said() {
             )),
             "what `x` refers to",
         ),
-        (one(variable), "that a step writes `vars.v`"),
+        (one(variable), "that a step writes `vars.v.w`"),
         (
             one(conditional),
             "that a step comes after another without using its output\nError: the acts dialect cannot say a condition",

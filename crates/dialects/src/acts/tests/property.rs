@@ -9,6 +9,7 @@ use super::{findings, parsed};
 use crate::acts::Acts;
 use crate::acts::expression::{escape, read, unescape};
 use crate::dialect::Dialect;
+use crate::registry::dialects;
 
 /// The plan without the places in it.
 fn meaning(plan: &Plan) -> String {
@@ -33,8 +34,10 @@ fn word() -> impl Strategy<Value = String> {
 
 fn place(kinds: &'static [&'static str]) -> impl Strategy<Value = String> {
     (prop::sample::select(kinds), vec(word(), 0..3)).prop_map(|(kind, keys)| {
-        let keys: String = keys.iter().map(|key| format!(".{key}")).collect();
-        format!("†{kind}{keys}")
+        let parts: Vec<&str> = std::iter::once(kind)
+            .chain(keys.iter().map(String::as_str))
+            .collect();
+        format!("†{}", parts.join("."))
     })
 }
 
@@ -162,6 +165,77 @@ fn plan() -> impl Strategy<Value = Value> {
         })
 }
 
+/// Values in which keys and texts are drawn from what means something here.
+fn wild() -> impl Strategy<Value = Value> {
+    let words = [
+        "context",
+        "calls",
+        "output",
+        "plan",
+        "mode",
+        "meta",
+        "type",
+        "input",
+        "state",
+        "data",
+        "schema",
+        "kind",
+        "_instance",
+        "_tool",
+        "_outputPath",
+        "_outputMethod",
+        "_delegate",
+        "_scopes",
+        "_activity",
+        "_output",
+        "_reasoningForCall",
+        "_odd",
+        "__",
+        "_",
+        "a",
+        "†state",
+    ];
+    let texts = [
+        "plan",
+        "input",
+        "state",
+        "data",
+        "text",
+        "lazy",
+        "a",
+        "",
+        "anonymous",
+        "push",
+        "†state.a",
+        "†data",
+        "†input.a",
+        "†state.a || †state.b",
+        "†state.a && †data",
+        "†a || b && †",
+        "††",
+        "†",
+        "† state",
+        "†state.a.",
+        "a #2",
+        "a#2",
+    ];
+    let leaf = prop_oneof![
+        6 => prop::sample::select(texts.to_vec()).prop_map(Value::from),
+        1 => prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+        ],
+    ];
+    leaf.prop_recursive(6, 60, 6, move |inner| {
+        let key = prop::sample::select(words.to_vec());
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::list),
+            vec((key, inner), 0..6).prop_map(Value::object),
+        ]
+    })
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_as_the_same_plan(value in plan()) {
@@ -180,6 +254,23 @@ proptest! {
         let (twice, _) = Acts.print(&again);
         prop_assert_eq!(twice.as_deref(), Some(&*written));
         prop_assert_eq!(parsed(&written).plan.expect("a plan"), again);
+    }
+
+    #[test]
+    fn no_plan_is_too_wild(value in wild()) {
+        let text = value.to_json();
+        let result = parsed(&text);
+        prop_assert!(result.plan.is_some() || result.diagnostics.has_errors(), "{text}");
+        for finding in &result.diagnostics {
+            let span = finding.span.unwrap_or_default();
+            prop_assert!(text.get(span.start..span.end).is_some(), "{text}\n{finding}");
+        }
+        if let Some(plan) = result.plan {
+            for dialect in dialects() {
+                let (written, unsaid) = dialect.print(&plan);
+                prop_assert_eq!(written.is_none(), unsaid.has_errors(), "{}", text);
+            }
+        }
     }
 
     #[test]
