@@ -1,6 +1,7 @@
 //! How a run goes about its work.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
@@ -24,6 +25,8 @@ pub struct RunOptions {
     pub on_failure: FailurePolicy,
     /// Whether steps may still be added.
     pub arrival: Arrival,
+    /// Texts that no event and no summary may show: they stand as `[redacted]` there.
+    pub secrets: Vec<Arc<str>>,
     /// What expressions may cost.
     pub evaluation: EvaluationLimits,
 }
@@ -58,6 +61,7 @@ impl Default for RunOptions {
             step_timeout: None,
             on_failure: FailurePolicy::AsPlan,
             arrival: Arrival::Complete,
+            secrets: Vec::new(),
             evaluation: EvaluationLimits::default(),
         }
     }

@@ -7,6 +7,7 @@ mod group;
 mod outcome;
 mod prepare;
 mod preview;
+mod redact;
 mod settle;
 mod slots;
 mod state;

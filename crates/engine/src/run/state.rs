@@ -16,6 +16,7 @@ use super::bind::Scope;
 use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
 use super::outcome::{Outcome, StepStatus};
+use super::redact::Redactor;
 use super::work::{CallRecord, Layer, Work};
 use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
@@ -44,6 +45,7 @@ pub struct Run {
     /// The step whose failure stopped the run.
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
+    pub(super) redactor: Redactor,
     queue: VecDeque<Command>,
     scratch: Vec<Command>,
 }
@@ -51,6 +53,8 @@ pub struct Run {
 impl Run {
     /// A run of `plan`, not yet begun.
     pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
+        let secrets = secret_inputs(&plan).chain(options.secrets.iter().cloned());
+        let redactor = Redactor::new(secrets);
         let mut run = Self {
             id: id.into(),
             scheduler: Scheduler::new(options.limits.clone()),
@@ -66,6 +70,7 @@ impl Run {
             given_up: false,
             stopped_by: None,
             now: Duration::ZERO,
+            redactor,
             queue: VecDeque::new(),
             scratch: Vec::new(),
         };
@@ -186,7 +191,8 @@ impl Run {
         self.queue.extend(self.scratch.drain(..));
     }
 
-    pub(super) fn emit(&self, event: RunEvent, effects: &mut Vec<Effect>) {
+    pub(super) fn emit(&self, mut event: RunEvent, effects: &mut Vec<Effect>) {
+        self.redactor.event(&mut event);
         effects.push(Effect::Emit(StampedEvent {
             at: self.now,
             event,
@@ -442,7 +448,6 @@ impl Run {
 
     fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
         self.begin(task, effects);
-        let now = self.now;
         let run = Arc::clone(&self.id);
         let index = self.calls.len();
         let Some(work) = self.work_mut(task) else {
@@ -468,15 +473,13 @@ impl Run {
             error: None,
             ended: false,
         });
-        effects.push(Effect::Emit(StampedEvent {
-            at: now,
-            event: RunEvent::AttemptStarted {
-                at,
-                tool: Arc::clone(&tool.name),
-                attempt,
-                args,
-            },
-        }));
+        let event = RunEvent::AttemptStarted {
+            at,
+            tool: Arc::clone(&tool.name),
+            attempt,
+            args,
+        };
+        self.emit(event, effects);
         effects.push(Effect::Call { task, call });
     }
 
@@ -654,4 +657,20 @@ fn told(fault: &SchemaFault) -> String {
     } else {
         format!("{} at {pointer}", fault.message)
     }
+}
+
+/// The texts of inputs that their schema calls secret, with `writeOnly` or the format `password`.
+fn secret_inputs(plan: &CheckedPlan) -> impl Iterator<Item = Arc<str>> {
+    let is_secret = |schema: &Value| {
+        schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
+            || schema.get("format").and_then(Value::as_text) == Some("password")
+    };
+    let secrets: Vec<Arc<str>> = plan
+        .plan()
+        .inputs
+        .iter()
+        .filter(|input| is_secret(&input.schema))
+        .filter_map(|input| plan.inputs().get(&input.name)?.as_text().map(Arc::from))
+        .collect();
+    secrets.into_iter()
 }

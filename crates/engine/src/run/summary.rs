@@ -155,7 +155,7 @@ impl Run {
             Some(frame) if frame.instance.is_none() => frame.slots.all(kind),
             _ => self.shared.all(kind),
         };
-        RunSummary {
+        let mut summary = RunSummary {
             run: Arc::clone(&self.id),
             plan,
             digest,
@@ -175,7 +175,9 @@ impl Run {
                 })
                 .collect(),
             warnings,
-        }
+        };
+        self.redactor.summary(&mut summary);
+        summary
     }
 
     fn status(&self, steps: &[StepSummary]) -> RunStatus {

@@ -16,6 +16,7 @@ use super::exit::Exit;
 use super::live::Live;
 use super::plan_file::{self, Reading};
 use super::printer::Printer;
+use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
 use super::{limits, output};
@@ -25,7 +26,11 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     let mut reading = plan_file::read(&arguments.plan)?;
     let options = options(arguments)?;
     let needed = reading.tool_names();
-    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let mut signals = Signals::new()?;
+    let toolbox = tokio::select! {
+        toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
     let checked = reading.check(&toolbox.catalog);
     let exit = match checked {
         None => rejected(&reading, &toolbox, arguments.format, printer),
@@ -36,15 +41,22 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             output::findings(&reading, arguments.format, printer);
             let live = Live::new(&plan, arguments.format, printer);
             let session = Session {
-                options,
+                options: RunOptions {
+                    secrets: toolbox.secrets(),
+                    ..options
+                },
                 approver: approver(arguments, printer, &live)?,
                 live: Arc::clone(&live),
                 format: arguments.format,
                 printer,
             };
-            let summary = drive(plan, &toolbox, session).await;
-            output::report(&summary, &reading, arguments.format, &live, printer)
-                .map(|()| Exit::of_run(summary.status))
+            match drive(plan, &toolbox, session, signals).await {
+                Some(summary) => {
+                    output::report(&summary, &reading, arguments.format, &live, printer)
+                        .map(|()| Exit::of_run(summary.status))
+                }
+                None => return Ok(Exit::Interrupted),
+            }
         }
     };
     toolbox.close().await;
@@ -60,8 +72,13 @@ pub(crate) struct Session {
     pub(crate) printer: Printer,
 }
 
-/// Runs a sound plan to its end.
-pub(crate) async fn drive(plan: CheckedPlan, toolbox: &Toolbox, session: Session) -> RunSummary {
+/// Runs a sound plan to its end; nothing comes back where the person would not wait for it.
+pub(crate) async fn drive(
+    plan: CheckedPlan,
+    toolbox: &Toolbox,
+    session: Session,
+    signals: Signals,
+) -> Option<RunSummary> {
     let engine = Engine::new(toolbox.backends.clone())
         .with_options(session.options)
         .with_approver(session.approver);
@@ -71,7 +88,7 @@ pub(crate) async fn drive(plan: CheckedPlan, toolbox: &Toolbox, session: Session
         format: session.format,
         printer: session.printer,
     };
-    watch(handle, events, to).await
+    watch(handle, events, signals, to).await
 }
 
 /// Says why a plan is not run.

@@ -17,6 +17,7 @@ use super::live::Live;
 use super::output;
 use super::plan_file::Reading;
 use super::printer::Printer;
+use super::signals::Signals;
 use super::toolbox::Toolbox;
 
 const PLAN: &str = include_str!("demo.plan.json");
@@ -49,7 +50,9 @@ pub(crate) async fn demo(
         format: arguments.format,
         printer,
     };
-    let summary = drive(plan, &toolbox, session).await;
+    let Some(summary) = drive(plan, &toolbox, session, Signals::new()?).await else {
+        return Ok(Exit::Interrupted);
+    };
     output::report(
         &summary,
         &Reading::builtin(PLAN),

@@ -14,6 +14,7 @@ mod live;
 mod output;
 mod plan_file;
 mod printer;
+mod signals;
 mod text_report;
 mod toolbox;
 mod trust;
@@ -54,9 +55,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
     let exit = runtime.block_on(async {
         match command {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
-            Command::Check(arguments) => Box::pin(commands::check(&arguments, printer)).await,
-            Command::Show(arguments) => Box::pin(commands::show(&arguments, printer)).await,
-            Command::Tools(arguments) => Box::pin(commands::tools(&arguments, printer)).await,
+            Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
+            Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
+            Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),
@@ -65,4 +66,16 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
     // A question that nobody answered must not keep the process.
     runtime.shutdown_background();
     exit
+}
+
+/// Does something until it is done or a signal comes. What it has started, such as servers, ends with it.
+async fn interruptible(
+    command: impl Future<Output = Result<Exit, CommandError>>,
+) -> Result<Exit, CommandError> {
+    let mut signals = signals::Signals::new()?;
+    let command = Box::pin(command);
+    tokio::select! {
+        exit = command => exit,
+        () = signals.next() => Ok(Exit::Interrupted),
+    }
 }

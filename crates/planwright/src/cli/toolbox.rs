@@ -22,6 +22,7 @@ pub(crate) struct Toolbox {
     pub(crate) catalog: Catalog,
     pub(crate) backends: Backends,
     connections: Option<Connections>,
+    secrets: Vec<Arc<str>>,
 }
 
 impl Toolbox {
@@ -49,6 +50,7 @@ impl Toolbox {
             catalog: Catalog::new(),
             backends: Backends::new(),
             connections: None,
+            secrets: Vec::new(),
         }
     }
 
@@ -57,6 +59,11 @@ impl Toolbox {
         if let Some(connections) = &self.connections {
             connections.shutdown().await;
         }
+    }
+
+    /// Texts of the configuration that must not be shown, such as keys and tokens.
+    pub(crate) fn secrets(&self) -> Vec<Arc<str>> {
+        self.secrets.clone()
     }
 
     /// Why servers are missing that the configuration has.
@@ -123,6 +130,11 @@ impl Toolbox {
         for warning in warnings {
             printer.talk(&format!("warning: {warning}"));
         }
+        self.secrets = config
+            .servers
+            .iter()
+            .flat_map(|server| server.secrets.iter().cloned())
+            .collect();
         let options = ConnectOptions {
             only: needed.and_then(|names| servers_of(names, &config)),
             ..ConnectOptions::default()

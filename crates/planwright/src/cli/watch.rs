@@ -1,4 +1,4 @@
-//! Shows a run while it goes on, and takes Ctrl-C for it.
+//! Shows a run while it goes on, and takes signals for it.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::args::RunFormat;
 use super::live::Live;
 use super::printer::Printer;
+use super::signals::Signals;
 
 /// Who watches a run, and how.
 pub(crate) struct Watch {
@@ -27,16 +28,17 @@ impl Watch {
     }
 }
 
-/// Passes a run's events on until it ends. Ctrl-C ends the run and keeps what it has; a second one ends the process.
+/// Passes a run's events on until it ends. The first Ctrl-C ends the run and keeps what it has; the second gives the
+/// run up, and nothing comes back.
 pub(crate) async fn watch(
     handle: RunHandle,
     mut events: UnboundedReceiver<StampedEvent>,
+    mut signals: Signals,
     watch: Watch,
-) -> RunSummary {
+) -> Option<RunSummary> {
     let canceller = handle.canceller();
     let mut interrupted = false;
     tokio::pin!(handle);
-    let mut interrupt = Box::pin(tokio::signal::ctrl_c());
     loop {
         tokio::select! {
             Some(event) = events.recv() => watch.event(&event),
@@ -45,30 +47,21 @@ pub(crate) async fn watch(
                     watch.event(&event);
                 }
                 watch.live.finish();
-                return summary;
+                return Some(summary);
             }
-            Ok(()) = &mut interrupt => {
-                interrupt = Box::pin(tokio::signal::ctrl_c());
+            () = signals.next() => {
                 if interrupted {
-                    end_process();
+                    watch.live.finish();
+                    return None;
                 }
                 interrupted = true;
                 watch.live.suspend(|| {
                     watch.printer.talk(
-                        "interrupted: ending the calls under way, press Ctrl-C again to end at once",
+                        "interrupted: ending the calls under way, press Ctrl-C again to leave at once",
                     );
                 });
                 canceller.cancel();
             }
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    clippy::exit,
-    reason = "the person has asked twice"
-)]
-fn end_process() -> ! {
-    std::process::exit(i32::from(super::exit::Exit::Interrupted.code()))
 }

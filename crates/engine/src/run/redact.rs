@@ -1,0 +1,224 @@
+//! Keeps secrets out of everything that a run tells: they stand as `[redacted]`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use planwright_core::{Diagnostic, Value};
+
+use super::summary::{RunSummary, StepSummary};
+use crate::backend::ToolError;
+use crate::event::RunEvent;
+
+/// What stands in place of a secret.
+const MASK: &str = "[redacted]";
+
+/// Texts shorter than this would blank out half of every message.
+const SHORTEST: usize = 4;
+
+/// Knows the secrets of a run. The values that steps hand each other are not touched, only what is told about them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Redactor {
+    /// Longest first, so that a secret that contains another goes as a whole.
+    secrets: Vec<Arc<str>>,
+}
+
+impl Redactor {
+    pub(super) fn new(secrets: impl IntoIterator<Item = Arc<str>>) -> Self {
+        let mut secrets: Vec<Arc<str>> = secrets
+            .into_iter()
+            .filter(|secret| secret.len() >= SHORTEST)
+            .collect();
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        Self { secrets }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for secret in &self.secrets {
+            if text.contains(&**secret) {
+                text = Cow::Owned(text.replace(&**secret, MASK));
+            }
+        }
+        text
+    }
+
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Text(text) => {
+                if let Cow::Owned(redacted) = self.text(text) {
+                    *text = redacted.into();
+                }
+            }
+            Value::List(items) => {
+                if items.iter().any(|item| self.occurs(item)) {
+                    for item in Arc::make_mut(items) {
+                        self.value(item);
+                    }
+                }
+            }
+            Value::Object(fields) => {
+                let hit = fields
+                    .iter()
+                    .any(|(key, value)| self.in_text(key) || self.occurs(value));
+                if hit {
+                    let redacted = fields
+                        .iter()
+                        .map(|(key, value)| {
+                            let mut value = value.clone();
+                            self.value(&mut value);
+                            (Arc::from(self.text(key)), value)
+                        })
+                        .collect();
+                    *fields = Arc::new(redacted);
+                }
+            }
+        }
+    }
+
+    fn in_text(&self, text: &str) -> bool {
+        self.secrets.iter().any(|secret| text.contains(&**secret))
+    }
+
+    fn occurs(&self, value: &Value) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            Value::Text(text) => self.in_text(text),
+            Value::List(items) => items.iter().any(|item| self.occurs(item)),
+            Value::Object(fields) => fields
+                .iter()
+                .any(|(key, value)| self.in_text(key) || self.occurs(value)),
+        }
+    }
+
+    fn error(&self, error: &mut ToolError) {
+        if let Cow::Owned(redacted) = self.text(&error.message) {
+            error.message = redacted;
+        }
+        self.value(&mut error.data);
+    }
+
+    pub(super) fn event(&self, event: &mut RunEvent) {
+        if self.is_idle() {
+            return;
+        }
+        match event {
+            RunEvent::AttemptStarted { args, .. } | RunEvent::ApprovalAsked { args, .. } => {
+                self.value(args);
+            }
+            RunEvent::AttemptEnded { error, .. } => {
+                if let Some(error) = error {
+                    self.error(error);
+                }
+            }
+            RunEvent::ApprovalDecided { changed_args, .. } => {
+                if let Some(args) = changed_args {
+                    self.value(args);
+                }
+            }
+            RunEvent::StepEnded { output, error, .. } => {
+                if let Some(output) = output {
+                    self.value(output);
+                }
+                if let Some(error) = error {
+                    self.error(error);
+                }
+            }
+            RunEvent::RunStarted { .. }
+            | RunEvent::PlanExtended { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::RunEnded { .. } => {}
+        }
+    }
+
+    pub(super) fn summary(&self, summary: &mut RunSummary) {
+        if self.is_idle() {
+            return;
+        }
+        for step in &mut summary.steps {
+            self.step(step);
+        }
+        for call in &mut summary.calls {
+            self.value(&mut call.args);
+            if let Some(error) = &mut call.error {
+                self.error(error);
+            }
+        }
+        for value in [
+            &mut summary.output,
+            &mut summary.vars,
+            &mut summary.state,
+            &mut summary.data,
+        ] {
+            self.value(value);
+        }
+        for state in summary.instances.values_mut() {
+            self.value(state);
+        }
+        for warning in &mut summary.warnings {
+            self.diagnostic(warning);
+        }
+    }
+
+    fn step(&self, step: &mut StepSummary) {
+        for value in [&mut step.args, &mut step.output].into_iter().flatten() {
+            self.value(value);
+        }
+        for block in &mut step.content {
+            self.value(block);
+        }
+        if let Some(error) = &mut step.error {
+            self.error(error);
+        }
+        for part in &mut step.parts {
+            self.step(part);
+        }
+    }
+
+    fn diagnostic(&self, diagnostic: &mut Diagnostic) {
+        if let Cow::Owned(redacted) = self.text(&diagnostic.message) {
+            diagnostic.message = redacted;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_wherever_they_stand() {
+        let redactor = Redactor::new([
+            Arc::from("hunter2"),
+            Arc::from("hunter2-long"),
+            Arc::from("abc"),
+        ]);
+        let mut value = Value::from_json(
+            r#"{"a":"Bearer hunter2-long","b":["x","hunter2!"],"hunter2":1,"abc":"abc"}"#,
+        )
+        .unwrap();
+        redactor.value(&mut value);
+        assert_eq!(
+            value.to_json(),
+            r#"{"a":"Bearer [redacted]","b":["x","[redacted]!"],"[redacted]":1,"abc":"abc"}"#
+        );
+    }
+
+    #[test]
+    fn what_holds_no_secret_is_not_copied() {
+        let redactor = Redactor::new([Arc::from("hunter2")]);
+        let list = Arc::new(vec![Value::from("x")]);
+        let mut value = Value::List(Arc::clone(&list));
+        redactor.value(&mut value);
+        let Value::List(after) = &value else {
+            panic!("still a list");
+        };
+        assert!(Arc::ptr_eq(&list, after));
+    }
+}

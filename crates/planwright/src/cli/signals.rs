@@ -1,0 +1,54 @@
+//! The signals that ask the program to end: Ctrl-C, and on Unix also SIGTERM and SIGHUP.
+
+use super::error::{CommandError, reason};
+
+/// Hears every signal from its making on, also those that come while nobody waits.
+pub(crate) struct Signals {
+    #[cfg(unix)]
+    kinds: [tokio::signal::unix::Signal; 3],
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hear = |kind| {
+            signal(kind).map_err(|error| {
+                CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
+            })
+        };
+        Ok(Self {
+            kinds: [
+                hear(SignalKind::interrupt())?,
+                hear(SignalKind::terminate())?,
+                hear(SignalKind::hangup())?,
+            ],
+        })
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.kinds;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        Ok(Self {})
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            // Without a signal to wait for, there is only the end of the run.
+            let _ = reason(&error);
+            std::future::pending::<()>().await;
+        }
+    }
+}
