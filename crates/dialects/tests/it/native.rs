@@ -77,6 +77,25 @@ fn golden_plans() {
     }
 }
 
+#[test]
+fn golden_plans_of_other_dialects_convert() {
+    for folder in ["acts", "agentle", "clear-ai", "concierge", "mcp-cli"] {
+        let mut converted = 0;
+        for file in cases(folder) {
+            let text = std::fs::read(&file).unwrap();
+            let result = parse(&text, &ReadOptions::new("test").in_dialect(folder));
+            // Some cases show what is said about a text that gives no plan.
+            if let Some(plan) = result.plan
+                && !result.diagnostics.has_errors()
+            {
+                assert_lossless(&plan);
+                converted += 1;
+            }
+        }
+        assert!(converted > 1, "{folder}: only {converted} are plans");
+    }
+}
+
 /// What the reader says it knows of `text`, which has a field that it does not know.
 fn known_fields(text: &str) -> Vec<String> {
     let options = ReadOptions::new("test").in_dialect("native");
