@@ -19,7 +19,12 @@ fn assert_lossless(plan: &Plan) {
     let (printed, findings) = native.print(plan);
     assert!(findings.is_empty(), "{findings:#?}");
     let printed = printed.unwrap();
-    let again = sound_plan(&printed, "native");
+    // A step may have a name that references use for themselves; that is a warning.
+    let options = ReadOptions::new("test").in_dialect("native");
+    let result = parse(printed.as_bytes(), &options);
+    let findings = result.diagnostics;
+    assert!(!findings.has_errors(), "{findings:#?}\n{printed}");
+    let again = result.plan.unwrap();
     assert_eq!(placeless(&again), placeless(plan), "{printed}");
     let written = Value::from_json(&printed).unwrap();
     let faults = published().validate(&written);
