@@ -23,8 +23,20 @@ pub(crate) enum Unbound {
     Wait(Vec<u32>),
     /// There will never be one: the reader has no reason to run.
     Skip(SkipReason),
-    /// There should be one.
+    /// There should be one, but the way to it leads nowhere. A later alternative may serve.
+    Missing(ToolError),
+    /// There should be one, but something is wrong.
     Fail(ToolError),
+}
+
+impl Unbound {
+    /// The failure, if it is one.
+    pub(crate) fn into_error(self) -> Option<ToolError> {
+        match self {
+            Self::Missing(error) | Self::Fail(error) => Some(error),
+            Self::Wait(_) | Self::Skip(_) => None,
+        }
+    }
 }
 
 type Bound<T> = Result<T, Unbound>;
@@ -188,11 +200,8 @@ impl Scope<'_> {
             };
             match tried {
                 Ok(found) => return Ok(found),
-                Err(Unbound::Wait(on)) => return Err(Unbound::Wait(on)),
-                Err(Unbound::Fail(error)) if error.kind != ErrorKind::Reference => {
-                    return Err(Unbound::Fail(error));
-                }
-                Err(new @ Unbound::Fail(_)) if !matches!(reason, Some(Unbound::Fail(_))) => {
+                Err(now @ (Unbound::Wait(_) | Unbound::Fail(_))) => return Err(now),
+                Err(new @ Unbound::Missing(_)) if !matches!(reason, Some(Unbound::Missing(_))) => {
                     reason = Some(new);
                 }
                 Err(new) => reason = reason.or(Some(new)),
@@ -218,10 +227,10 @@ impl Scope<'_> {
         expression
             .evaluate(&values, self.limits)
             .map_err(|error| match error {
-                EvaluationError::Missing(_) => fail(
-                    ErrorKind::Reference,
-                    format!("`{}` needs what is not there: {error}", reference.text),
-                ),
+                EvaluationError::Missing(_) => missing(format!(
+                    "`{}` needs what is not there: {error}",
+                    reference.text
+                )),
                 EvaluationError::TooCostly { .. } => fail(
                     ErrorKind::Budget,
                     format!("`{}` costs too much: {error}", reference.text),
@@ -266,10 +275,10 @@ impl Scope<'_> {
             Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
             Source::Last => match self.last {
                 Some(value) => self.walk(value, &read.path, read, reference),
-                None => Err(fail(
-                    ErrorKind::Reference,
-                    format!("`{}` has no value in the first round", reference.text),
-                )),
+                None => Err(missing(format!(
+                    "`{}` has no value in the first round",
+                    reference.text
+                ))),
             },
         }
     }
@@ -283,10 +292,7 @@ impl Scope<'_> {
     ) -> Bound<Found> {
         match value {
             Some(value) => self.walk(&value, &read.path, read, reference),
-            None => Err(fail(
-                ErrorKind::Reference,
-                format!("`{name}` has no value outside of a loop"),
-            )),
+            None => Err(missing(format!("`{name}` has no value outside of a loop"))),
         }
     }
 
@@ -383,7 +389,7 @@ impl Scope<'_> {
         let walked = self.walk(value, rest, read, reference);
         match (walked, kind) {
             // A part of the state that nobody filled is a branch that was not taken.
-            (Err(Unbound::Fail(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
+            (Err(Unbound::Missing(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
             (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
                 let keys: Option<Vec<Arc<str>>> = read
                     .path
@@ -417,10 +423,10 @@ impl Scope<'_> {
                 }
                 Ok(Found::plain(found))
             }
-            Err(error) => Err(fail(
-                ErrorKind::Reference,
-                format!("`{}` leads nowhere: {}", reference.text, error.message),
-            )),
+            Err(error) => Err(missing(format!(
+                "`{}` leads nowhere: {}",
+                reference.text, error.message
+            ))),
         }
     }
 
@@ -436,6 +442,10 @@ impl Scope<'_> {
         );
         Value::Null
     }
+}
+
+fn missing(message: String) -> Unbound {
+    Unbound::Missing(ToolError::new(ErrorKind::Reference, message))
 }
 
 fn fail(kind: ErrorKind, message: impl Into<String>) -> Unbound {

@@ -113,7 +113,7 @@ impl Run {
                 ErrorKind::Reference,
                 format!("`until` must be true or false, found a {}", other.kind()),
             )),
-            Err(Unbound::Fail(error)) => Err(error),
+            Err(Unbound::Missing(error) | Unbound::Fail(error)) => Err(error),
             Err(Unbound::Skip(reason)) => Err(ToolError::new(
                 ErrorKind::Reference,
                 format!("`until` needs `{}`, which did not run", reason.of),
@@ -295,7 +295,7 @@ impl Run {
                     warnings,
                 };
                 return scope.node(node, None).map_err(|unbound| match unbound {
-                    Unbound::Fail(error) => error,
+                    Unbound::Missing(error) | Unbound::Fail(error) => error,
                     Unbound::Skip(reason) => ToolError::new(
                         ErrorKind::Reference,
                         format!(

@@ -35,7 +35,7 @@ impl From<Unbound> for Next {
         match unbound {
             Unbound::Wait(on) => Self::Wait(on),
             Unbound::Skip(reason) => Self::Done(Outcome::skipped(reason)),
-            Unbound::Fail(error) => Self::Done(Outcome::failed(error)),
+            Unbound::Missing(error) | Unbound::Fail(error) => Self::Done(Outcome::failed(error)),
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use planwright_core::Value;
 use planwright_core::plan::{OnError, SlotPath, Targets};
 
-use super::bind::Unbound;
 use super::effect::Effect;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use super::state::Run;
@@ -212,8 +211,7 @@ impl Run {
                             Err(error) => Outcome::failed(error),
                         }
                     }
-                    Err(Unbound::Fail(error)) => Outcome::failed(error),
-                    Err(Unbound::Skip(_) | Unbound::Wait(_)) => outcome,
+                    Err(unbound) => unbound.into_error().map_or(outcome, Outcome::failed),
                 }
             }
         }

@@ -178,7 +178,7 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
                         return Decision::Approve { args: Some(args) };
                     }
                     Ok(other) => {
-                        printer.talk(&format!("  that is a {}, not an object", other.kind()))
+                        printer.talk(&format!("  that is a {}, not an object", other.kind()));
                     }
                     Err(error) => printer.talk(&format!("  that is not JSON: {error}")),
                 }

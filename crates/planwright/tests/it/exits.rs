@@ -1,0 +1,230 @@
+//! What scripts rely on: exit statuses, data on standard output, talk on standard error.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{planwright, stderr, stdout};
+
+const TOOLS: &str = r#"{"tools": {
+    "ok": {"echo": true},
+    "bad": {"fails": {"code": "no_funds", "message": "no funds"}},
+    "pay": {"approval": true, "returns": "paid"}
+}}"#;
+
+fn plan(tool: &str) -> String {
+    format!(r#"{{"name": "p", "steps": [{{"id": "a", "tool": "{tool}", "args": {{}}}}]}}"#)
+}
+
+fn folder(plan: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    folder
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    planwright(folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn check(plan: &str, args: &[&str], exit: i32, on_stdout: &str, on_stderr: &str) {
+    let folder = folder(plan);
+    let output = run(folder.path(), args);
+    let (data, talk) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{data}\n{talk}");
+    assert!(
+        data.contains(on_stdout),
+        "{args:?}: `{on_stdout}` is not in {data}"
+    );
+    assert!(
+        talk.contains(on_stderr),
+        "{args:?}: `{on_stderr}` is not in {talk}"
+    );
+}
+
+#[test]
+fn statuses() {
+    let simulated = ["run", "plan.json", "--simulate", "tools.json"];
+    let with = |more: &[&'static str]| [&simulated[..], more].concat();
+    check(&plan("ok"), &simulated, 0, "", "");
+    check(&plan("bad"), &simulated, 1, "", "no funds");
+    check(&plan("gone"), &simulated, 3, "", "PW0201");
+    check(&plan("pay"), &simulated, 4, "", "");
+    check(&plan("pay"), &with(&["--approve", "all"]), 0, "paid", "");
+    check(
+        &plan("pay"),
+        &with(&["--approve", "none"]),
+        1,
+        "",
+        "rejected",
+    );
+    check(&plan("ok"), &with(&["--dry-run"]), 0, "a", "");
+    check(
+        &plan("ok"),
+        &with(&["--max-parallel", "0"]),
+        2,
+        "",
+        "--max-parallel",
+    );
+    check(&plan("ok"), &with(&["--var", "x"]), 2, "", "NAME=VALUE");
+    check(
+        &plan("ok"),
+        &["run", "missing.json"],
+        2,
+        "",
+        "cannot read `missing.json`",
+    );
+    check(
+        &plan("ok"),
+        &["check", "plan.json", "--simulate", "tools.json"],
+        0,
+        "",
+        "sound",
+    );
+    check(
+        &plan("gone"),
+        &["check", "plan.json", "--simulate", "tools.json"],
+        3,
+        "",
+        "PW0201",
+    );
+    check("not json", &simulated, 3, "", "PW0001");
+    check(&plan("ok"), &["show", "plan.json"], 0, "ok", "");
+    check(
+        &plan("ok"),
+        &["show", "plan.json", "--as", "mermaid"],
+        0,
+        "flowchart",
+        "",
+    );
+    check(
+        &plan("ok"),
+        &["tools", "--simulate", "tools.json"],
+        0,
+        "pay()  (asks first)",
+        "",
+    );
+    check(&plan("ok"), &["completions", "bash"], 0, "complete", "");
+    check(&plan("ok"), &["nonsense"], 2, "", "nonsense");
+}
+
+#[test]
+fn check_prints_json() {
+    let folder = folder(&plan("gone"));
+    let output = run(
+        folder.path(),
+        &[
+            "check",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--format",
+            "json",
+        ],
+    );
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["diagnostics"][0]["code"], "PW0201");
+    assert_eq!(report["diagnostics"][0]["pointer"], "/steps/0/tool");
+}
+
+#[test]
+fn events_are_one_json_object_a_line() {
+    let folder = folder(&plan("ok"));
+    let output = run(
+        folder.path(),
+        &[
+            "run",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--format",
+            "events",
+        ],
+    );
+    let events: Vec<String> = stdout(&output)
+        .lines()
+        .map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(event["schema"], "planwright.event/1");
+            event["event"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(
+        events,
+        [
+            "run_started",
+            "step_started",
+            "attempt_started",
+            "attempt_ended",
+            "step_ended",
+            "run_ended"
+        ]
+    );
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn a_plan_comes_from_standard_input() {
+    let folder = folder("");
+    let mut child = planwright(folder.path())
+        .args([
+            "run",
+            "-",
+            "--simulate",
+            "tools.json",
+            "--var",
+            "city=Oslo",
+            "--format",
+            "json",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let plan = r#"{"name": "p", "inputs": {"city": {"type": "string"}},
+        "steps": [{"id": "a", "tool": "ok", "args": {"v": "${inputs.city}"}}]}"#;
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(plan.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["output"]["a"]["v"], "Oslo");
+}
+
+#[test]
+fn a_secret_is_shown_nowhere() {
+    let plan = r#"{"name": "p", "inputs": {"token": {"type": "string", "writeOnly": true}},
+        "steps": [{"id": "a", "tool": "ok", "args": {"auth": "Bearer ${inputs.token}"}},
+                  {"id": "b", "tool": "ok", "args": {"again": "${a.auth}"}}]}"#;
+    for format in ["text", "json", "events"] {
+        let folder = folder(plan);
+        let output = run(
+            folder.path(),
+            &[
+                "run",
+                "plan.json",
+                "--simulate",
+                "tools.json",
+                "--var",
+                "token=s3cr3t-t0ken",
+                "--format",
+                format,
+            ],
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let all = stdout(&output) + &stderr(&output);
+        assert!(!all.contains("s3cr3t"), "{all}");
+        assert!(all.contains("[redacted]"), "{all}");
+    }
+}

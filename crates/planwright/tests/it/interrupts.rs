@@ -1,0 +1,65 @@
+//! Ctrl-C ends a run cleanly, and its servers with it.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use planwright_testkit::fake_server;
+use serde_json::{Value, json};
+
+use crate::program::planwright;
+
+#[test]
+fn an_interrupt_keeps_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let script = json!({"tools": [
+        {"name": "quick", "inputSchema": {"type": "object"}, "does": {"text": "done"}},
+        {"name": "never", "inputSchema": {"type": "object"}, "does": {"never": true}}
+    ]});
+    fs::write(path.join("script.json"), script.to_string()).unwrap();
+    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": ["script.json"]}}});
+    fs::write(path.join("servers.json"), config.to_string()).unwrap();
+    let plan = json!({"name": "p", "steps": [
+        {"id": "a", "tool": "quick"}, {"id": "b", "tool": "never", "after": ["a"]}, {"id": "c", "tool": "quick", "after": ["b"]}
+    ]});
+    fs::write(path.join("plan.json"), plan.to_string()).unwrap();
+    let mut child = planwright(path)
+        .args([
+            "run",
+            "plan.json",
+            "--servers",
+            "servers.json",
+            "--format",
+            "events",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ends = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "attempt_started" && event["step"] == "b" {
+            let interrupted = Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status();
+            assert!(interrupted.unwrap().success());
+        }
+        if event["event"] == "step_ended" {
+            ends.push((event["step"].clone(), event["status"].clone()));
+        }
+    }
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(
+        ends,
+        [
+            (json!("a"), json!("succeeded")),
+            (json!("c"), json!("not_run")),
+            (json!("b"), json!("cancelled")),
+        ]
+    );
+}

@@ -1,0 +1,75 @@
+//! An `mcp.json` that was found starts nothing until it is trusted.
+
+use std::fs;
+use std::process::Stdio;
+
+use planwright_testkit::fake_server;
+use serde_json::{Value, json};
+
+use crate::program::{planwright, stderr, stdout};
+
+#[test]
+fn what_was_found_is_not_started_until_it_is_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let script = json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "does": {"text": "hello"}}]});
+    fs::write(path.join("script.json"), script.to_string()).unwrap();
+    let config = |note: &str| {
+        json!({"mcpServers": {"fake": {
+            "command": fake_server::program(), "args": ["script.json"], "env": {"NOTE": note}
+        }}})
+        .to_string()
+    };
+    fs::write(path.join("mcp.json"), config("one")).unwrap();
+    fs::write(
+        path.join("plan.json"),
+        r#"{"name": "p", "steps": [{"id": "a", "tool": "t"}]}"#,
+    )
+    .unwrap();
+    let run = |args: &[&str]| {
+        planwright(path)
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+
+    let output = run(&["run", "plan.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("planwright trust mcp.json"),
+        "{}",
+        stderr(&output)
+    );
+
+    let output = run(&["trust", "mcp.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = run(&["run", "plan.json", "--format", "json"]);
+    let report: Value = serde_json::from_str(&stdout(&output))
+        .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    assert_eq!(report["output"]["a"], "hello");
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let trusted = path.join(".config/planwright/trusted.json");
+        let mode = fs::metadata(trusted).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "readable by its owner alone");
+    }
+
+    fs::write(path.join("mcp.json"), config("two")).unwrap();
+    let output = run(&["run", "plan.json"]);
+    assert_eq!(output.status.code(), Some(2), "a change ends the trust");
+
+    let output = run(&["run", "plan.json", "--servers", "mcp.json"]);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "a file that was named is trusted by that"
+    );
+
+    run(&["trust", "mcp.json"]);
+    run(&["trust", "--remove", "mcp.json"]);
+    let output = run(&["run", "plan.json"]);
+    assert_eq!(output.status.code(), Some(2));
+}
