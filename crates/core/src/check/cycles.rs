@@ -75,7 +75,7 @@ fn tell(survey: &Survey<'_>, cycle: &[u32], findings: &mut Findings<'_>) {
         "take away the reference to its own output".to_owned()
     } else {
         format!(
-            "{} reads from {}, and so on: take away one of these references",
+            "here {} waits for {}: take away one of the references of the circle",
             name(survey, first),
             name(survey, next)
         )

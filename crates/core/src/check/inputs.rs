@@ -56,10 +56,7 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                         input.place,
                         format!("the input `{}` is not given and has no default", input.name),
                     )
-                    .help(format!(
-                        "give it a value, such as `--var {}=VALUE`",
-                        input.name
-                    ));
+                    .help("give it a value, or declare a default");
                 findings.push(finding);
             }
             None => {}

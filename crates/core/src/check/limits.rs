@@ -1,23 +1,32 @@
 //! How large a plan may be.
 
+use std::ops::ControlFlow;
+
+use super::Limits;
 use super::findings::Findings;
 use super::survey::Survey;
-use crate::Code;
 use crate::plan::{Alternative, Form, Reference};
+use crate::{Code, Plan};
+
+/// Whether the plan is small enough to be looked at. One that is not is not looked at any further.
+pub(super) fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
+    let steps = plan.steps.len();
+    if steps <= limits.max_steps {
+        return ControlFlow::Continue(());
+    }
+    let finding = findings
+        .error(
+            Code::TooManySteps,
+            plan.place,
+            format!("the plan has {steps} steps, more than {}", limits.max_steps),
+        )
+        .help("use `for_each` where steps differ only in their arguments");
+    findings.push(finding);
+    ControlFlow::Break(())
+}
 
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     let limits = &survey.context.policy.limits;
-    let steps = survey.plan.steps.len();
-    if steps > limits.max_steps {
-        let finding = findings
-            .error(
-                Code::TooManySteps,
-                survey.plan.place,
-                format!("the plan has {steps} steps, more than {}", limits.max_steps),
-            )
-            .help("use `for_each` where steps differ only in their arguments");
-        findings.push(finding);
-    }
     for (_, step) in survey.steps() {
         if let Some(repeat) = &step.repeat
             && repeat.max.get() > limits.max_repeat

@@ -6,6 +6,7 @@ use super::findings::Findings;
 use super::shapes::{Shapes, Sight};
 use super::survey::{Survey, Use};
 use super::writers::slot_keys;
+use crate::expression::print_path;
 use crate::plan::{Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
 use crate::schema::Reach;
 use crate::{Code, Step};
@@ -42,11 +43,19 @@ fn unwritten(
     let (code, message) = match shapes.read(read, step) {
         Sight::EmptySlot => (
             Code::UnwrittenSlot,
-            format!("`{}` reads a slot that nothing fills", place.reference.text),
+            format!(
+                "`{}` reads the slot `{kind}{}`, which nothing fills",
+                place.reference.text,
+                print_path(&read.path)
+            ),
         ),
         Sight::Reach(Reach::Impossible { .. }) => (
             Code::ImpossiblePath,
-            format!("`{}` leads to nothing in the slot", place.reference.text),
+            format!(
+                "`{}` leads to nothing in the slot `{kind}{}`",
+                place.reference.text,
+                print_path(read.path.get(..1).unwrap_or_default())
+            ),
         ),
         Sight::Reach(Reach::Unlisted { .. }) => (
             Code::UnlistedPath,
@@ -110,12 +119,17 @@ fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         for target in writes.targets.paths() {
+            if pairs_left == 0 {
+                return;
+            }
             let earlier = survey
                 .writers
                 .overlapping(target.kind, &target.keys)
                 .into_iter()
                 .filter(|other| *other < index)
                 .rev()
+                .take(pairs_left)
+                .inspect(|_| pairs_left -= 1)
                 .find_map(|other| {
                     let other_step = survey.step(other)?;
                     may_compete(step, other_step).then_some((other, other_step))
@@ -123,10 +137,6 @@ fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             let Some((other, other_step)) = earlier else {
                 continue;
             };
-            let Some(left) = pairs_left.checked_sub(1) else {
-                return;
-            };
-            pairs_left = left;
             let own = Behind::of(survey, index, target);
             let others = Behind::of(survey, other, target);
             if own.steps.contains(&other) || others.steps.contains(&index) || own.excludes(&others)

@@ -67,6 +67,9 @@ pub(super) fn check_plan(
     let context = session.context;
     let role = &surroundings.role;
     let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());
+    if limits::steps(&plan, &context.policy.limits, &mut findings).is_break() {
+        return (None, findings.finish());
+    }
     let ids = step_ids(&plan);
     let writers = Writers::of(&plan.steps);
     let tools = tools(&plan, context);

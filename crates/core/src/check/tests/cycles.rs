@@ -10,7 +10,7 @@ fn circles() {
     let world = World::with_tools(r#"{"e": {}}"#);
     world.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `alpha` → `beta` → `gamma` → `alpha` (`alpha` reads from `beta`, and so on: take away one of these references)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: take away one of the references of the circle)"],
     );
     world.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
@@ -19,14 +19,14 @@ fn circles() {
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
-            "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (`a` reads from `b`, and so on: take away one of these references)",
+            "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)",
             "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away the reference to its own output)",
         ],
     );
     // Through slots, at any overlap.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (`a` reads from `b`, and so on: take away one of these references)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
     );
     world.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,

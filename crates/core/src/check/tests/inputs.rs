@@ -12,7 +12,7 @@ fn inputs() {
     World::with_tools(tools).expect(
         plan,
         &[
-            "PW0206 at /inputs/n: the input `n` is not given and has no default (give it a value, such as `--var n=VALUE`)",
+            "PW0206 at /inputs/n: the input `n` is not given and has no default (give it a value, or declare a default)",
             unused,
             default,
         ],

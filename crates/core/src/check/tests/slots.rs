@@ -14,21 +14,21 @@ fn unwritten() {
     check(
         r#"{"state": {"given": 1}, "steps": [{"id": "a", "tool": "e", "args": {"x": "${slots.state.never}", "y": "${slots.state.given}", "z": "${slots.state.givn}", "w": "${slots.data.x ?? 1}"}}]}"#,
         &[
-            "?PW0407 at /steps/0/args/x: `${slots.state.never}` reads a slot that nothing fills (what reads it will be skipped)",
-            "?PW0407 at /steps/0/args/z: `${slots.state.givn}` reads a slot that nothing fills (did you mean `given`?)",
-            "?PW0407 at /steps/0/args/w: `${slots.data.x ?? 1}` reads a slot that nothing fills (what reads it will be skipped)",
+            "?PW0407 at /steps/0/args/x: `${slots.state.never}` reads the slot `state.never`, which nothing fills (what reads it will be skipped)",
+            "?PW0407 at /steps/0/args/z: `${slots.state.givn}` reads the slot `state.givn`, which nothing fills (did you mean `given`?)",
+            "?PW0407 at /steps/0/args/w: `${slots.data.x ?? 1}` reads the slot `data.x`, which nothing fills (what reads it will be skipped)",
         ],
     );
     check(
         r#"{"state@1": {"x": {"a": 1}}, "state@2": {"y": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.x.a}", "w": "${slots.state.x.b}"}}]}"#,
         &[
-            "?PW0402 at /steps/0/args/w: `${slots.state.x.b}` leads to nothing in the slot (what reads it will be skipped)",
+            "?PW0402 at /steps/0/args/w: `${slots.state.x.b}` leads to nothing in the slot `state.x` (what reads it will be skipped)",
         ],
     );
     check(
         r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.a}", "w": "${slots.state.t.b}"}}]}"#,
         &[
-            "?PW0402 at /steps/1/args/w: `${slots.state.t.b}` leads to nothing in the slot (what reads it will be skipped)",
+            "?PW0402 at /steps/1/args/w: `${slots.state.t.b}` leads to nothing in the slot `state.t` (what reads it will be skipped)",
         ],
     );
     check(
