@@ -58,8 +58,8 @@ fn bracket(inside: &str) -> Result<(Move, &str), String> {
     }
 }
 
-/// Reads `"…"]`.
-fn quoted(text: &str) -> Result<(Move, &str), String> {
+/// Reads `"…"]`, and gives what follows it.
+pub(crate) fn quoted(text: &str) -> Result<(Move, &str), String> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<String>();
     let Some(Ok(name)) = stream.next() else {
         return Err("the text in `[\"…\"]` is not closed or not JSON".to_owned());

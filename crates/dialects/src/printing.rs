@@ -1,6 +1,7 @@
 //! What all printers share: values with references, and what a plan uses that a dialect cannot say.
 
 mod features;
+mod order;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Sources, Value};
 
 pub(crate) use features::{Feature, report_unsaid};
+pub(crate) use order::report_order;
 
 /// What a dialect cannot say of one plan.
 #[derive(Debug)]

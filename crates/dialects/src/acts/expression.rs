@@ -1,4 +1,4 @@
-//! `†kind.path`, `a || b`, `a && b`: what references and output paths have in common.
+//! `†kind.path["odd key"]`, `a || b`, `a && b`: what references and output paths have in common.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use planwright_core::plan::SlotKind;
 
 use super::kind::{kind_called, kind_words, word_for};
 use crate::document::{nearest, quote};
+use crate::path::{Move, quoted, write_quoted_name};
 
 /// The sign that a reference begins with.
 pub(super) const SIGN: char = '†';
@@ -140,11 +141,6 @@ pub(super) fn escape(text: &str) -> String {
     text.replace(SIGN, "††")
 }
 
-/// Whether `key` can be written in a path.
-pub(super) fn is_key(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(may_stand_in_key)
-}
-
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, operand) in self.operands.iter().enumerate() {
@@ -171,10 +167,19 @@ impl fmt::Display for Operand {
         let word = word_for(self.kind).unwrap_or(self.kind.as_str());
         write!(f, "{SIGN}{word}")?;
         for key in &self.keys {
-            write!(f, ".{key}")?;
+            if is_plain(key) {
+                write!(f, ".{key}")?;
+            } else {
+                f.write_str(&write_quoted_name(key))?;
+            }
         }
         Ok(())
     }
+}
+
+/// Whether `key` can stand behind a dot.
+pub(super) fn is_plain(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(may_stand_in_key)
 }
 
 fn leading_signs(text: &str) -> usize {
@@ -195,13 +200,27 @@ fn cut(text: &str) -> (Vec<Range<usize>>, Vec<Operator>) {
     (parts, operators)
 }
 
+/// The next operator from `from` on that stands in no quoted key.
 fn next_operator(text: &str, from: usize) -> Option<(usize, Operator)> {
-    let mut pairs = text.as_bytes()[from..].windows(2).enumerate();
-    pairs.find_map(|(at, pair)| match pair {
-        b"||" => Some((from + at, Operator::First)),
-        b"&&" => Some((from + at, Operator::All)),
-        _ => None,
-    })
+    let bytes = text.as_bytes();
+    let mut is_quoted = false;
+    let mut at = from;
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'\\', ..] if is_quoted => at += 1,
+            [b'"', ..] if is_quoted => is_quoted = false,
+            _ if is_quoted => {}
+            [b'[', b'"', ..] => {
+                is_quoted = true;
+                at += 1;
+            }
+            [b'|', b'|', ..] => return Some((at, Operator::First)),
+            [b'&', b'&', ..] => return Some((at, Operator::All)),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
 }
 
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
@@ -234,26 +253,58 @@ fn operand(part: &str) -> Result<Operand, String> {
     if path.starts_with(char::is_whitespace) {
         return Err(format!("a blank stands behind `{SIGN}`"));
     }
-    if let Some(end) = path.find(char::is_whitespace) {
-        let reference = quote(&format!("{SIGN}{}", &path[..end]));
-        return Err(format!("text stands behind the reference {reference}"));
-    }
-    if let Some(character) = path.chars().find(|c| *c != '.' && !may_stand_in_key(*c)) {
-        let character = quote(&character.to_string());
-        return Err(format!("{character} cannot stand in a reference"));
-    }
-    let (word, keys) = path
-        .split_once('.')
-        .map_or((path, None), |(word, keys)| (word, Some(keys)));
-    let keys: Vec<Arc<str>> =
-        keys.map_or_else(Vec::new, |keys| keys.split('.').map(Arc::from).collect());
-    if word.is_empty() || keys.iter().any(|key| key.is_empty()) {
-        return Err(format!("{} has an empty part", quote(part)));
+    let (word, mut rest) = name(part, path)?;
+    let mut keys: Vec<Arc<str>> = Vec::new();
+    while !rest.is_empty() {
+        let key = if let Some(key) = rest.strip_prefix('.') {
+            let (key, after) = name(part, key)?;
+            rest = after;
+            key.into()
+        } else if rest.starts_with("[\"") {
+            let (key, after) = quoted(&rest[1..])?;
+            rest = after;
+            match key {
+                Move::Name(key) => key.into(),
+                Move::Index(_) | Move::Each => return Err(odd_character('[')),
+            }
+        } else {
+            // A name ends at `.` or `[` only, a quoted key wherever its bracket does.
+            let next = rest.chars().next().unwrap_or_default();
+            return Err(match next {
+                next if next.is_whitespace() => text_behind(&part[..part.len() - rest.len()]),
+                next => odd_character(next),
+            });
+        };
+        keys.push(key);
     }
     match kind_called(word) {
         Some(kind) => Ok(Operand { kind, keys }),
         None => Err(format!("{} is no kind of data", quote(word))),
     }
+}
+
+/// The name that `rest`, the end of `part`, begins with, and what follows it.
+fn name<'a>(part: &str, rest: &'a str) -> Result<(&'a str, &'a str), String> {
+    let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+    if let Some(end) = name.find(char::is_whitespace) {
+        return Err(text_behind(&part[..part.len() - rest.len() + end]));
+    }
+    if let Some(character) = name.chars().find(|c| !may_stand_in_key(*c)) {
+        return Err(odd_character(character));
+    }
+    if name.is_empty() {
+        return Err(format!("{} has an empty part", quote(part)));
+    }
+    Ok((name, after))
+}
+
+fn text_behind(reference: &str) -> String {
+    format!("text stands behind the reference {}", quote(reference))
+}
+
+fn odd_character(character: char) -> String {
+    let character = quote(&character.to_string());
+    format!("{character} cannot stand in a reference")
 }
 
 /// Letters of every script, digits, and what models use to join words.
@@ -276,7 +327,7 @@ fn repaired(text: &str, parts: &[Range<usize>], operator: Operator) -> Option<Re
     let mut operands = Vec::with_capacity(parts.len());
     for part in parts {
         let path = text[part.clone()].trim_start_matches(|c: char| c == SIGN || c.is_whitespace());
-        let path = path.replace('[', ".").replace(']', "");
+        let path = with_dots(path);
         let end = path.find('.').unwrap_or(path.len());
         let (word, keys) = path.split_at(end);
         let word = if kind_called(word).is_some() {
@@ -289,4 +340,25 @@ fn repaired(text: &str, parts: &[Range<usize>], operator: Operator) -> Option<Re
     }
     let text = Expression { operator, operands }.to_string();
     Some(Repair { text, is_guess })
+}
+
+/// `path` with `.0` in place of `[0]`.
+fn with_dots(path: &str) -> String {
+    let mut written = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('[') {
+        written.push_str(before);
+        let number = after.split_once(']').filter(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if let Some((number, after)) = number {
+            written.extend([".", number]);
+            rest = after;
+        } else {
+            written.push('[');
+            rest = after;
+        }
+    }
+    written.push_str(rest);
+    written
 }

@@ -14,7 +14,8 @@
 //! - The order of calls means nothing. A step's id is the call's `_tool`, later ones of that name are `name#2`,
 //!   `name#3`; `_activity` names the tool that is called where it is another one.
 //! - A reference is a whole text: `†`, one of the kinds `input`, `state`, `data`, and a path with dots; whole
-//!   numbers count the items of lists. `a || b` is the first that exists, `a && b` waits for all and gives the
+//!   numbers count the items of lists, and `["odd key"]` stands for a key with other characters, which the origin
+//!   has no way to name. `a || b` is the first that exists, `a && b` waits for all and gives the
 //!   last; the origin does not say what both together mean, here that is a finding. Blanks around do not count.
 //! - `_outputPath` takes the same form: `a || b` for one of several outcomes, `a && b` for all. Inputs are never
 //!   written. `_outputMethod` is `set`, `merge`, `assign`, `push` or `concat`.

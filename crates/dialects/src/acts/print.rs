@@ -15,7 +15,7 @@ use super::kind::word_for;
 use super::names::StepIds;
 use super::target::METHODS;
 use crate::document::quote;
-use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
+use crate::printing::{Feature, ObjectBuilder, Unsaid, report_order, report_unsaid, write_node};
 use links::{Links, slot_writes};
 use writer::{Writer, slot_operand};
 
@@ -27,18 +27,21 @@ const SAYABLE: &[Feature] = &[
     Feature::SlotSchemas,
     Feature::Instances,
     Feature::ComputedOutput,
+    Feature::ListedOrder,
     Feature::DataflowOrder,
     Feature::KeepGoing,
     Feature::OpenSharing,
     Feature::ShowMode,
     Feature::Note,
+    Feature::After,
     Feature::Writes,
     Feature::Instance,
     Feature::PlanAction,
     Feature::ValueAction,
 ];
 
-/// Writes `plan`. A reference to a step becomes one to the state that the step writes.
+/// Writes `plan`. A reference to a step becomes one to the state that the step writes; there is no way to order
+/// steps but by their data.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("acts", &plan.sources);
     report_unsaid(plan, SAYABLE, &mut unsaid);
@@ -50,6 +53,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
         .iter()
         .enumerate()
         .map(|(position, step)| {
+            report_order(plan, position, &mut unsaid);
             let name = ids.name_for(step.id.text()).unwrap_or_else(|| {
                 let what = format!("the id {} of a step", quote(step.id.as_str()));
                 unsaid.error(step.place, &what);

@@ -1,14 +1,12 @@
 //! Writes a plan as agentle.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::plan::{Ordering, Output, Source, Step};
+use planwright_core::plan::{Output, Step};
 use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::{Ids, Writer};
-use crate::document::quote;
-use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
+use crate::printing::{Feature, ObjectBuilder, Unsaid, report_order, report_unsaid, write_node};
 
 const SAYABLE: &[Feature] = &[
     Feature::SelectedOutput,
@@ -25,11 +23,9 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     report_unsaid(plan, SAYABLE, &mut unsaid);
     let ids: Ids<'_> = plan.steps.iter().map(|step| step.id.as_str()).collect();
     let mut steps = Vec::with_capacity(plan.steps.len());
-    let mut before: Option<&Step> = None;
-    for step in &plan.steps {
-        report_order(step, before, plan.ordering, &mut unsaid);
+    for (position, step) in plan.steps.iter().enumerate() {
+        report_order(plan, position, &mut unsaid);
         steps.push(write_step(step, &ids, &mut unsaid));
-        before = Some(step);
     }
     let mut root = ObjectBuilder::default();
     root.field("steps", steps);
@@ -50,34 +46,4 @@ fn write_step(step: &Step, ids: &Ids<'_>, unsaid: &mut Unsaid<'_>) -> Value {
     let arguments = write_node(&step.args, &Writer { ids }, unsaid);
     object.field("arguments", arguments.to_json());
     object.build()
-}
-
-fn report_order(step: &Step, before: Option<&Step>, ordering: Ordering, unsaid: &mut Unsaid<'_>) {
-    let sources = sources_of(step);
-    for name in &step.after {
-        if !sources.contains(&*name.text) {
-            let (step, other) = (quote(step.id.as_str()), quote(&name.text));
-            let what = format!("that step {step} comes after {other} without using its output");
-            unsaid.error(name.place, &what);
-        }
-    }
-    if let Some(before) = before.filter(|_| ordering == Ordering::Listed)
-        && !sources.contains(before.id.as_str())
-    {
-        let (step_id, other) = (quote(step.id.as_str()), quote(before.id.as_str()));
-        let what = format!("that step {step_id} comes after {other} without using its output");
-        unsaid.error(step.place, &what);
-    }
-}
-
-fn sources_of(step: &Step) -> HashSet<&str> {
-    let mut sources = HashSet::new();
-    step.args.each_reference(&mut |reference| {
-        for read in reference.reads() {
-            if let Source::Step(id) = &read.source {
-                sources.insert(id.as_str());
-            }
-        }
-    });
-    sources
 }

@@ -8,7 +8,7 @@ use planwright_dialects::dialect;
 use crate::golden::{assert_golden, cases, sound_plan};
 use crate::meaning::meaning;
 
-const DIALECTS: [&str; 4] = ["concierge", "mcp-cli", "clear-ai", "agentle"];
+const DIALECTS: [&str; 5] = ["concierge", "acts", "mcp-cli", "clear-ai", "agentle"];
 
 #[test]
 fn what_can_be_said_elsewhere_is_said_and_the_rest_is_found() {

@@ -8,7 +8,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Plan, Step, StepId};
 
-use super::super::expression::is_key;
+use super::super::expression::is_plain;
 use crate::document::quote;
 use crate::printing::Unsaid;
 
@@ -28,12 +28,6 @@ impl Links {
         let wanted = Wanted::of(plan);
         if wanted.steps.is_empty() {
             return links;
-        }
-        if let Some(place) = wanted.place_of_part {
-            unsaid.warning(
-                place,
-                "that a part that is missing in an output fails its reader",
-            );
         }
         let mut taken = Taken::of(plan, &wanted);
         for (position, step) in plan.steps.iter().enumerate() {
@@ -111,8 +105,6 @@ fn extendable(step: &Step) -> Option<Vec<SlotPath>> {
 struct Wanted {
     /// The place of the first reference to each.
     steps: HashMap<Arc<str>, Place>,
-    /// The place of the first reference to a part of an output.
-    place_of_part: Option<Place>,
     /// The slots of the state that are read, by their first key.
     state: HashSet<Arc<str>>,
     whole_state: bool,
@@ -141,9 +133,6 @@ impl Wanted {
                     self.steps
                         .entry(Arc::clone(step.text()))
                         .or_insert(reference.place);
-                    if !read.path.is_empty() {
-                        self.place_of_part.get_or_insert(reference.place);
-                    }
                 }
                 Source::Slot(SlotKind::State) => match read.path.first() {
                     Some(Segment::Key(key)) => {
@@ -203,7 +192,6 @@ impl Taken {
             let first = path.keys.first().cloned();
             matches!(path.kind, SlotKind::State | SlotKind::Data)
                 && first.is_some()
-                && path.keys.iter().all(|key| is_key(key))
                 && !self.writers.contains_key(&(path.kind, None))
                 && self.writers.get(&(path.kind, first)) == Some(&1)
         })
@@ -215,7 +203,7 @@ impl Taken {
             return None;
         }
         let written = |c: char| {
-            if is_key(c.encode_utf8(&mut [0; 4])) {
+            if is_plain(c.encode_utf8(&mut [0; 4])) {
                 c
             } else {
                 '_'

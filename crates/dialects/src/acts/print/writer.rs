@@ -57,8 +57,15 @@ impl Writer<'_> {
         reference: &Reference,
         unsaid: &mut Unsaid<'_>,
     ) -> Option<Operand> {
-        if read.missing != Missing::Fail && !read.path.is_empty() {
-            unsaid.warning(reference.place, "that a missing value gives `null`");
+        // Here a reader of what is missing is skipped.
+        let to_step = matches!(read.source, Source::Step(_));
+        match read.missing {
+            _ if read.path.is_empty() => {}
+            Missing::Fail if !to_step => {}
+            Missing::Fail => unsaid.warning(reference.place, "that a missing value fails the step"),
+            Missing::Null | Missing::NullInItems => {
+                unsaid.warning(reference.place, "that a missing value gives `null`");
+            }
         }
         let (kind, mut keys) = match &read.source {
             Source::Slot(kind) if word_for(*kind).is_some() => (*kind, Vec::new()),
@@ -78,12 +85,7 @@ impl Writer<'_> {
 
 fn key(segment: &Segment, place: Place, unsaid: &mut Unsaid<'_>) -> Option<Arc<str>> {
     match segment {
-        Segment::Key(key) if expression::is_key(key) => Some(Arc::clone(key)),
-        Segment::Key(key) => {
-            let what = format!("the key {} in a reference", quote(key));
-            unsaid.error(place, &what);
-            None
-        }
+        Segment::Key(key) => Some(Arc::clone(key)),
         Segment::Index(index) => Some(index.to_string().into()),
         Segment::Each => {
             unsaid.error(place, "a path that maps over a list");
@@ -101,14 +103,8 @@ fn plain_read(alternative: &Alternative) -> Option<&Read> {
 
 /// The slot at `path` as an output path names it.
 pub(super) fn slot_operand(path: &SlotPath, unsaid: &mut Unsaid<'_>) -> Option<Operand> {
-    let odd = path.keys.iter().find(|key| !expression::is_key(key));
     if !matches!(path.kind, SlotKind::State | SlotKind::Data) {
         let what = format!("that a step writes {}", quote(&path.to_string()));
-        unsaid.error(path.place, &what);
-        return None;
-    }
-    if let Some(key) = odd {
-        let what = format!("the slot {}", quote(key));
         unsaid.error(path.place, &what);
         return None;
     }

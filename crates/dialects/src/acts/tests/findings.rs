@@ -60,6 +60,21 @@ fn references() {
             "†state.x[0].y",
         ),
         (
+            r#"†state.x[\"a\"]b"#,
+            "`b` cannot stand in a reference FORM",
+            r#"†state.x[\"a\"]b"#,
+        ),
+        (
+            r#"†state[\"a\"] b"#,
+            "text stands behind the reference `†state[\"a\"]` FORM",
+            r#"†state[\"a\"] b"#,
+        ),
+        (
+            r#"†state[\"a || †data"#,
+            "the text in `[\"…\"]` is not closed or not JSON FORM",
+            r#"†state[\"a || †data"#,
+        ),
+        (
             "†state.x[*]",
             "`[` cannot stand in a reference FORM",
             "†state.x[*]",

@@ -5,11 +5,12 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::{findings, parsed};
+use super::{described, findings, parsed};
 use crate::acts::Acts;
 use crate::acts::expression::{escape, read, unescape};
 use crate::dialect::Dialect;
-use crate::registry::dialects;
+use crate::parse::{ReadOptions, parse};
+use crate::registry::{dialect, dialects};
 
 /// The plan without the places in it.
 fn meaning(plan: &Plan) -> String {
@@ -32,13 +33,15 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A key that cannot stand behind a dot.
+fn odd_key() -> impl Strategy<Value = String> {
+    r#" [a.†|&"\\\[\] é]{0,4}"#.prop_map(|key| format!("[{}]", Value::from(key).to_json()))
+}
+
 fn place(kinds: &'static [&'static str]) -> impl Strategy<Value = String> {
-    (prop::sample::select(kinds), vec(word(), 0..3)).prop_map(|(kind, keys)| {
-        let parts: Vec<&str> = std::iter::once(kind)
-            .chain(keys.iter().map(String::as_str))
-            .collect();
-        format!("†{}", parts.join("."))
-    })
+    let key = prop_oneof![4 => word().prop_map(|key| format!(".{key}")), 1 => odd_key()];
+    (prop::sample::select(kinds), vec(key, 0..3))
+        .prop_map(|(kind, keys)| format!("†{kind}{}", keys.concat()))
 }
 
 fn expression(kinds: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -254,6 +257,24 @@ proptest! {
         let (twice, _) = Acts.print(&again);
         prop_assert_eq!(twice.as_deref(), Some(&*written));
         prop_assert_eq!(parsed(&written).plan.expect("a plan"), again);
+    }
+
+    #[test]
+    fn the_native_dialect_can_say_all_of_it(value in plan()) {
+        let plan = parsed(&value.to_json()).plan.expect("a plan");
+        let native = dialect("native").expect("the native dialect");
+        let (written, unsaid) = native.print(&plan);
+        prop_assert!(unsaid.is_empty(), "{unsaid:?}");
+        let written = written.expect("a text");
+        let options = ReadOptions::new("plan").in_dialect("native");
+        let result = parse(written.as_bytes(), &options);
+        // Ids such as `in` are a warning there.
+        prop_assert!(!result.diagnostics.has_errors(), "{written}\n{}", findings(&result));
+        let again = result.plan.expect("a plan");
+        prop_assert_eq!(described(&again), described(&plan), "{}", written);
+        let (back, unsaid) = Acts.print(&again);
+        prop_assert!(unsaid.is_empty(), "{unsaid:?}");
+        prop_assert_eq!(back, Acts.print(&plan).0);
     }
 
     #[test]

@@ -109,6 +109,15 @@ fn references() {
         ("†state.a || †input.b", "<state.a or inputs.b>"),
         ("†state.a||†input.b||†data", "<state.a or inputs.b or data>"),
         ("†state.a && †state.b", "<state.a and state.b>"),
+        (r#"†state[\"odd key\"].a"#, "<state.odd key.a>"),
+        (
+            r#"†state.a[\"x || †y\"][\"\"] || †data[\"]\"]"#,
+            "<state.a.x || †y. or data.]>",
+        ),
+        (
+            r#"†state[\"a\\\"b\\\\\"] && †data"#,
+            "<state.a\"b\\ and data>",
+        ),
         ("††state.x", "\"†state.x\""),
         ("††", "\"†\""),
         ("††††", "\"††\""),
