@@ -18,8 +18,7 @@ fn an_interrupt_keeps_what_there_is() {
         {"name": "quick", "inputSchema": {"type": "object"}, "does": {"text": "done"}},
         {"name": "never", "inputSchema": {"type": "object"}, "does": {"never": true}}
     ]});
-    fs::write(path.join("script.json"), script.to_string()).unwrap();
-    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": ["script.json"]}}});
+    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
     fs::write(path.join("servers.json"), config.to_string()).unwrap();
     let plan = json!({"name": "p", "steps": [
         {"id": "a", "tool": "quick"}, {"id": "b", "tool": "never", "after": ["a"]}, {"id": "c", "tool": "quick", "after": ["b"]}
@@ -52,8 +51,10 @@ fn an_interrupt_keeps_what_there_is() {
             ends.push((event["step"].clone(), event["status"].clone()));
         }
     }
+    let mut talk = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut talk).unwrap();
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
+    assert_eq!(status.code(), Some(130), "{talk}");
     assert_eq!(
         ends,
         [

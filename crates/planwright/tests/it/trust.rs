@@ -13,10 +13,9 @@ fn what_was_found_is_not_started_until_it_is_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let script = json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "does": {"text": "hello"}}]});
-    fs::write(path.join("script.json"), script.to_string()).unwrap();
     let config = |note: &str| {
         json!({"mcpServers": {"fake": {
-            "command": fake_server::program(), "args": ["script.json"], "env": {"NOTE": note}
+            "command": fake_server::program(), "args": [script.to_string()], "env": {"NOTE": note}
         }}})
         .to_string()
     };
