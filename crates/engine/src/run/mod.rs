@@ -1,9 +1,11 @@
 //! One run: which plan is where, what its references give, what its steps become.
 
 mod bind;
+mod calls;
 mod effect;
 mod frame;
 mod group;
+mod opening;
 mod outcome;
 mod prepare;
 mod preview;

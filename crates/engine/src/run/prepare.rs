@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{Action, Approval, Company, Node, OnError, PlanTarget, Source, Step};
+use planwright_core::plan::{
+    Action, Approval, Company, Name, Node, OnError, PlanTarget, Source, Step,
+};
 use planwright_core::schema::Type;
 use planwright_core::{Object, Value};
 
@@ -251,6 +253,23 @@ impl Run {
                 ErrorKind::Reference,
                 format!("`for_each` needs a list, found a {}", other.kind()),
             ))),
+        }
+    }
+
+    /// Whether a step that only has to come after `name` may run: not where a failure lies behind it.
+    pub(super) fn blocks_after(frame: &Frame, name: &Name) -> bool {
+        let outcome = frame
+            .plan
+            .step_index(&name.text)
+            .and_then(|step| frame.outcome(step));
+        match outcome {
+            Some(outcome) => match outcome.status {
+                StepStatus::Succeeded => false,
+                StepStatus::Failed => !outcome.handled,
+                StepStatus::Skipped => outcome.by_failure,
+                StepStatus::NotRun | StepStatus::Cancelled | StepStatus::Waiting => true,
+            },
+            None => false,
         }
     }
 }

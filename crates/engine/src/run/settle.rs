@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::Value;
-use planwright_core::plan::{OnError, SlotPath, Targets};
+use planwright_core::plan::{OnError, OnFailure, SlotPath, Targets};
 
 use super::effect::Effect;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
@@ -11,7 +11,8 @@ use super::state::Run;
 use super::work::Layer;
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::RunEvent;
-use crate::schedule::{SettledBy, TaskId};
+use crate::options::FailurePolicy;
+use crate::schedule::{Event, SettledBy, TaskId};
 
 impl Run {
     pub(super) fn settled(&mut self, task: TaskId, by: SettledBy, effects: &mut Vec<Effect>) {
@@ -215,6 +216,31 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Ends what must not go on after the failure of `step` in `frame`.
+    pub(super) fn failed(&mut self, frame_index: usize, step: u32) {
+        let fail_fast = self.options.on_failure == FailurePolicy::Stop;
+        let Some(frame) = self.frames.get_mut(frame_index) else {
+            return;
+        };
+        if frame.failed.is_none() {
+            frame.failed = Some(step);
+        }
+        if !fail_fast && frame.plan.plan().on_failure == OnFailure::KeepGoing {
+            return;
+        }
+        let owner = frame.owner;
+        let id = frame
+            .plan
+            .plan()
+            .steps
+            .get(step as usize)
+            .map(|step| step.id.clone());
+        if owner.is_none() && self.stopped_by.is_none() {
+            self.stopped_by = id;
+        }
+        self.tell(Event::Stop(owner));
     }
 }
 

@@ -1,0 +1,263 @@
+//! Calls: asked for, sent, answered, timed out, given up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::Value;
+use planwright_core::place::push_pointer_segment;
+use planwright_core::schema::SchemaFault;
+
+use super::effect::Effect;
+use super::outcome::Outcome;
+use super::state::Run;
+use super::work::CallRecord;
+use crate::approval::{ApprovalRequest, Decision};
+use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
+use crate::event::RunEvent;
+use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
+
+impl Run {
+    pub(super) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let Some(work) = self.work(task) else {
+            return;
+        };
+        let (Some(tool), Some(args)) = (work.tool.clone(), work.args.clone()) else {
+            return;
+        };
+        let at = Arc::clone(&work.address);
+        self.emit(
+            RunEvent::ApprovalAsked {
+                at: Arc::clone(&at),
+                tool: Arc::clone(&tool.name),
+                args: args.clone(),
+            },
+            effects,
+        );
+        let request = Box::new(ApprovalRequest { at, tool, args });
+        effects.push(Effect::Ask { task, request });
+    }
+
+    pub(super) fn decided(&mut self, task: TaskId, decision: Decision, effects: &mut Vec<Effect>) {
+        if self.scheduler.state(task) != TaskState::Asking {
+            return;
+        }
+        let Some(at) = self.address(task) else {
+            return;
+        };
+        match decision {
+            Decision::Later => {}
+            Decision::Approve { args } => {
+                self.emit(
+                    RunEvent::ApprovalDecided {
+                        at,
+                        approved: true,
+                        changed_args: args.clone(),
+                    },
+                    effects,
+                );
+                if let Some(args) = args {
+                    if let Err(error) = self.check_args(task, &args) {
+                        self.reject(task, error);
+                        return;
+                    }
+                    if let Some(work) = self.work_mut(task) {
+                        work.args = Some(args);
+                    }
+                }
+                self.tell(Event::Approved(task));
+            }
+            Decision::Reject { because } => {
+                self.emit(
+                    RunEvent::ApprovalDecided {
+                        at,
+                        approved: false,
+                        changed_args: None,
+                    },
+                    effects,
+                );
+                let message = because.map_or_else(
+                    || "the call was rejected".to_owned(),
+                    |because| format!("the call was rejected: {because}"),
+                );
+                self.reject(task, ToolError::new(ErrorKind::Approval, message));
+            }
+        }
+    }
+
+    fn reject(&mut self, task: TaskId, error: ToolError) {
+        if let Some(work) = self.work_mut(task) {
+            work.last_error = Some(error);
+        }
+        self.tell(Event::Rejected(task));
+    }
+
+    pub(super) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
+        self.begin(task, effects);
+        let run = Arc::clone(&self.id);
+        let index = self.calls.len();
+        let Some(work) = self.work_mut(task) else {
+            return;
+        };
+        work.attempts = attempt;
+        work.last_call = Some(index);
+        let (Some(tool), Some(args)) = (work.tool.clone(), work.args.clone()) else {
+            return;
+        };
+        let at = Arc::clone(&work.address);
+        let call = Box::new(ToolCall {
+            tool: Arc::clone(&tool),
+            args: args.clone(),
+            step: at.step.clone(),
+            attempt,
+            idempotency_key: Arc::from(format!("{run}/{at}")),
+        });
+        self.calls.push(CallRecord {
+            task,
+            attempt,
+            args: args.clone(),
+            error: None,
+            ended: false,
+        });
+        let event = RunEvent::AttemptStarted {
+            at,
+            tool: Arc::clone(&tool.name),
+            attempt,
+            args,
+        };
+        self.emit(event, effects);
+        effects.push(Effect::Call { task, call });
+    }
+
+    /// Notes that a task has begun.
+    pub(super) fn begin(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let now = self.now;
+        let Some(work) = self.work_mut(task) else {
+            return;
+        };
+        if work.started.is_some() {
+            return;
+        }
+        work.started = Some(now);
+        let at = Arc::clone(&work.address);
+        let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
+        self.emit(RunEvent::StepStarted { at, tool }, effects);
+    }
+
+    pub(super) fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Abort(task));
+        let error = ToolError::new(ErrorKind::Timeout, "the call was given up");
+        self.note_end(task, attempt, Some(error), effects);
+    }
+
+    /// Notes how an attempt ended, for the report and for whoever watches.
+    fn note_end(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        error: Option<ToolError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let index = self.work(task).and_then(|work| work.last_call);
+        if let Some(record) = index.and_then(|index| self.calls.get_mut(index))
+            && record.attempt == attempt
+            && !record.ended
+        {
+            record.ended = true;
+            record.error.clone_from(&error);
+            if let Some(work) = self.work(task)
+                && let Some(tool) = &work.tool
+            {
+                let event = RunEvent::AttemptEnded {
+                    at: Arc::clone(&work.address),
+                    tool: Arc::clone(&tool.name),
+                    attempt,
+                    error,
+                };
+                self.emit(event, effects);
+            }
+        }
+    }
+
+    pub(super) fn attempt_ended(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        result: Result<ToolOutput, ToolError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.scheduler.state(task) != TaskState::Running
+            || self.scheduler.attempt(task) != attempt
+        {
+            return;
+        }
+        self.note_end(task, attempt, result.as_ref().err().cloned(), effects);
+        let end = match result {
+            Ok(output) => {
+                if let Some(work) = self.work_mut(task) {
+                    work.pending = Some(Outcome::succeeded(Arc::new(output)));
+                }
+                AttemptEnd::Final
+            }
+            Err(error) => {
+                let end = match error.retry {
+                    RetryAdvice::Never => AttemptEnd::Final,
+                    RetryAdvice::Uncertain => AttemptEnd::Uncertain,
+                    RetryAdvice::Again => AttemptEnd::Retryable(Duration::ZERO),
+                    RetryAdvice::After(pause) => AttemptEnd::Retryable(pause),
+                };
+                if let Some(work) = self.work_mut(task) {
+                    work.last_error = Some(error);
+                }
+                end
+            }
+        };
+        self.tell(Event::AttemptEnded { task, attempt, end });
+    }
+
+    pub(super) fn timer_fired(&mut self, task: TaskId, timer: Timer, effects: &mut Vec<Effect>) {
+        if let Timer::Attempt(attempt) = timer
+            && self.scheduler.state(task) == TaskState::Running
+            && self.scheduler.attempt(task) == attempt
+        {
+            let waited = self.options.attempt_timeout.unwrap_or_default();
+            let error = ToolError::new(ErrorKind::Timeout, format!("no answer within {waited:?}"));
+            self.note_end(task, attempt, Some(error.clone()), effects);
+            if let Some(work) = self.work_mut(task) {
+                work.last_error = Some(error);
+            }
+        }
+        self.tell(Event::TimerFired(task, timer));
+    }
+
+    /// Whether arguments fit the tool's schema.
+    pub(super) fn check_args(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        let Some(tool) = self.work(task).and_then(|work| work.tool.as_ref()) else {
+            return Ok(());
+        };
+        let faults = tool.input.validate(args);
+        let Some(first) = faults.first() else {
+            return Ok(());
+        };
+        let mut message = told(first);
+        if faults.len() > 1 {
+            let more = faults.len() - 1;
+            message = format!("{message}, and {more} more of the kind");
+        }
+        let all = Value::list(faults.iter().map(|fault| Value::from(told(fault))));
+        Err(ToolError::new(ErrorKind::Arguments, message)
+            .with_data(Value::object([("faults", all)])))
+    }
+}
+
+/// A fault with its place.
+fn told(fault: &SchemaFault) -> String {
+    let mut pointer = String::new();
+    for segment in &fault.path {
+        push_pointer_segment(&mut pointer, segment);
+    }
+    if pointer.is_empty() {
+        fault.message.clone()
+    } else {
+        format!("{} at {pointer}", fault.message)
+    }
+}

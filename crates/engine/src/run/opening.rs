@@ -1,0 +1,150 @@
+//! How plans become tasks: when a run begins, when a step runs another plan, when further steps come.
+
+use std::sync::Arc;
+
+use planwright_core::Object;
+use planwright_core::check::CheckedPlan;
+use planwright_core::plan::Action;
+
+use super::effect::Effect;
+use super::frame::Frame;
+use super::slots::Slots;
+use super::state::Run;
+use super::work::{Layer, Work};
+use crate::event::{Address, RunEvent};
+use crate::schedule::{TaskId, UNIT, ranks};
+
+impl Run {
+    pub(super) fn open_roots(&mut self, plan: CheckedPlan) {
+        let instances = plan.plan().instances.clone();
+        if instances.is_empty() {
+            self.open_frame(plan, None, None, &Object::new(), None);
+        } else {
+            for instance in instances {
+                let shared = Some(Arc::clone(&self.shared));
+                self.open_frame(plan.clone(), None, Some(instance), &Object::new(), shared);
+            }
+        }
+        self.roots = self.frames.len();
+    }
+
+    /// Adds a plan's steps as tasks, without starting them.
+    pub(super) fn open_frame(
+        &mut self,
+        plan: CheckedPlan,
+        owner: Option<TaskId>,
+        instance: Option<Arc<str>>,
+        given: &Object,
+        shared: Option<Arc<Slots>>,
+    ) -> usize {
+        let frame = self.frames.len();
+        self.frames
+            .push(Frame::new(plan, owner, instance, given, shared));
+        self.add_steps(frame, 0);
+        frame
+    }
+
+    /// Adds the steps of a frame from `first` on as tasks.
+    fn add_steps(&mut self, frame_index: usize, first: usize) {
+        let Some(frame) = self.frames.get(frame_index) else {
+            return;
+        };
+        let plan = frame.plan.clone();
+        let owner = frame.owner;
+        let instance = frame.instance.clone();
+        let base = owner.map_or(0, |_| UNIT);
+        let ranks = Self::ranks_of(&plan, first);
+        for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
+            let mut task = None;
+            if step.instance.is_none() || step.instance == instance {
+                let rank = ranks.get(offset - first).copied().unwrap_or(UNIT);
+                let id = self.scheduler.add(owner, rank.saturating_add(base));
+                let address = Arc::new(Address {
+                    inside: owner.and_then(|owner| self.address(owner)),
+                    instance: instance.clone(),
+                    step: step.id.clone(),
+                    item: None,
+                    round: None,
+                });
+                self.work.push(Work::new(
+                    frame_index,
+                    u32::try_from(offset).unwrap_or(u32::MAX),
+                    Layer::Step,
+                    address,
+                ));
+                if let Some(owner) = owner.and_then(|owner| self.work_mut(owner)) {
+                    owner.parts.push(id);
+                }
+                task = Some(id);
+            }
+            if let Some(frame) = self.frames.get_mut(frame_index) {
+                frame.tasks.push(task);
+                frame.outcomes.push(None);
+            }
+        }
+    }
+
+    /// The longest remaining path of each step from `first` on.
+    fn ranks_of(plan: &CheckedPlan, first: usize) -> Vec<u64> {
+        let steps = plan.steps().get(first..).unwrap_or_default();
+        let weights: Vec<u64> = plan
+            .plan()
+            .steps
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .map(|step| match step.action {
+                Action::Value(_) => 0,
+                Action::Tool(_) | Action::Plan(_) => UNIT,
+            })
+            .collect();
+        let waits: Vec<Vec<u32>> = steps
+            .iter()
+            .map(|step| {
+                step.dependencies
+                    .iter()
+                    .filter_map(|dependency| {
+                        (dependency.on as usize)
+                            .checked_sub(first)
+                            .and_then(|on| u32::try_from(on).ok())
+                    })
+                    .collect()
+            })
+            .collect();
+        ranks(&weights, &waits)
+    }
+
+    /// Lets the steps of a frame from `first` on wait for each other.
+    pub(super) fn start_steps(&mut self, frame_index: usize, first: usize) {
+        let Some(frame) = self.frames.get(frame_index) else {
+            return;
+        };
+        let plan = frame.plan.clone();
+        let tasks = frame.tasks.clone();
+        for (checked, task) in plan.steps().iter().zip(&tasks).skip(first) {
+            let Some(task) = task else {
+                continue;
+            };
+            let waits: Vec<TaskId> = checked
+                .first_waits
+                .iter()
+                .filter_map(|on| *tasks.get(*on as usize)?)
+                .collect();
+            self.start_task(*task, &waits);
+        }
+    }
+
+    pub(super) fn extend(&mut self, plan: CheckedPlan, effects: &mut Vec<Effect>) {
+        for index in 0..self.roots {
+            let Some(frame) = self.frames.get_mut(index) else {
+                return;
+            };
+            let first = frame.tasks.len();
+            frame.plan = plan.clone();
+            self.add_steps(index, first);
+            self.start_steps(index, first);
+        }
+        let steps = plan.steps().len();
+        self.emit(RunEvent::PlanExtended { steps }, effects);
+    }
+}
