@@ -17,7 +17,7 @@ use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
 use super::outcome::{Outcome, StepStatus};
 use super::redact::Redactor;
-use super::work::{CallRecord, Layer, Work};
+use super::work::{CallRecord, Group, Layer, Work};
 use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
 use crate::event::{Address, RunEvent, StampedEvent};
@@ -495,7 +495,11 @@ impl Run {
         work.started = Some(now);
         let at = Arc::clone(&work.address);
         let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
-        self.emit(RunEvent::StepStarted { at, tool }, effects);
+        let items = match &work.group {
+            Some(Group::Items { items, .. }) => Some(items.len() as u64),
+            _ => None,
+        };
+        self.emit(RunEvent::StepStarted { at, tool, items }, effects);
     }
 
     fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
