@@ -85,6 +85,8 @@ pub enum RunEvent {
         at: Arc<Address>,
         /// The tool that it calls.
         tool: Option<Arc<str>>,
+        /// How many items it has, where it runs for each of a list.
+        items: Option<u64>,
     },
     /// A call has been sent.
     AttemptStarted {

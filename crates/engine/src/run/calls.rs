@@ -10,7 +10,7 @@ use planwright_core::schema::SchemaFault;
 use super::effect::Effect;
 use super::outcome::Outcome;
 use super::state::Run;
-use super::work::CallRecord;
+use super::work::{CallRecord, Group};
 use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
 use crate::event::RunEvent;
@@ -140,7 +140,11 @@ impl Run {
         work.started = Some(now);
         let at = Arc::clone(&work.address);
         let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
-        self.emit(RunEvent::StepStarted { at, tool }, effects);
+        let items = match &work.group {
+            Some(Group::Items { items, .. }) => Some(items.len() as u64),
+            _ => None,
+        };
+        self.emit(RunEvent::StepStarted { at, tool, items }, effects);
     }
 
     pub(super) fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {

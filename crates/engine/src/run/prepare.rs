@@ -86,11 +86,11 @@ impl Run {
     }
 
     fn open_group(&mut self, task: TaskId, group: Group, effects: &mut Vec<Effect>) {
-        self.begin(task, effects);
-        let timeout = self.step_timeout(task);
         if let Some(work) = self.work_mut(task) {
             work.group = Some(group);
         }
+        self.begin(task, effects);
+        let timeout = self.step_timeout(task);
         self.tell(Event::Prepared(task, Prepared::Group(timeout)));
     }
 

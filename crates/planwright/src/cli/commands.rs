@@ -84,7 +84,7 @@ pub(crate) async fn show(
         return Ok(Exit::Rejected);
     };
     let picture = match arguments.picture {
-        Picture::Text => drawing::text(&plan, &drawing::Style::default()),
+        Picture::Text => drawing::text(&plan, &printer.style()),
         Picture::Mermaid => drawing::mermaid(&plan),
         Picture::Dot => drawing::dot(&plan),
         Picture::Json => {

@@ -40,7 +40,7 @@ pub(crate) async fn demo(
             plan.steps().len(),
             arguments.folder.display()
         ));
-        printer.talk(&drawing::text(&plan, &drawing::Style::default()));
+        printer.talk(&drawing::text(&plan, &printer.style()));
     }
     let live = Live::new(&plan, arguments.format, printer);
     let session = Session {

@@ -1,8 +1,66 @@
-//! stub
+//! Findings as people read them: with the spot in the text where there is a terminal, one a line where there is none.
+
+mod excerpt;
+mod render;
+
+#[cfg(test)]
+mod tests;
+
+use planwright::core::{Diagnostics, Severity};
+use planwright::legible;
+
 use super::printer::Printer;
-use planwright::core::Diagnostics;
-pub(crate) fn show(d: &Diagnostics, _: &[(String, String)], p: Printer) {
-    for x in d {
-        p.talk(&x.to_string());
+use render::{Look, compact, graphical};
+
+/// Shows findings. `texts` are the texts that they are about, by name, the plan's own first.
+pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: Printer) {
+    if findings.is_empty() {
+        return;
     }
+    let shown = if printer.is_watched() {
+        graphical(
+            findings,
+            texts,
+            Look {
+                width: Printer::talk_width(),
+                coloured: printer.colours_talk(),
+            },
+        )
+    } else {
+        compact(findings, texts)
+    };
+    printer.talk(&format!("{}\n{}", shown.trim_end(), count_line(findings)));
+}
+
+/// `2 errors, 1 warning`
+fn count_line(findings: &Diagnostics) -> String {
+    let count = |severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        count => Some(format!("{count} {what}s")),
+    };
+    let counts = [
+        counted(count(Severity::Error), "error"),
+        counted(count(Severity::Warning), "warning"),
+    ];
+    counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The name and text that a finding is about.
+fn text_of<'t>(source: Option<&str>, texts: &'t [(String, String)]) -> Option<(&'t str, &'t str)> {
+    let found = match source {
+        Some(name) => texts.iter().find(|(known, _)| known == name),
+        None => texts.first(),
+    };
+    found.map(|(name, text)| (name.as_str(), text.as_str()))
+}
+
+fn one_line(text: &str) -> String {
+    legible::one_line(text).into_owned()
 }

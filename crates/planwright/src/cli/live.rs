@@ -1,17 +1,189 @@
-//! stub
+//! The live view of a run: on a terminal, a line for each step under way, and above it one for each that has ended.
+
+mod board;
+mod summary;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use planwright::core::check::CheckedPlan;
+use planwright::engine::{RunEvent, RunSummary, StampedEvent};
+
 use super::args::RunFormat;
 use super::printer::Printer;
-use planwright::core::check::CheckedPlan;
-use planwright::engine::{RunSummary, StampedEvent};
-pub(crate) struct Live;
+use board::Board;
+
+/// How often the lines are drawn anew.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// The live view of a run. It shows nothing where nobody watches, or where events are printed anyway.
+pub(crate) struct Live {
+    view: Option<View>,
+    printer: Printer,
+}
+
+struct View {
+    bar: ProgressBar,
+    stage: Arc<Mutex<Stage>>,
+    coloured: bool,
+}
+
+/// What is on the screen.
+struct Stage {
+    board: Board,
+    /// How many times the view was suspended and has not come back.
+    suspended: usize,
+    /// Lines that ended steps have left in the meantime.
+    held: Vec<String>,
+    /// How much later the run began than the view.
+    offset: Duration,
+    is_over: bool,
+}
+
 impl Live {
-    pub(crate) fn new(_: &CheckedPlan, _: RunFormat, _: Printer) -> std::sync::Arc<Self> {
-        std::sync::Arc::new(Self)
+    /// The view of a run of `plan`.
+    pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
+        let is_shown = format != RunFormat::Events && printer.is_watched();
+        let target = is_shown.then(ProgressDrawTarget::stderr);
+        Arc::new(Self::on(target, plan, printer))
     }
-    pub(crate) fn event(&self, _: &StampedEvent) {}
-    pub(crate) fn suspend<T>(&self, f: impl FnOnce() -> T) -> T {
-        f()
+
+    fn on(target: Option<ProgressDrawTarget>, plan: &CheckedPlan, printer: Printer) -> Self {
+        let view = target.map(|target| View::new(target, plan, printer));
+        Self { view, printer }
     }
-    pub(crate) fn finish(&self) {}
-    pub(crate) fn summary(&self, _: &RunSummary) {}
+
+    /// Takes note of an event. It never waits for a person.
+    pub(crate) fn event(&self, event: &StampedEvent) {
+        if let Some(view) = &self.view {
+            view.event(event);
+        }
+    }
+
+    /// Takes the view away while `talk` has the terminal. Events still come in; what they say is shown later.
+    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        match &self.view {
+            Some(view) => view.suspend(talk),
+            None => talk(),
+        }
+    }
+
+    /// Takes the view away for good; the lines of ended steps stay.
+    pub(crate) fn finish(&self) {
+        if let Some(view) = &self.view {
+            view.finish();
+        }
+    }
+
+    /// Says what the run has come to.
+    pub(crate) fn summary(&self, summary: &RunSummary) {
+        self.finish();
+        self.printer.talk(summary::summary(summary).trim_end());
+    }
+}
+
+impl View {
+    fn new(target: ProgressDrawTarget, plan: &CheckedPlan, printer: Printer) -> Self {
+        let stage = Arc::new(Mutex::new(Stage {
+            board: Board::new(plan),
+            suspended: 0,
+            held: Vec::new(),
+            offset: Duration::ZERO,
+            is_over: false,
+        }));
+        let coloured = printer.colours_talk();
+        let drawn = Arc::clone(&stage);
+        let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let stage = lock(&drawn);
+            if stage.suspended == 0 && !stage.is_over {
+                let now = state.elapsed().saturating_sub(stage.offset);
+                let lines = stage.board.lines(now, Printer::talk_width());
+                let _ = out.write_str(&shown(&lines.join("\n"), coloured));
+            }
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{steps}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner())
+            .with_key("steps", lines);
+        bar.set_style(style);
+        bar.enable_steady_tick(REDRAW);
+        Self {
+            bar,
+            stage,
+            coloured,
+        }
+    }
+
+    fn event(&self, event: &StampedEvent) {
+        let mut stage = lock(&self.stage);
+        if matches!(event.event, RunEvent::RunStarted { .. }) {
+            stage.offset = self.bar.elapsed().saturating_sub(event.at);
+        }
+        let Some(line) = stage.board.event(event) else {
+            return;
+        };
+        if stage.suspended > 0 {
+            stage.held.push(line);
+        } else {
+            // Drawing asks for the stage.
+            drop(stage);
+            self.bar.println(shown(&line, self.coloured));
+        }
+    }
+
+    fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        lock(&self.stage).suspended += 1;
+        self.bar.disable_steady_tick();
+        // The stage is empty now: this draws nothing in place of what was there.
+        self.bar.suspend(|| ());
+        let answer = talk();
+        let mut stage = lock(&self.stage);
+        stage.suspended -= 1;
+        if stage.suspended == 0 && !stage.is_over {
+            let held = std::mem::take(&mut stage.held);
+            drop(stage);
+            self.print(&held);
+            self.bar.enable_steady_tick(REDRAW);
+        }
+        answer
+    }
+
+    fn finish(&self) {
+        let mut stage = lock(&self.stage);
+        if std::mem::replace(&mut stage.is_over, true) {
+            return;
+        }
+        let held = std::mem::take(&mut stage.held);
+        drop(stage);
+        self.bar.disable_steady_tick();
+        self.print(&held);
+        self.bar.finish_and_clear();
+    }
+
+    fn print(&self, lines: &[String]) {
+        for line in lines {
+            self.bar.println(shown(line, self.coloured));
+        }
+    }
+}
+
+/// The stage, also after a panic of somebody who had it: it holds no promises that a panic could break.
+fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
+    stage.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shown(text: &str, coloured: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    if coloured {
+        shown.push_str(text);
+    } else {
+        let _ = write!(shown, "{}", anstream::adapter::strip_str(text));
+    }
+    shown
 }

@@ -35,7 +35,7 @@ pub(crate) fn report(
     match format {
         RunFormat::Text => {
             live.summary(summary);
-            printer.data(&text_report::text(summary, printer));
+            printer.data(&text_report::text(summary));
             Ok(())
         }
         RunFormat::Json => {
@@ -60,7 +60,7 @@ pub(crate) fn dry_run(
     findings(reading, format, printer);
     let steps = preview(plan, &EvaluationLimits::default());
     if format == RunFormat::Text {
-        printer.data(&drawing::text(plan, &drawing::Style::default()));
+        printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
         return Ok(Exit::Success);
     }

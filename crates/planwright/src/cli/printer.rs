@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use planwright::drawing;
 
 use super::args::Colour;
 
@@ -24,29 +25,29 @@ impl Printer {
     }
 
     /// Prints what the command is for. Somebody who stops reading has read enough.
-    pub(crate) fn data(&self, text: &str) {
+    pub(crate) fn data(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
         let _ = write!(stream, "{text}").and_then(|()| stream.flush());
     }
 
     /// Prints a line of what the command is for.
-    pub(crate) fn data_line(&self, text: &str) {
+    pub(crate) fn data_line(self, text: &str) {
         self.data(&format!("{text}\n"));
     }
 
     /// Prints a line about what is going on. Where nobody listens, nothing is lost.
-    pub(crate) fn talk(&self, text: &str) {
+    pub(crate) fn talk(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
     }
 
     /// Whether a person watches what goes on.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(self) -> bool {
         std::io::stderr().is_terminal()
     }
 
     /// Whether what goes on may be coloured.
-    pub(crate) fn colours_talk(&self) -> bool {
+    pub(crate) fn colours_talk(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
             ColorChoice::Never => false,
@@ -54,12 +55,40 @@ impl Printer {
         }
     }
 
+    /// How a picture is drawn on standard output.
+    pub(crate) fn style(self) -> drawing::Style {
+        drawing::Style {
+            symbols: drawing::Symbols::Unicode,
+            width: std::io::stdout().is_terminal().then(Self::data_width),
+            colour: self.colours_data(),
+        }
+    }
+
+    /// The columns of the terminal on which somebody watches what goes on.
+    pub(crate) fn talk_width() -> usize {
+        width(terminal_size::terminal_size_of(std::io::stderr()))
+    }
+
+    /// The columns of the terminal on which what the command is for is printed.
+    pub(crate) fn data_width() -> usize {
+        width(terminal_size::terminal_size_of(std::io::stdout()))
+    }
+
     /// Whether what the command is for may be coloured.
-    pub(crate) fn colours_data(&self) -> bool {
+    pub(crate) fn colours_data(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
         }
+    }
+}
+
+/// The columns of a terminal; where there is none, as many as people read with ease.
+fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    const USUAL: usize = 100;
+    match size {
+        Some((terminal_size::Width(columns), _)) if columns > 0 => usize::from(columns),
+        _ => USUAL,
     }
 }

@@ -1,10 +1,77 @@
-//! stub
-use super::printer::Printer;
+//! A run as a person reads it on standard output: what the plan gives back, and in a dry run what it would do.
+
+mod layout;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use planwright::core::Value;
 use planwright::engine::RunSummary;
 use planwright::engine::run::StepPreview;
-pub(crate) fn text(s: &RunSummary, _: Printer) -> String {
-    format!("{}\n", serde_json::to_string_pretty(&s.output).unwrap())
+use planwright::legible;
+
+use super::printer::Printer;
+
+/// What the plan selects, each line ended. Nothing where it gives nothing.
+pub(crate) fn text(summary: &RunSummary) -> String {
+    output(&summary.output, Printer::data_width())
 }
-pub(crate) fn dry_run(s: &[StepPreview]) -> String {
-    format!("{s:?}\n")
+
+fn output(value: &Value, width: usize) -> String {
+    let is_empty = match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    };
+    if is_empty {
+        return String::new();
+    }
+    layout::lay_out(value, width)
+}
+
+/// What a run would do, a paragraph a step.
+pub(crate) fn dry_run(steps: &[StepPreview]) -> String {
+    let mut text = String::new();
+    previews(steps, 0, &mut text);
+    text
+}
+
+fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
+    let margin = "  ".repeat(depth);
+    for step in steps {
+        let mut line = format!("{margin}{}", legible::one_line(step.step.as_str()));
+        if let Some(instance) = &step.instance {
+            let _ = write!(line, " of {}", legible::one_line(instance));
+        }
+        if let Some(tool) = &step.tool {
+            let _ = write!(line, ": {}", legible::one_line(tool));
+        }
+        let mut notes = Vec::new();
+        if step.approval {
+            notes.push("asks first".to_owned());
+        }
+        if !step.after.is_empty() {
+            let after: Vec<_> = step
+                .after
+                .iter()
+                .map(|id| legible::one_line(id.as_str()))
+                .collect();
+            notes.push(format!("after {}", after.join(", ")));
+        }
+        if !notes.is_empty() {
+            let _ = write!(line, " ({})", notes.join("; "));
+        }
+        text.push_str(&line);
+        text.push('\n');
+        if let Some(args) = step.args.as_object() {
+            for (name, value) in args {
+                let value = value.to_json();
+                let (name, value) = (legible::one_line(name), legible::one_line(&value));
+                let _ = writeln!(text, "{margin}    {name} = {value}");
+            }
+        }
+        previews(&step.parts, depth + 1, text);
+    }
 }

@@ -30,6 +30,9 @@ pub struct EventV1 {
     /// The tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
+    /// How many items a step has that runs for each of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
     /// Which attempt, from 1; at a step's end, how many there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -105,8 +108,9 @@ impl From<&StampedEvent> for EventV1 {
                 steps: Some(*steps),
                 ..Self::named("plan_extended")
             },
-            RunEvent::StepStarted { at, tool } => Self {
+            RunEvent::StepStarted { at, tool, items } => Self {
                 tool: tool.clone(),
+                items: *items,
                 ..Self::at("step_started", at)
             },
             RunEvent::AttemptStarted {

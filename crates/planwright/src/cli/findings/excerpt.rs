@@ -1,0 +1,161 @@
+//! The part of a text that a finding is about: a few lines, long ones cut around the spot.
+
+use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use planwright::core::Span;
+use planwright::legible;
+
+/// The lines shown before the spot, and after it.
+const AROUND: usize = 1;
+
+/// The lines shown after a spot that goes over several lines: its own first ones.
+const AFTER_LONG: usize = 2;
+
+/// A few lines of a text, with the spot marked.
+#[derive(Debug)]
+pub(super) struct Excerpt {
+    name: String,
+    text: String,
+    /// The spot in `text`.
+    spot: (usize, usize),
+    first_line: usize,
+    line: usize,
+    column: usize,
+    line_count: usize,
+}
+
+impl Excerpt {
+    /// The lines of `text` around `span`, none longer than `width` columns. Of a span over several lines, the first is
+    /// marked.
+    pub(super) fn of(name: &str, text: &str, span: Span, width: usize) -> Self {
+        // What is missing at the end of a text is missed behind its last word.
+        let start = floor(text, span.start).min(text.trim_end().len());
+        let end = floor(text, span.end).max(start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let is_long = end > line_end;
+        let end = end.min(line_end).max(start);
+        let line = text[..start].matches('\n').count();
+
+        let before: Vec<&str> = text[..line_start].lines().rev().take(AROUND).collect();
+        let after = if is_long { AFTER_LONG } else { AROUND };
+        let after: Vec<&str> = text[line_end..].lines().skip(1).take(after).collect();
+
+        let mut shown = String::new();
+        for context in before.iter().rev() {
+            shown.push_str(&legible::shortened(&clean(context), width, "…"));
+            shown.push('\n');
+        }
+        let spot = push_marked_line(
+            &mut shown,
+            &clean(&text[line_start..start]),
+            &clean(&text[start..end]),
+            clean(&text[end..line_end]).trim_end(),
+            width,
+        );
+        for context in &after {
+            shown.push('\n');
+            shown.push_str(&legible::shortened(&clean(context), width, "…"));
+        }
+        Self {
+            name: name.to_owned(),
+            text: shown,
+            spot,
+            first_line: line - before.len(),
+            line,
+            column: text[line_start..start].chars().count(),
+            line_count: before.len() + 1 + after.len(),
+        }
+    }
+
+    /// The spot, in the excerpt.
+    pub(super) fn spot(&self) -> SourceSpan {
+        (self.spot.0, self.spot.1 - self.spot.0).into()
+    }
+
+    /// The spot's line and column in the whole text, from 1.
+    pub(super) fn position(&self) -> (usize, usize) {
+        (self.line + 1, self.column + 1)
+    }
+}
+
+impl SourceCode for Excerpt {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        lines_before: usize,
+        lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let name = self.name.clone();
+        let contents = if lines_before + lines_after > 0 {
+            let whole: SourceSpan = (0, self.text.len()).into();
+            let bytes = self.text.as_bytes();
+            MietteSpanContents::new_named(name, bytes, whole, self.first_line, 0, self.line_count)
+        } else {
+            let bytes = self
+                .text
+                .as_bytes()
+                .get(span.offset()..span.offset() + span.len())
+                .ok_or(MietteError::OutOfBounds)?;
+            MietteSpanContents::new_named(name, bytes, *span, self.line, self.column, 1)
+        };
+        Ok(Box::new(contents))
+    }
+}
+
+/// Appends the line with the spot in it, cut on both sides where it is too long, and tells where the spot is then.
+fn push_marked_line(
+    shown: &mut String,
+    before: &str,
+    marked: &str,
+    after: &str,
+    width: usize,
+) -> (usize, usize) {
+    // The end of a line has nothing to underline but a space.
+    let marked = if marked.is_empty() && after.is_empty() {
+        " "
+    } else {
+        marked
+    };
+    let marked = legible::shortened(marked, width * 2 / 3, "…");
+    let room = width.saturating_sub(legible::width(&marked));
+    // What stands before the spot tells more than what stands after it.
+    let spare = room.saturating_sub(legible::width(after));
+    let before = last_columns(before, spare.max(room * 2 / 3));
+    let room = room.saturating_sub(legible::width(&before));
+    let after = legible::shortened(after, room, "…");
+    shown.push_str(&before);
+    let start = shown.len();
+    shown.push_str(&marked);
+    let end = shown.len();
+    shown.push_str(&after);
+    (start, end)
+}
+
+/// The end of `text`, in at most `columns`.
+fn last_columns(text: &str, columns: usize) -> String {
+    if legible::width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut start = text.len();
+    for (at, _) in text.char_indices().rev() {
+        if legible::width(&text[at..]) + 1 > columns {
+            break;
+        }
+        start = at;
+    }
+    format!("…{}", &text[start..])
+}
+
+/// `text` without what would steer the terminal.
+fn clean(text: &str) -> String {
+    legible::lines(text).replace('\n', "")
+}
+
+/// `at`, or the start of the character that it is inside of.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

@@ -1,0 +1,183 @@
+//! The two looks of findings.
+
+use std::fmt::{self, Write as _};
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
+use planwright::core::{Diagnostic, Diagnostics, Severity};
+
+use super::excerpt::Excerpt;
+use super::{one_line, text_of};
+
+/// How findings look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// The columns of the terminal.
+    pub(super) width: usize,
+    /// Whether to colour.
+    pub(super) coloured: bool,
+}
+
+/// The room that line numbers and frames take beside an excerpt.
+const FRAME: usize = 12;
+
+/// Each finding with its excerpt.
+pub(super) fn graphical(findings: &Diagnostics, texts: &[(String, String)], look: Look) -> String {
+    let theme = if look.coloured {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_width(look.width.max(40))
+        .with_break_words(false);
+    let mut shown = String::new();
+    for finding in findings {
+        let report = Report::of(finding, texts, look.width);
+        // Writing to a text cannot fail; a report that does says what it can in the compact form.
+        if handler.render_report(&mut shown, &report).is_err() {
+            shown.push_str(&compact_line(finding, texts));
+        }
+        shown.push('\n');
+    }
+    shown
+}
+
+/// One finding a line: `plan.json:3:14: error PW0201: message (help)`.
+pub(super) fn compact(findings: &Diagnostics, texts: &[(String, String)]) -> String {
+    findings
+        .iter()
+        .map(|finding| compact_line(finding, texts))
+        .collect()
+}
+
+fn compact_line(finding: &Diagnostic, texts: &[(String, String)]) -> String {
+    let mut line = place(finding, texts);
+    let _ = write!(
+        line,
+        "{} {}: {}",
+        severity(finding.severity),
+        finding.code,
+        one_line(&finding.message)
+    );
+    if !finding.pointer.is_empty() {
+        let _ = write!(line, " at {}", one_line(&finding.pointer));
+    }
+    if let Some(help) = &finding.help {
+        let _ = write!(line, " ({})", one_line(help));
+    }
+    line.push('\n');
+    line
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// `plan.json:3:14: `, as far as it is known.
+fn place(finding: &Diagnostic, texts: &[(String, String)]) -> String {
+    match (text_of(finding.source.as_deref(), texts), finding.span) {
+        (Some((name, text)), Some(span)) => {
+            let (line, column) = Excerpt::of(name, text, span, 80).position();
+            format!("{}:{line}:{column}: ", one_line(name))
+        }
+        (Some((name, _)), None) => format!("{}: ", one_line(name)),
+        (None, _) => finding
+            .source
+            .as_deref()
+            .map_or_else(String::new, |name| format!("{}: ", one_line(name))),
+    }
+}
+
+/// A finding as miette wants it.
+#[derive(Debug)]
+struct Report<'a> {
+    finding: &'a Diagnostic,
+    message: String,
+    excerpt: Option<Excerpt>,
+}
+
+impl<'a> Report<'a> {
+    fn of(finding: &'a Diagnostic, texts: &[(String, String)], width: usize) -> Self {
+        let text = text_of(finding.source.as_deref(), texts);
+        let excerpt = text
+            .filter(|(_, text)| !text.trim().is_empty())
+            .zip(finding.span)
+            .map(|((name, text), span)| {
+                let room = width.saturating_sub(FRAME).max(24);
+                Excerpt::of(&one_line(name), text, span, room)
+            });
+        let mut message = one_line(&finding.message);
+        if excerpt.is_none() {
+            message.push_str(&whereabouts(finding));
+        }
+        Self {
+            finding,
+            message,
+            excerpt,
+        }
+    }
+}
+
+/// ` at /steps/0 in `plan.json``, for a finding whose spot cannot be shown.
+fn whereabouts(finding: &Diagnostic) -> String {
+    let mut text = String::new();
+    if !finding.pointer.is_empty() {
+        let _ = write!(text, " at {}", one_line(&finding.pointer));
+    }
+    if let Some(source) = &finding.source {
+        let _ = write!(text, " in `{}`", one_line(source));
+    }
+    text
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Report<'_> {}
+
+impl miette::Diagnostic for Report<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let severity = severity(self.finding.severity);
+        Some(Box::new(format!("{severity} {}", self.finding.code)))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.finding.severity {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.finding.help.as_ref()?;
+        Some(Box::new(one_line(help)))
+    }
+
+    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("docs/codes/{}.md", self.finding.code)))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.excerpt
+            .as_ref()
+            .map(|excerpt| excerpt as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let excerpt = self.excerpt.as_ref()?;
+        let label = if self.finding.pointer.is_empty() {
+            "here".to_owned()
+        } else {
+            one_line(&self.finding.pointer)
+        };
+        let label = LabeledSpan::new_with_span(Some(label), excerpt.spot());
+        Some(Box::new(std::iter::once(label)))
+    }
+}

@@ -1,0 +1,190 @@
+//! What a run has come to, in a few lines for the person who watched it.
+
+use std::fmt::Write as _;
+
+use planwright::engine::run::StepSummary;
+use planwright::engine::{RunStatus, RunSummary, StepStatus};
+use planwright::legible;
+
+use super::words::{BAD, BOLD, DIM, GOOD, ODD, code, counted, styled, time};
+
+/// The most failures that are listed one by one, and the most items of one step.
+const MOST: usize = 10;
+
+/// The most lines of one failure's message.
+const MOST_LINES: usize = 8;
+
+/// The summary, each line ended.
+pub(super) fn summary(run: &RunSummary) -> String {
+    let steps = counted(run.steps.len(), "step");
+    let took = time(run.duration);
+    let failures: Vec<&StepSummary> = run
+        .steps
+        .iter()
+        .filter(|step| step.status == StepStatus::Failed && !step.handled)
+        .collect();
+    let waiting: Vec<&StepSummary> = with(run, StepStatus::Waiting);
+    let headline = match run.status {
+        RunStatus::Succeeded => format!("{} {steps} in {took}", styled(GOOD, "✓")),
+        RunStatus::Waiting => {
+            let what = counted(waiting.len(), "step");
+            let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+            format!(
+                "{} {what} of {} {verb} for a decision, after {took}",
+                styled(ODD, "○"),
+                run.steps.len()
+            )
+        }
+        RunStatus::Cancelled => {
+            let done = with(run, StepStatus::Succeeded).len();
+            format!(
+                "{} interrupted after {took}: {done} of {steps} done",
+                styled(ODD, "–")
+            )
+        }
+        _ => {
+            let count = failures.len();
+            format!("{} {count} of {steps} failed in {took}", styled(BAD, "✗"))
+        }
+    };
+    let mut text = format!("{headline}{}\n", counts(run));
+    for step in failures.iter().take(MOST) {
+        failure(step, &mut text);
+    }
+    if failures.len() > MOST {
+        let _ = writeln!(text, "  and {} more", failures.len() - MOST);
+    }
+    for step in waiting.iter().take(MOST) {
+        let id = legible::one_line(step.at.step.as_str()).into_owned();
+        let tool = step
+            .tool
+            .as_deref()
+            .map(legible::one_line)
+            .unwrap_or_default();
+        let _ = writeln!(text, "  {}  {tool}", styled(BOLD, id));
+    }
+    for warning in run.warnings.iter().take(MOST) {
+        let message = legible::one_line(&warning.message).into_owned();
+        let _ = writeln!(text, "{} {message}", styled(ODD, "warning:"));
+    }
+    if run.warnings.len() > MOST {
+        let _ = writeln!(
+            text,
+            "and {} more",
+            counted(run.warnings.len() - MOST, "warning")
+        );
+    }
+    if let Some(hint) = hint(run.status) {
+        let _ = writeln!(text, "{}", styled(DIM, hint));
+    }
+    text
+}
+
+fn hint(status: RunStatus) -> Option<&'static str> {
+    match status {
+        RunStatus::Succeeded => None,
+        RunStatus::Waiting => Some("decide with `--approvals FILE` or `--approve all`"),
+        _ => Some("see every step and call with `--format json`"),
+    }
+}
+
+fn with(run: &RunSummary, status: StepStatus) -> Vec<&StepSummary> {
+    run.steps
+        .iter()
+        .filter(|step| step.status == status)
+        .collect()
+}
+
+/// ` (8 calls, 2 skipped)`
+fn counts(run: &RunSummary) -> String {
+    let mut counts = Vec::new();
+    if !run.calls.is_empty() {
+        counts.push(counted(run.calls.len(), "call"));
+    }
+    let others = [
+        (StepStatus::Skipped, "skipped"),
+        (StepStatus::NotRun, "not run"),
+        (StepStatus::Cancelled, "cancelled"),
+    ];
+    for (status, what) in others {
+        let count = with(run, status).len();
+        if count > 0 {
+            counts.push(format!("{count} {what}"));
+        }
+    }
+    let handled = run
+        .steps
+        .iter()
+        .filter(|step| step.status == StepStatus::Failed && step.handled)
+        .count();
+    if handled > 0 {
+        counts.push(format!("{} handled", counted(handled, "failure")));
+    }
+    if counts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", counts.join(", "))
+    }
+}
+
+/// A failed step, and the items, rounds or inner steps that failed it.
+fn failure(step: &StepSummary, text: &mut String) {
+    let parts: Vec<&StepSummary> = failed_parts(step);
+    if parts.is_empty() {
+        one_failure(step, text);
+        return;
+    }
+    for part in parts.iter().take(MOST) {
+        one_failure(part, text);
+    }
+    if parts.len() > MOST {
+        let id = legible::one_line(step.at.step.as_str()).into_owned();
+        let _ = writeln!(text, "  and {} more of `{id}`", parts.len() - MOST);
+    }
+}
+
+/// The innermost parts that failed.
+fn failed_parts(step: &StepSummary) -> Vec<&StepSummary> {
+    step.parts
+        .iter()
+        .filter(|part| part.status == StepStatus::Failed && !part.handled)
+        .flat_map(|part| match failed_parts(part) {
+            inner if inner.is_empty() => vec![part],
+            inner => inner,
+        })
+        .collect()
+}
+
+fn one_failure(step: &StepSummary, text: &mut String) {
+    let at = step.at.to_string();
+    let at = legible::one_line(&at).into_owned();
+    let tool = step
+        .tool
+        .as_deref()
+        .map(legible::one_line)
+        .unwrap_or_default();
+    let Some(error) = &step.error else {
+        let _ = writeln!(text, "  {}  {tool}", styled(BOLD, at));
+        return;
+    };
+    let mut kind = error.kind.as_str().to_owned();
+    if let Some(code) = code(error) {
+        kind.push_str(", ");
+        kind.push_str(&code);
+    }
+    let _ = writeln!(
+        text,
+        "  {}  {tool}  {}",
+        styled(BOLD, at),
+        styled(DIM, format!("({kind})"))
+    );
+    let message = legible::lines(error.message.trim()).into_owned();
+    let lines: Vec<&str> = message.lines().collect();
+    for line in lines.iter().take(MOST_LINES) {
+        let _ = writeln!(text, "    {line}");
+    }
+    if lines.len() > MOST_LINES {
+        let more = counted(lines.len() - MOST_LINES, "line");
+        let _ = writeln!(text, "    {}", styled(DIM, format!("and {more} more")));
+    }
+}

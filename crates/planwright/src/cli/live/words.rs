@@ -1,0 +1,88 @@
+//! How times, reasons and failures are worded for people.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use planwright::core::Value;
+use planwright::engine::ToolError;
+use planwright::engine::run::{Because, SkipReason};
+use planwright::legible;
+
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const ODD: Style = AnsiColor::Yellow.on_default();
+pub(super) const BUSY: Style = AnsiColor::Blue.on_default();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+
+/// `text` in `style`. Whoever prints it takes the colours away where they are not wanted.
+pub(super) fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A stretch of time as people say it: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
+pub(super) fn time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 if time < Duration::from_millis(1) => "<1ms".to_owned(),
+        0 if time < Duration::from_millis(100) => format!("{}ms", time.as_millis()),
+        // A step that took 59.99 s must not be said to have taken 60.0 s of 60.
+        0..60 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// `1 step`, `2 steps`.
+pub(super) fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// Why a step did not run.
+pub(super) fn reason(reason: &SkipReason) -> String {
+    let of = legible::one_line(&reason.of);
+    match reason.because {
+        Because::Step => format!("`{of}` gave no output"),
+        Because::Branch => format!("nothing filled `{of}`"),
+        Because::Condition => "its condition is false".to_owned(),
+        Because::Stopped => format!("stopped after `{of}` failed"),
+        _ => format!("because of `{of}`"),
+    }
+}
+
+/// The code that a failure carries, where its own side gave one.
+pub(super) fn code(error: &ToolError) -> Option<String> {
+    match error.data.get("code")? {
+        Value::Null => None,
+        code => Some(legible::one_line(&code.to_inserted_text()).into_owned()),
+    }
+}
+
+/// The first line of a failure's message.
+pub(super) fn first_line(error: &ToolError) -> String {
+    let line = error.message.trim().lines().next().unwrap_or_default();
+    legible::one_line(line).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_say_them() {
+        let cases = [
+            (0, "<1ms"),
+            (12_000, "12ms"),
+            (99_999, "99ms"),
+            (449_000, "0.4s"),
+            (59_990_000, "59.9s"),
+            (125_000_000, "2m 05s"),
+            (3_720_000_000, "1h 02m"),
+        ];
+        for (micros, wanted) in cases {
+            assert_eq!(time(Duration::from_micros(micros)), wanted);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Outputs as people read them.
+
+use insta::assert_snapshot;
+use planwright::core::Value;
+
+use super::output;
+
+fn shown(json: &str) -> String {
+    output(&Value::from_json(json).unwrap(), 60)
+}
+
+#[test]
+fn nothing_gives_nothing() {
+    for json in ["null", "{}"] {
+        assert_eq!(shown(json), "");
+    }
+}
+
+#[test]
+fn a_text_is_just_that() {
+    assert_eq!(
+        shown(r#""rain\nand \u001b[31mwind\n""#),
+        "rain\nand \\u{1b}[31mwind\n"
+    );
+    assert_eq!(shown("12.5"), "12.5\n");
+    assert_eq!(shown("false"), "false\n");
+    assert_eq!(shown("[]"), "[]\n");
+}
+
+#[test]
+fn fields_are_aligned() {
+    assert_snapshot!(shown(r#"{"city": "Tokyo", "temperature": 24, "dry": true, "wind": null, "": ""}"#), @r#"
+    city:        Tokyo
+    temperature: 24
+    dry:         true
+    wind:        null
+    "":          ""
+    "#);
+}
+
+#[test]
+fn steps_are_paragraphs() {
+    let json = r#"{
+        "weather": {"city": "Tokyo", "temp": 24, "days": ["Mon", "Tue"]},
+        "note": "one line",
+        "text": "two\nlines",
+        "empty": [], "none": {}
+    }"#;
+    assert_snapshot!(shown(json), @r#"
+    weather:
+      city: Tokyo
+      temp: 24
+      days: Mon, Tue
+
+    note: one line
+
+    text:
+      two
+      lines
+
+    empty: []
+    none:  {}
+    "#);
+}
+
+#[test]
+fn flat_objects_are_a_table() {
+    let json = r#"{"files": [
+        {"path": "src/main.rs", "lines": 12, "tags": ["a", "b"]},
+        {"path": "src/cli/app.rs", "lines": 1200, "tags": []},
+        {"path": "東京.txt", "lines": null}
+    ]}"#;
+    assert_snapshot!(shown(json), @r#"
+    files:
+      path            lines  tags
+      ──────────────  ─────  ────
+      src/main.rs        12  a, b
+      src/cli/app.rs   1200  []
+      東京.txt         null
+    "#);
+}
+
+#[test]
+fn what_fits_no_table_is_a_list() {
+    let wide = r#"[{"a": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "b": "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy"},
+                   {"a": "1", "b": "2"}]"#;
+    assert_snapshot!(shown(wide), @r#"
+    - a: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+      b: yyyyyyyyyyyyyyyyyyyyyyyyyyyyy
+    - a: 1
+      b: 2
+    "#);
+    let mixed =
+        r#"[{"a": 1}, [1, 2], "three", {"b": {"c": [{"d": 1}, {"d": 2}]}}, "with, comma", []]"#;
+    assert_snapshot!(shown(mixed), @r#"
+    - a: 1
+    - 1, 2
+    - three
+    - b:
+        c:
+          d
+          ─
+          1
+          2
+    - with, comma
+    - []
+    "#);
+    let different = r#"[{"a": 1}, {"b": 2}, {"c": 3}]"#;
+    assert_snapshot!(shown(different), @r#"
+    - a: 1
+    - b: 2
+    - c: 3
+    "#);
+    assert_snapshot!(shown(r#"["one", "two", "three"]"#), @"one, two, three");
+}
+
+#[test]
+fn what_is_too_deep_is_json() {
+    assert_snapshot!(shown(r#"{"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}"#), @r#"
+    a:
+      b:
+        c:
+          d:
+            e:
+              {
+                "f": {
+                  "g": 1
+                }
+              }
+    "#);
+}
