@@ -26,7 +26,7 @@ pub(crate) fn approver(
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
         })),
-        Approve::Ask if printer.is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
+        Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
             printer,
             live: Arc::clone(live),
             turn: Arc::new(tokio::sync::Mutex::new(())),

@@ -17,7 +17,7 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
     if findings.is_empty() {
         return;
     }
-    let shown = if printer.is_watched() {
+    let shown = if Printer::is_watched() {
         graphical(
             findings,
             texts,

@@ -49,7 +49,7 @@ struct Stage {
 impl Live {
     /// The view of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
-        let is_shown = format != RunFormat::Events && printer.is_watched();
+        let is_shown = format != RunFormat::Events && Printer::is_watched();
         let target = is_shown.then(ProgressDrawTarget::stderr);
         Arc::new(Self::on(target, plan, printer))
     }

@@ -42,7 +42,7 @@ impl Printer {
     }
 
     /// Whether a person watches what goes on.
-    pub(crate) fn is_watched(self) -> bool {
+    pub(crate) fn is_watched() -> bool {
         std::io::stderr().is_terminal()
     }
 

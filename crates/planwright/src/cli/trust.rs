@@ -78,7 +78,7 @@ pub(crate) fn allows(
         ));
         return Ok(false);
     }
-    if printer.is_watched()
+    if Printer::is_watched()
         && let Some(yes) = ask(path, text, printer)?
     {
         if yes {
@@ -143,10 +143,11 @@ fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
 }
 
 fn entry(path: &Path, text: &str) -> TrustedFile {
-    let mut sha256 = String::with_capacity(64);
-    for byte in Sha256::digest(text.as_bytes()) {
-        sha256.push_str(&format!("{byte:02x}"));
-    }
+    let sha256 = Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<String>>()
+        .concat();
     TrustedFile {
         path: absolute(path),
         sha256,
