@@ -99,10 +99,8 @@ fn rejected(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     output::findings(reading, RunFormat::Text, printer);
-    for server in toolbox.missing_servers() {
-        printer.talk(&format!(
-            "note: the tools of `{server}` are missing, since it did not start"
-        ));
+    for note in toolbox.notes() {
+        printer.talk(&note);
     }
     match format {
         RunFormat::Text => printer.talk("the plan was rejected; nothing was called"),

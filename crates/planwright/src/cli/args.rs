@@ -14,8 +14,17 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// When to use colours.
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    /// When to use colours: auto, always, never.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Colour::Auto,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        help_heading = "Everywhere",
+        display_order = 1000
+    )]
     pub(crate) color: Colour,
 }
 
@@ -60,6 +69,7 @@ pub(crate) enum Command {
 
 /// Which plan, and how it is read.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading the plan")]
 pub(crate) struct PlanArguments {
     /// The plan: a file, or `-` for standard input.
     #[arg(value_name = "PLAN")]
@@ -92,6 +102,7 @@ pub(crate) struct PlanArguments {
 
 /// Where tools come from.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArguments {
     /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
     #[arg(long, value_name = "FILE")]
@@ -106,6 +117,7 @@ pub(crate) struct ToolArguments {
 
 /// `run`
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Running")]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
@@ -147,7 +159,7 @@ pub(crate) struct RunArguments {
     /// What to print: a person's view, one JSON report, or one JSON event a line.
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
-    /// Keep nothing on disk.
+    /// Keep nothing on disk. There is no store yet, so nothing is kept without it either.
     #[arg(long)]
     pub(crate) no_store: bool,
 }

@@ -37,6 +37,10 @@ pub(crate) async fn check(
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
                 printer.talk(&format!("the plan is sound: {steps} {what}"));
+            } else {
+                for note in toolbox.notes() {
+                    printer.talk(&note);
+                }
             }
         }
         Format::Json => output::json(

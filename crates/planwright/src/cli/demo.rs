@@ -133,9 +133,9 @@ impl std::fmt::Display for Savings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "\n{} calls in one plan: 1 model round trip to write it and 1 to read the result, about {} tokens.\n\
-             Tool by tool it would have been {} round trips and about {} tokens, since each sends the conversation again \
-             (estimated at {BYTES_A_TOKEN} bytes a token, prompts and tool descriptions not counted).",
+            "\n{} calls in one plan: 2 model round trips (write it, read the result), about {} tokens.\n\
+             Tool by tool: {} round trips, about {} tokens, for each sends the conversation again.\n\
+             Estimated at {BYTES_A_TOKEN} bytes a token; prompts and tool descriptions not counted.",
             self.calls,
             thousands(self.tokens_as_plan),
             self.calls + 1,

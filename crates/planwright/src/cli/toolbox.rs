@@ -22,6 +22,7 @@ pub(crate) struct Toolbox {
     pub(crate) catalog: Catalog,
     pub(crate) backends: Backends,
     connections: Option<Connections>,
+    has_source: bool,
     secrets: Vec<Arc<str>>,
 }
 
@@ -33,12 +34,15 @@ impl Toolbox {
         printer: Printer,
     ) -> Result<Self, CommandError> {
         let mut toolbox = Self::empty();
+        toolbox.has_source = arguments.workspace.is_some();
         if let Some(root) = &arguments.workspace {
             toolbox.add_workspace(root)?;
         }
         if let Some(path) = &arguments.simulate {
+            toolbox.has_source = true;
             toolbox.add_simulated(path)?;
         } else if let Some((path, text)) = servers_file(arguments, printer)? {
+            toolbox.has_source = true;
             toolbox.add_servers(&path, &text, needed, printer).await?;
         }
         Ok(toolbox)
@@ -50,6 +54,7 @@ impl Toolbox {
             catalog: Catalog::new(),
             backends: Backends::new(),
             connections: None,
+            has_source: false,
             secrets: Vec::new(),
         }
     }
@@ -61,13 +66,30 @@ impl Toolbox {
         }
     }
 
+    /// What a person should know whose plan names tools that are not there.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        if !self.has_source {
+            return vec![
+                "note: there are no tools: name servers with `--servers FILE`, script them with `--simulate FILE`, or \
+                 use the built-in ones with `--workspace DIR`"
+                    .to_owned(),
+            ];
+        }
+        self.missing_servers()
+            .iter()
+            .map(|server| {
+                format!("note: the tools of `{server}` are missing, since it did not start")
+            })
+            .collect()
+    }
+
     /// Texts of the configuration that must not be shown, such as keys and tokens.
     pub(crate) fn secrets(&self) -> Vec<Arc<str>> {
         self.secrets.clone()
     }
 
     /// Why servers are missing that the configuration has.
-    pub(crate) fn missing_servers(&self) -> Vec<String> {
+    fn missing_servers(&self) -> Vec<String> {
         self.connections
             .iter()
             .flat_map(Connections::failures)
