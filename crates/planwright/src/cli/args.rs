@@ -224,6 +224,8 @@ pub(crate) struct ShowArguments {
 pub(crate) enum Picture {
     /// A graph of text.
     Text,
+    /// A graph of text, of ASCII alone.
+    Ascii,
     /// Mermaid.
     Mermaid,
     /// Graphviz.

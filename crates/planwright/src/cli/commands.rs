@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use planwright::core::{Catalog, Diagnostic, Tool, Value};
-use planwright::drawing;
+use planwright::drawing::{Drawing, Style, Symbols};
 use serde::Serialize;
 
 use super::args::{
@@ -82,22 +82,26 @@ pub(crate) async fn show(
             })
             .collect::<Catalog>()
     };
+    let written = reading.plan.clone();
     let sound = reading.check(&catalog);
     findings::show(&reading.diagnostics, &reading.texts, printer);
-    let Some(plan) = sound else {
-        return Ok(Exit::Rejected);
+    let (drawing, exit) = match (&sound, &written) {
+        (Some(plan), _) => (Drawing::of(plan), Exit::Success),
+        // A picture, as far as it goes, helps to find what is wrong.
+        (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
+        (None, None) => return Ok(Exit::Rejected),
     };
-    let picture = match arguments.picture {
-        Picture::Text => drawing::text(&plan, &printer.style()),
-        Picture::Mermaid => drawing::mermaid(&plan),
-        Picture::Dot => drawing::dot(&plan),
-        Picture::Json => {
-            output::json(&drawing::json(&plan), RunFormat::Json, printer)?;
-            return Ok(Exit::Success);
-        }
-    };
-    printer.data(&picture);
-    Ok(Exit::Success)
+    match arguments.picture {
+        Picture::Text => printer.data(&drawing.text(&printer.style())),
+        Picture::Ascii => printer.data(&drawing.text(&Style {
+            symbols: Symbols::Ascii,
+            ..printer.style()
+        })),
+        Picture::Mermaid => printer.data(&drawing.mermaid()),
+        Picture::Dot => printer.data(&drawing.dot()),
+        Picture::Json => output::json(&drawing.json(), RunFormat::Json, printer)?,
+    }
+    Ok(exit)
 }
 
 #[derive(Serialize)]

@@ -17,19 +17,21 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
     if findings.is_empty() {
         return;
     }
+    let count = count_line(findings);
     let shown = if Printer::is_watched() {
-        graphical(
+        let shown = graphical(
             findings,
             texts,
             Look {
                 width: Printer::talk_width(),
                 coloured: printer.colours_talk(),
             },
-        )
+        );
+        format!("{}\n\n{count}", shown.trim_end())
     } else {
-        compact(findings, texts)
+        compact(findings, texts) + &count
     };
-    printer.talk(&format!("{}\n{}", shown.trim_end(), count_line(findings)));
+    printer.talk(&shown);
 }
 
 /// `2 errors, 1 warning`

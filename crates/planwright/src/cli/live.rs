@@ -22,6 +22,10 @@ use board::Board;
 /// How often the lines are drawn anew.
 const REDRAW: Duration = Duration::from_millis(100);
 
+/// How often lines that stay are printed, and the most that wait for that.
+const PRINT: Duration = Duration::from_millis(50);
+const MOST_HELD: usize = 8;
+
 /// The live view of a run. It shows nothing where nobody watches, or where events are printed anyway.
 pub(crate) struct Live {
     view: Option<View>,
@@ -31,7 +35,8 @@ pub(crate) struct Live {
 struct View {
     bar: ProgressBar,
     stage: Arc<Mutex<Stage>>,
-    coloured: bool,
+    /// Prints what stays on the screen.
+    print: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// What is on the screen.
@@ -39,8 +44,10 @@ struct Stage {
     board: Board,
     /// How many times the view was suspended and has not come back.
     suspended: usize,
-    /// Lines that ended steps have left in the meantime.
+    /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
     held: Vec<String>,
+    /// When lines were printed the last time, by the view's clock.
+    printed: Duration,
     /// How much later the run began than the view.
     offset: Duration,
     is_over: bool,
@@ -50,13 +57,11 @@ impl Live {
     /// The view of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
         let is_shown = format != RunFormat::Events && Printer::is_watched();
-        let target = is_shown.then(ProgressDrawTarget::stderr);
-        Arc::new(Self::on(target, plan, printer))
-    }
-
-    fn on(target: Option<ProgressDrawTarget>, plan: &CheckedPlan, printer: Printer) -> Self {
-        let view = target.map(|target| View::new(target, plan, printer));
-        Self { view, printer }
+        let view = is_shown.then(|| {
+            let print = Box::new(move |line: &str| printer.talk(line));
+            View::new(ProgressDrawTarget::stderr(), print, plan, printer)
+        });
+        Arc::new(Self { view, printer })
     }
 
     /// Takes note of an event. It never waits for a person.
@@ -89,11 +94,17 @@ impl Live {
 }
 
 impl View {
-    fn new(target: ProgressDrawTarget, plan: &CheckedPlan, printer: Printer) -> Self {
+    fn new(
+        target: ProgressDrawTarget,
+        print: Box<dyn Fn(&str) + Send + Sync>,
+        plan: &CheckedPlan,
+        printer: Printer,
+    ) -> Self {
         let stage = Arc::new(Mutex::new(Stage {
             board: Board::new(plan),
             suspended: 0,
             held: Vec::new(),
+            printed: Duration::ZERO,
             offset: Duration::ZERO,
             is_over: false,
         }));
@@ -103,7 +114,8 @@ impl View {
             let stage = lock(&drawn);
             if stage.suspended == 0 && !stage.is_over {
                 let now = state.elapsed().saturating_sub(stage.offset);
-                let lines = stage.board.lines(now, Printer::talk_width());
+                let mut lines = stage.held.clone();
+                lines.extend(stage.board.lines(now, Printer::talk_width()));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
             }
         };
@@ -113,27 +125,22 @@ impl View {
             .with_key("steps", lines);
         bar.set_style(style);
         bar.enable_steady_tick(REDRAW);
-        Self {
-            bar,
-            stage,
-            coloured,
-        }
+        Self { bar, stage, print }
     }
 
     fn event(&self, event: &StampedEvent) {
+        // The bar asks for the stage while it draws: never ask the bar while holding the stage.
+        let now = self.bar.elapsed();
         let mut stage = lock(&self.stage);
         if matches!(event.event, RunEvent::RunStarted { .. }) {
-            stage.offset = self.bar.elapsed().saturating_sub(event.at);
+            stage.offset = now.saturating_sub(event.at);
         }
-        let Some(line) = stage.board.event(event) else {
-            return;
-        };
-        if stage.suspended > 0 {
-            stage.held.push(line);
-        } else {
-            // Drawing asks for the stage.
-            drop(stage);
-            self.bar.println(shown(&line, self.coloured));
+        let line = stage.board.event(event);
+        stage.held.extend(line);
+        let is_due = stage.held.len() >= MOST_HELD || now >= stage.printed + PRINT;
+        if stage.suspended == 0 && !stage.held.is_empty() && is_due {
+            stage.printed = now;
+            self.print(stage);
         }
     }
 
@@ -146,9 +153,7 @@ impl View {
         let mut stage = lock(&self.stage);
         stage.suspended -= 1;
         if stage.suspended == 0 && !stage.is_over {
-            let held = std::mem::take(&mut stage.held);
-            drop(stage);
-            self.print(&held);
+            self.print(stage);
             self.bar.enable_steady_tick(REDRAW);
         }
         answer
@@ -159,17 +164,23 @@ impl View {
         if std::mem::replace(&mut stage.is_over, true) {
             return;
         }
-        let held = std::mem::take(&mut stage.held);
+        // The ticker draws, and drawing asks for the stage.
         drop(stage);
         self.bar.disable_steady_tick();
-        self.print(&held);
+        self.print(lock(&self.stage));
         self.bar.finish_and_clear();
     }
 
-    fn print(&self, lines: &[String]) {
-        for line in lines {
-            self.bar.println(shown(line, self.coloured));
-        }
+    /// Prints the lines that are held, above those that are drawn.
+    fn print(&self, mut stage: MutexGuard<'_, Stage>) {
+        let held = std::mem::take(&mut stage.held);
+        // Drawing asks for the stage.
+        drop(stage);
+        self.bar.suspend(|| {
+            if !held.is_empty() {
+                (self.print)(&held.join("\n"));
+            }
+        });
     }
 }
 

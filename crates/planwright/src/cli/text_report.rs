@@ -33,7 +33,7 @@ fn output(value: &Value, width: usize) -> String {
 
 /// What a run would do, a paragraph a step.
 pub(crate) fn dry_run(steps: &[StepPreview]) -> String {
-    let mut text = String::new();
+    let mut text = "\nWhat it would call, as far as that is known:\n\n".to_owned();
     previews(steps, 0, &mut text);
     text
 }

@@ -60,7 +60,8 @@ fn compact_line(finding: &Diagnostic, texts: &[(String, String)]) -> String {
         finding.code,
         one_line(&finding.message)
     );
-    if !finding.pointer.is_empty() {
+    // Line and column say it better.
+    if finding.span.is_none() && !finding.pointer.is_empty() {
         let _ = write!(line, " at {}", one_line(&finding.pointer));
     }
     if let Some(help) = &finding.help {

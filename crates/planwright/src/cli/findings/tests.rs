@@ -119,9 +119,9 @@ fn with_the_spot() {
 #[test]
 fn one_a_line() {
     assert_snapshot!(compact(&findings(), &texts()), @r#"
-    plan.json:3:25: error PW0201: unknown tool `get_wether` at /steps/0/tool (did you mean `get_weather`?)
-    plan.json:4:5: error PW0502: the tool `notify` needs the argument `text` at /steps/1 (add `text` to `args`)
-    plan.json:3:56: warning PW0501: odd \u{1b}[31mcity at /steps/0/args/city
+    plan.json:3:25: error PW0201: unknown tool `get_wether` (did you mean `get_weather`?)
+    plan.json:4:5: error PW0502: the tool `notify` needs the argument `text` (add `text` to `args`)
+    plan.json:3:56: warning PW0501: odd \u{1b}[31mcity
     library/other.json: warning PW0801: the input `n` is never read
     "#);
     assert_snapshot!(count_line(&findings()), @"2 errors, 2 warnings");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{InMemoryTerm, ProgressDrawTarget};
+use indicatif::{InMemoryTerm, ProgressDrawTarget, TermLike};
 use insta::assert_snapshot;
 use planwright::core::check::{CheckContext, CheckedPlan, check};
 use planwright::core::{Catalog, Value};
@@ -13,7 +13,7 @@ use planwright::engine::{Backends, Decision, Engine, RunOptions, RunSummary, Sta
 
 use super::board::Board;
 use super::summary::summary;
-use super::{Live, Printer};
+use super::{Live, Printer, View};
 use crate::cli::args::Colour;
 
 /// What a run left behind.
@@ -271,8 +271,22 @@ fn inner_plans() {
     "#);
 }
 
-fn printer() -> Printer {
-    Printer::new(Colour::Never)
+/// A view on a terminal that a test can read.
+fn view(ran: &Ran) -> (Live, InMemoryTerm) {
+    let terminal = InMemoryTerm::new(20, 80);
+    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+    let printer = Printer::new(Colour::Never);
+    let screen = terminal.clone();
+    let print = Box::new(move |text: &str| {
+        for line in plain(text).lines() {
+            screen.write_line(line).unwrap();
+        }
+    });
+    let live = Live {
+        view: Some(View::new(target, print, &ran.plan, printer)),
+        printer,
+    };
+    (live, terminal)
 }
 
 #[test]
@@ -281,9 +295,7 @@ fn the_terminal_is_given_away_and_taken_back() {
         r#"{"steps": [{"id": "a", "tool": "get"}, {"id": "b", "tool": "get", "after": ["a"]}]}"#,
         TOOLS,
     );
-    let terminal = InMemoryTerm::new(20, 80);
-    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-    let live = Live::on(Some(target), &ran.plan, printer());
+    let (live, terminal) = view(&ran);
     let a_ends = ran
         .events
         .iter()
@@ -311,9 +323,7 @@ fn the_terminal_is_given_away_and_taken_back() {
 #[test]
 fn an_unanswered_question_does_not_keep_the_lines() {
     let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
-    let terminal = InMemoryTerm::new(20, 80);
-    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-    let live = Live::on(Some(target), &ran.plan, printer());
+    let (live, terminal) = view(&ran);
     live.suspend(|| {
         for event in &ran.events {
             live.event(event);
@@ -326,10 +336,31 @@ fn an_unanswered_question_does_not_keep_the_lines() {
 #[test]
 fn nothing_is_shown_to_nobody() {
     let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
-    let live = Live::on(None, &ran.plan, printer());
+    let live = Live {
+        view: None,
+        printer: Printer::new(Colour::Never),
+    };
     for event in &ran.events {
         live.event(event);
     }
     assert_eq!(live.suspend(|| 7), 7);
     live.finish();
+}
+
+/// Steps that end within one blink are all printed, once and in order.
+#[test]
+fn many_steps_that_end_at_once() {
+    let steps: Vec<String> = (1..=15)
+        .map(|number| format!(r#"{{"id": "s{number}", "tool": "get"}}"#))
+        .collect();
+    let ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
+    let (live, terminal) = view(&ran);
+    for event in &ran.events {
+        live.event(event);
+    }
+    live.finish();
+    let wanted: Vec<String> = (1..=15)
+        .map(|number| format!("✓ {:<3}  get  0.4s", format!("s{number}")))
+        .collect();
+    assert_eq!(terminal.contents(), wanted.join("\n"));
 }
