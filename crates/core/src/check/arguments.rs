@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::findings::Findings;
 use super::frame::Frame;
+use super::receiver::{Receiver, may_be_text, parameters};
 use super::shapes::Shapes;
 use super::survey::Survey;
-use crate::plan::{Action, Alternative, Form, Node, NodeKind, Reference, SlotKind, Source};
+use crate::plan::{Action, Node, NodeKind};
 use crate::schema::{FaultKind, Fit, SchemaFault, Type};
 use crate::{Code, Plan, PointerSegment, Schema, Step, Tool, Value};
 
@@ -25,20 +26,17 @@ pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Fin
                 let Some(tool) = survey.tool(index).filter(|tool| !tool.input.is_any()) else {
                     continue;
                 };
-                match tool.input.malformed() {
-                    Some(matter) => {
-                        if malformed.insert(tool.qualified_name()) {
-                            let message = format!(
-                                "the input schema of the tool `{}` is malformed: {matter}",
-                                tool.name
-                            );
-                            let finding = findings
-                                .warning(Code::InvalidSchema, name.place, message)
-                                .help("its arguments are not checked");
-                            findings.push(finding);
-                        }
-                    }
-                    None => pass.tool(tool, findings),
+                if let Some(matter) = pass.tool(tool, findings)
+                    && malformed.insert(tool.qualified_name())
+                {
+                    let message = format!(
+                        "the input schema of the tool `{}` is malformed: {matter}",
+                        tool.name
+                    );
+                    let finding = findings
+                        .warning(Code::InvalidSchema, name.place, message)
+                        .help("its arguments are not checked");
+                    findings.push(finding);
                 }
             }
             Action::Plan(_) => {
@@ -57,20 +55,12 @@ struct CallPass<'a> {
     step: &'a Step,
 }
 
-/// What the arguments are held against.
-struct Receiver<'a> {
-    schema: &'a Schema,
-    /// ``the tool `x` ``, or ``the plan of `y` ``.
-    name: &'a str,
-    /// The argument that is looked at, where it is not all of them.
-    argument: Option<&'a str>,
-}
-
 impl CallPass<'_> {
-    fn tool(&self, tool: &Tool, findings: &mut Findings<'_>) {
+    /// Gives what makes the tool's schema malformed, where that is so.
+    fn tool<'t>(&self, tool: &'t Tool, findings: &mut Findings<'_>) -> Option<&'t str> {
         let receiver = Receiver {
             schema: &tool.input,
-            name: &format!("the tool `{}`", tool.name),
+            name: format!("the tool `{}`", tool.name),
             argument: None,
         };
         let nothing;
@@ -80,7 +70,7 @@ impl CallPass<'_> {
         } else {
             &self.step.args
         };
-        self.receive(&receiver, args, findings);
+        self.receive(&receiver, args, findings)
     }
 
     fn plan(&self, plan: &Plan, findings: &mut Findings<'_>) {
@@ -97,15 +87,16 @@ impl CallPass<'_> {
             match given {
                 Some((_, node)) => {
                     let schema = Schema::from_value(input.schema.clone());
-                    if schema.is_any() || schema.malformed().is_some() {
+                    if schema.is_any() {
                         continue;
                     }
                     let receiver = Receiver {
                         schema: &schema,
-                        name: &name,
-                        argument: Some(&input.name),
+                        name: name.clone(),
+                        argument: Some(Arc::clone(&input.name)),
                     };
-                    self.receive(&receiver, node, findings);
+                    // Where the schema is malformed, the plan's own findings say so.
+                    let _ = self.receive(&receiver, node, findings);
                 }
                 None if input.default.is_none() => {
                     let message = format!("{name} needs the argument `{}`", input.name);
@@ -168,23 +159,33 @@ impl CallPass<'_> {
         }
     }
 
-    fn receive(&self, receiver: &Receiver<'_>, node: &Node, findings: &mut Findings<'_>) {
+    /// Gives what makes the schema malformed, where that is so: then it takes anything.
+    fn receive<'s>(
+        &self,
+        receiver: &Receiver<'s>,
+        node: &Node,
+        findings: &mut Findings<'_>,
+    ) -> Option<&'s str> {
+        let schema = receiver.schema;
         let frame = Frame::of(node);
-        for fault in receiver.schema.validate(&frame.value) {
-            if frame.is_certain(&fault) {
-                self.fault(receiver, node, fault, findings);
+        let is_sure = schema.surely_takes(&frame.value, &frame.holes);
+        if (!is_sure || schema.is_doubtful())
+            && let Some(matter) = schema.malformed()
+        {
+            return Some(matter);
+        }
+        if !is_sure {
+            for fault in schema.validate(&frame.value) {
+                if frame.is_certain(&fault) {
+                    self.fault(receiver, node, fault, findings);
+                }
             }
         }
         if !frame.holes.is_empty() {
             let mut path = Vec::new();
-            self.types(
-                receiver,
-                receiver.schema.structure(),
-                node,
-                &mut path,
-                findings,
-            );
+            self.types(receiver, schema.structure(), node, &mut path, findings);
         }
+        None
     }
 
     fn fault(
@@ -202,7 +203,7 @@ impl CallPass<'_> {
         } = fault;
         let is_top = path.is_empty() && receiver.argument.is_none();
         let argument = receiver.named(&path);
-        let name = receiver.name;
+        let name = &receiver.name;
         if let FaultKind::Unknown(field) = &kind {
             path.push(PointerSegment::Key(Arc::clone(field)));
         }
@@ -333,65 +334,4 @@ impl CallPass<'_> {
             node.place
         }
     }
-}
-
-impl Receiver<'_> {
-    /// The argument at `path`, as messages name it.
-    fn named(&self, path: &[PointerSegment]) -> String {
-        let mut name = self.argument.unwrap_or_default().to_owned();
-        for segment in path {
-            match segment {
-                PointerSegment::Root => {}
-                PointerSegment::Key(key) => {
-                    if !name.is_empty() {
-                        name.push('.');
-                    }
-                    name.push_str(key);
-                }
-                PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
-            }
-        }
-        if name.is_empty() {
-            "object".to_owned()
-        } else {
-            format!("`{name}`")
-        }
-    }
-}
-
-/// Whether the value may arrive as text, letter by letter, though its schema says otherwise: a
-/// whole output that is a list or an object may have been given as text.
-fn may_be_text(reference: &Reference, given: &Type) -> bool {
-    let composite = given.members().iter().any(|member| {
-        matches!(
-            member,
-            Type::List(_) | Type::Object(_) | Type::Literal(Value::List(_) | Value::Object(_))
-        )
-    });
-    let Form::First(alternatives) = &reference.form else {
-        return composite;
-    };
-    composite
-        && alternatives.iter().any(|alternative| match alternative {
-            Alternative::Read(read) => match &read.source {
-                Source::Step(_) => read.path.is_empty(),
-                Source::Slot(kind) => *kind != SlotKind::Inputs,
-                _ => false,
-            },
-            Alternative::Literal(_) | Alternative::Expression(_) => false,
-        })
-}
-
-/// The parameters that a schema describes by name.
-fn parameters(schema: &Schema) -> Vec<Arc<str>> {
-    schema
-        .structure()
-        .members()
-        .iter()
-        .filter_map(|member| match member {
-            Type::Object(object) => Some(object.properties.keys().cloned()),
-            _ => None,
-        })
-        .flatten()
-        .collect()
 }

@@ -16,6 +16,7 @@ mod names;
 mod nearest;
 mod plans;
 mod policy;
+mod receiver;
 mod references;
 mod shapes;
 mod sharable;

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::{PatternOptions, Validator};
 
 use super::instance::ValueJson;
-use super::{SchemaFault, Type, fault, read};
-use crate::Value;
+use super::read::Reading;
+use super::{SchemaFault, Type, fault, read, sure};
+use crate::{PointerSegment, Value};
 
 /// The most that one compiled pattern may take, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
@@ -22,7 +23,7 @@ pub struct Schema(Arc<Document>);
 
 struct Document {
     text: Value,
-    structure: OnceLock<Type>,
+    reading: OnceLock<Reading>,
     validator: OnceLock<Result<Validator<ValueJson>, String>>,
 }
 
@@ -45,7 +46,7 @@ impl Schema {
         };
         Self(Arc::new(Document {
             text,
-            structure: OnceLock::new(),
+            reading: OnceLock::new(),
             validator: OnceLock::new(),
         }))
     }
@@ -67,9 +68,18 @@ impl Schema {
     /// What values that fit look like, as far as that can be said ahead: never narrower than the
     /// schema, and [`Type::Any`] for a malformed one.
     pub fn structure(&self) -> &Type {
-        self.0
-            .structure
-            .get_or_init(|| read::structure(&self.0.text))
+        &self.reading().structure
+    }
+
+    /// Whether something in the schema was not understood, so that it may be malformed. Where
+    /// nothing was, a pattern may still be.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.reading().is_doubtful
+    }
+
+    /// Whether `value` fits beyond doubt, whatever stands at the paths `holes`. Cheap; `false` says nothing.
+    pub(crate) fn surely_takes(&self, value: &Value, holes: &[Vec<PointerSegment>]) -> bool {
+        sure::fits(&self.0.text, value, holes)
     }
 
     /// The type of the field `name` of objects that fit; nothing where they have no such field.
@@ -84,6 +94,9 @@ impl Schema {
 
     /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
+        if self.surely_takes(value, &[]) {
+            return Vec::new();
+        }
         match self.validator() {
             Ok(validator) if !validator.is_valid(value) => fault::faults(validator, value),
             _ => Vec::new(),
@@ -92,9 +105,15 @@ impl Schema {
 
     /// Whether `value` fits; a malformed schema takes anything.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.validator()
-            .is_ok_and(|validator| validator.is_valid(value))
-            || self.malformed().is_some()
+        self.surely_takes(value, &[])
+            || match self.validator() {
+                Ok(validator) => validator.is_valid(value),
+                Err(_) => true,
+            }
+    }
+
+    fn reading(&self) -> &Reading {
+        self.0.reading.get_or_init(|| read::reading(&self.0.text))
     }
 
     fn validator(&self) -> Result<&Validator<ValueJson>, &str> {

@@ -19,15 +19,28 @@ const MAX_PARTS: u32 = 5_000;
 /// How many members a union may have after two were combined.
 const MAX_COMBINED: usize = 64;
 
-/// The type that the schema `document` describes.
-pub(super) fn structure(document: &Value) -> Type {
+/// What a schema says.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    /// The type that it describes.
+    pub(super) structure: Type,
+    /// Whether something in it makes no sense, or was not looked at.
+    pub(super) is_doubtful: bool,
+}
+
+/// Reads the schema `document`.
+pub(super) fn reading(document: &Value) -> Reading {
     let mut reader = Reader {
         document,
         siblings_count: !has_old_draft(document),
         known: HashMap::new(),
         parts_left: MAX_PARTS,
+        is_doubtful: false,
     };
-    reader.schema(document, 0)
+    Reading {
+        structure: reader.schema(document, 0),
+        is_doubtful: reader.is_doubtful,
+    }
 }
 
 /// Up to draft 7, what stands beside a `$ref` means nothing.
@@ -45,19 +58,27 @@ struct Reader<'a> {
     /// themselves count as anything.
     known: HashMap<&'a str, Option<(Type, u32)>>,
     parts_left: u32,
+    is_doubtful: bool,
 }
 
 impl<'a> Reader<'a> {
     fn schema(&mut self, schema: &'a Value, depth: u32) -> Type {
         self.parts_left = self.parts_left.saturating_sub(1);
         if depth >= MAX_DEPTH || self.parts_left == 0 {
-            return Type::Any;
+            return self.doubt();
         }
         match schema {
             Value::Bool(false) => Type::Never,
+            Value::Bool(true) => Type::Any,
             Value::Object(fields) => self.object_schema(fields, depth),
-            _ => Type::Any,
+            _ => self.doubt(),
         }
+    }
+
+    /// What is not understood may be anything.
+    fn doubt(&mut self) -> Type {
+        self.is_doubtful = true;
+        Type::Any
     }
 
     fn object_schema(&mut self, fields: &'a Object, depth: u32) -> Type {
@@ -112,7 +133,7 @@ impl<'a> Reader<'a> {
             .strip_prefix('#')
             .and_then(|pointer| resolve(self.document, pointer))
         else {
-            return Type::Any;
+            return self.doubt();
         };
         let parts_before = self.parts_left;
         self.known.insert(target, None);
@@ -127,10 +148,11 @@ impl<'a> Reader<'a> {
         let kinds: Vec<&str> = match fields.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
-            _ if describes_parts(fields) => {
+            Some(_) => return self.doubt(),
+            None if describes_parts(fields) => {
                 vec!["null", "boolean", "number", "string", "array", "object"]
             }
-            _ => return Type::Any,
+            None => return Type::Any,
         };
         Type::union(
             kinds
@@ -143,7 +165,7 @@ impl<'a> Reader<'a> {
                     "string" => Type::Text,
                     "array" => self.list(fields, depth),
                     "object" => self.object(fields, depth),
-                    _ => Type::Any,
+                    _ => self.doubt(),
                 })
                 .collect::<Vec<_>>(),
         )

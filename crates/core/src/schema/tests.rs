@@ -408,7 +408,18 @@ fn any_schema() -> impl Strategy<Value = serde_json::Value> {
         }),
         any_value().prop_map(|value| json!({"const": value})),
         (any_value(), any_value()).prop_map(|(one, other)| json!({"enum": [one, other]})),
-        Just(json!({"minimum": 1})),
+        prop::sample::select(vec![
+            json!({"minimum": 1}),
+            json!({"exclusiveMaximum": 1}),
+            json!({"maxLength": 0}),
+            json!({"minItems": 1, "maxItems": 2}),
+            json!({"minProperties": 1}),
+            json!({"pattern": "^a", "title": "with an a"}),
+            json!({"uniqueItems": true, "type": "array"}),
+            json!({"required": ["b"], "x-own": 1}),
+            json!({"items": {"type": "integer"}}),
+            json!({"additionalProperties": false}),
+        ]),
         Just(json!({"$ref": "#"})),
     ];
     leaf.prop_recursive(3, 16, 3, |inner| {

@@ -1,0 +1,77 @@
+//! What receives arguments, and how messages name its parts.
+
+use std::sync::Arc;
+
+use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
+use crate::schema::Type;
+use crate::{PointerSegment, Schema, Value};
+
+/// What the arguments are held against.
+pub(super) struct Receiver<'a> {
+    pub(super) schema: &'a Schema,
+    /// ``the tool `x` ``, or ``the plan of `y` ``.
+    pub(super) name: String,
+    /// The argument that is looked at, where it is not all of them.
+    pub(super) argument: Option<Arc<str>>,
+}
+
+impl Receiver<'_> {
+    /// The argument at `path`, as messages name it.
+    pub(super) fn named(&self, path: &[PointerSegment]) -> String {
+        let mut name = self.argument.as_deref().unwrap_or_default().to_owned();
+        for segment in path {
+            match segment {
+                PointerSegment::Root => {}
+                PointerSegment::Key(key) => {
+                    if !name.is_empty() {
+                        name.push('.');
+                    }
+                    name.push_str(key);
+                }
+                PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
+            }
+        }
+        if name.is_empty() {
+            "object".to_owned()
+        } else {
+            format!("`{name}`")
+        }
+    }
+}
+
+/// Whether the value may arrive as text, letter by letter, though its schema says otherwise: a
+/// whole output that is a list or an object may have been given as text.
+pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
+    let composite = given.members().iter().any(|member| {
+        matches!(
+            member,
+            Type::List(_) | Type::Object(_) | Type::Literal(Value::List(_) | Value::Object(_))
+        )
+    });
+    let Form::First(alternatives) = &reference.form else {
+        return composite;
+    };
+    composite
+        && alternatives.iter().any(|alternative| match alternative {
+            Alternative::Read(read) => match &read.source {
+                Source::Step(_) => read.path.is_empty(),
+                Source::Slot(kind) => *kind != SlotKind::Inputs,
+                _ => false,
+            },
+            Alternative::Literal(_) | Alternative::Expression(_) => false,
+        })
+}
+
+/// The parameters that a schema describes by name.
+pub(super) fn parameters(schema: &Schema) -> Vec<Arc<str>> {
+    schema
+        .structure()
+        .members()
+        .iter()
+        .filter_map(|member| match member {
+            Type::Object(object) => Some(object.properties.keys().cloned()),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}
