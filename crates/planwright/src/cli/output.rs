@@ -35,6 +35,9 @@ pub(crate) fn report(
     match format {
         RunFormat::Text => {
             live.summary(summary);
+            if Printer::shows_both() {
+                printer.talk("");
+            }
             printer.data(&text_report::text(summary));
             Ok(())
         }

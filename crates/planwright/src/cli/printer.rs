@@ -46,6 +46,11 @@ impl Printer {
         std::io::stderr().is_terminal()
     }
 
+    /// Whether data and talk go to terminals, where a line between them helps.
+    pub(crate) fn shows_both() -> bool {
+        std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
+    }
+
     /// Whether what goes on may be coloured.
     pub(crate) fn colours_talk(self) -> bool {
         match self.choice {
