@@ -16,6 +16,9 @@ const MAX_TOLD: usize = 50;
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     // Where the order of the steps counts, a reference to a later step is a finding of its own.
     let listed = survey.plan.ordering == Ordering::Listed;
+    if listed {
+        later(survey, findings);
+    }
     let edges = survey
         .waits
         .iter()
@@ -44,6 +47,32 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             told += 1;
             // What is left of the knot may hold circles of its own.
             graph.remove(&cycle);
+        }
+    }
+}
+
+/// Where the order of the steps counts, none can wait for a later one. References to its output are
+/// found where references are looked at.
+fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    for ((index, step), waits) in survey.steps().zip(survey.waits) {
+        for dependency in &waits.dependencies {
+            let Some(other) = survey.step(dependency.on).filter(|_| dependency.on > index) else {
+                continue;
+            };
+            let place = place_of(survey, index, dependency.on);
+            let (id, other) = (&step.id, &other.id);
+            let message = match dependency.kind {
+                DependencyKind::Slot => {
+                    format!("the step `{id}` reads a slot that the later step `{other}` writes")
+                }
+                DependencyKind::Order => {
+                    format!("the step `{id}` comes after the later step `{other}`")
+                }
+                DependencyKind::Data | DependencyKind::Listed => continue,
+            };
+            let help = format!("the steps run as they are listed: move `{other}` up");
+            let finding = findings.error(Code::LaterStep, place, message).help(help);
+            findings.push(finding);
         }
     }
 }

@@ -98,6 +98,17 @@ fn steps() {
 }
 
 #[test]
+fn steps_that_come_later() {
+    World::with_tools(r#"{"t": {}}"#).expect(
+        r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "after": ["b"]}, {"id": "b", "tool": "t", "until": "${slots.state.x}"}, {"id": "c", "tool": "t", "writes": "state.x"}]}"#,
+        &[
+            "PW0302 at /steps/0/after/0: the step `a` comes after the later step `b` (the steps run as they are listed: move `b` up)",
+            "PW0302 at /steps/1/until: the step `b` reads a slot that the later step `c` writes (the steps run as they are listed: move `c` up)",
+        ],
+    );
+}
+
+#[test]
 fn all_findings_come_at_once() {
     World::with_tools(r#"{"w": {"in": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}, "k": {"enum": ["a", "b"]}}, "required": ["n", "k"]}}}"#)
         .expect(
