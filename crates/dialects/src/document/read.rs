@@ -19,7 +19,7 @@ pub fn read(
 ) -> (Option<Document>, Diagnostics) {
     let bytes = text.as_ref();
     if bytes.len() > limits.bytes {
-        return (None, too_large(bytes.len(), limits));
+        return (None, too_large(limits));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -52,9 +52,9 @@ pub fn read_inside(
     reader.read(item.place, PointerSegment::Root)
 }
 
-fn too_large(size: usize, limits: &Limits) -> Diagnostics {
+fn too_large(limits: &Limits) -> Diagnostics {
     let message = format!(
-        "the text has {size} bytes, more than the {} that are allowed",
+        "the text has more than the {} bytes that are allowed",
         limits.bytes
     );
     [Diagnostic::error(Code::TooLarge, message)]

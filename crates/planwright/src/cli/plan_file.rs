@@ -30,7 +30,7 @@ pub(crate) struct Reading {
 
 /// Reads everything that the arguments name.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
-    let (name, text) = read_text(&arguments.plan)?;
+    let (name, text) = read_text(&arguments.plan, arguments.max_size)?;
     let limits = document::Limits {
         bytes: arguments.max_size,
         depth: arguments.max_depth,
@@ -166,19 +166,23 @@ impl Reading {
     }
 }
 
-/// Reads a plan's text: a file, or standard input for `-`.
-fn read_text(path: &Path) -> Result<(String, Vec<u8>), CommandError> {
+/// Reads a plan's text: a file, or standard input for `-`. One byte more than `most` is enough to refuse it.
+fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError> {
+    let enough = (most as u64).saturating_add(1);
+    let mut text = Vec::new();
     if path == Path::new("-") {
-        let mut text = Vec::new();
         std::io::stdin()
+            .take(enough)
             .read_to_end(&mut text)
             .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
         return Ok(("stdin".to_owned(), text));
     }
-    let text = std::fs::read(path).map_err(|error| {
-        CommandError::unreadable(path, &error)
-            .hint("a plan is a JSON file, or `-` for standard input")
-    })?;
+    std::fs::File::open(path)
+        .and_then(|file| file.take(enough).read_to_end(&mut text))
+        .map_err(|error| {
+            CommandError::unreadable(path, &error)
+                .hint("a plan is a JSON file, or `-` for standard input")
+        })?;
     Ok((path.display().to_string(), text))
 }
 
