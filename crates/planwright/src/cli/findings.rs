@@ -12,12 +12,20 @@ use planwright::legible;
 use super::printer::Printer;
 use render::{Look, compact, graphical};
 
+/// More findings than this are not read at one go.
+const MOST: usize = 40;
+
 /// Shows findings. `texts` are the texts that they are about, by name, the plan's own first.
 pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: Printer) {
     if findings.is_empty() {
         return;
     }
-    let count = count_line(findings);
+    let mut count = count_line(findings);
+    let first: Diagnostics = findings.iter().take(MOST).cloned().collect();
+    if findings.len() > MOST {
+        count = format!("{count}; the first {MOST} are shown, `--format json` has them all");
+    }
+    let findings = &first;
     let shown = if Printer::is_watched() {
         let shown = graphical(
             findings,
