@@ -1,7 +1,7 @@
 //! Computing the value of an expression. Every operation spends from the budget.
 
 use super::budget::Budget;
-use super::operator::{self, Operator};
+use super::operator::{self, Operator, whole_index};
 use super::tree::{Loop, Move, Tree};
 use super::{EvaluationError, function};
 use crate::Value;
@@ -171,6 +171,10 @@ impl<'a> Evaluation<'a> {
     fn run(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
         let items = match over {
             Value::List(items) => items.to_vec(),
+            // The keys of an object have no order to be changed.
+            Value::Object(_) if kind == Loop::SortBy => {
+                return Err(failed("`sortBy` does not work on an object"));
+            }
             Value::Object(fields) => fields.keys().cloned().map(Value::Text).collect(),
             other => {
                 let kind = with_article(other);
@@ -256,18 +260,6 @@ fn truth(value: &Value, sign: &str) -> Result<bool> {
             sign => format!("`{sign}`"),
         };
         failed(format!("{sign} needs true or false, found {kind}"))
-    })
-}
-
-fn whole_index(number: &crate::Number) -> Option<i64> {
-    number.as_i64().or_else(|| {
-        let double = number.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the double is whole and small"
-        )]
-        let whole = double as i64;
-        (double.fract() == 0.0 && double.abs() < 1e15).then_some(whole)
     })
 }
 

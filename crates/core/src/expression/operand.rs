@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ExpressionError;
 use super::function;
+use super::operator::whole_index;
 use super::parse::Parser;
 use super::scan::name_length;
 use super::tree::{Move, Tree};
@@ -25,7 +26,9 @@ impl Parser<'_> {
             Some('[') => self.list()?,
             Some('{') => self.object()?,
             Some('"' | '\'') => Tree::Literal(self.cursor.quoted(false)?.into()),
-            Some(digit) if digit.is_ascii_digit() => Tree::Literal(self.cursor.number()?),
+            Some(digit) if digit.is_ascii_digit() || self.cursor.is_at_fraction() => {
+                Tree::Literal(self.cursor.number()?)
+            }
             _ => self.named()?,
         };
         self.moves(tree)
@@ -33,7 +36,11 @@ impl Parser<'_> {
 
     fn list(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.bump();
-        let items = self.arguments("]")?;
+        let items = if self.lone_comma("]")? {
+            Vec::new()
+        } else {
+            self.arguments("]")?
+        };
         let literals: Option<Vec<Value>> = items
             .iter()
             .map(|item| match item {
@@ -48,6 +55,9 @@ impl Parser<'_> {
         self.cursor.bump();
         let mut fields = Vec::new();
         let mut literals = Some(Object::new());
+        if self.lone_comma("}")? {
+            return Ok(Tree::Literal(Value::empty_object()));
+        }
         loop {
             if self.cursor.take_spaced("}") {
                 break;
@@ -81,6 +91,15 @@ impl Parser<'_> {
             }
         }
         Ok(literals.map_or(Tree::Object(fields), |fields| Tree::Literal(fields.into())))
+    }
+
+    /// Takes the comma that may end a list or an object, even an empty one, and then `end`.
+    fn lone_comma(&mut self, end: &str) -> Result<bool, ExpressionError> {
+        let found = self.cursor.take_spaced(",");
+        if found {
+            self.cursor.expect(end)?;
+        }
+        Ok(found)
     }
 
     /// Values with commas between them, up to `end`.
@@ -130,19 +149,19 @@ impl Parser<'_> {
                     .help("put spaces around the `-`"),
             );
         }
-        if function::NAMESPACES.contains(&name) && self.cursor.peek() == Some('.') {
-            let function = self.cursor.at + 1;
-            let rest = self.cursor.text.get(function..).unwrap_or_default();
-            let length = name_length(rest);
-            if rest.get(length..).is_some_and(|rest| rest.starts_with('(')) {
-                self.cursor.at = function + length;
-                let name = self.cursor.text.get(at..self.cursor.at).unwrap_or_default();
-                self.cursor.bump();
-                return self.call(name, at);
+        if function::NAMESPACES.contains(&name) {
+            let end = self.cursor.at;
+            if self.cursor.take_spaced(".") {
+                self.cursor.skip_space();
+                if let Some(function) = self.cursor.name()
+                    && self.cursor.take_call()
+                {
+                    return self.call(&format!("{name}.{function}"), at);
+                }
             }
+            self.cursor.at = end;
         }
-        if self.cursor.peek() == Some('(') {
-            self.cursor.bump();
+        if self.cursor.take_call() {
             return self.call(name, at);
         }
         self.source(name, at)
@@ -217,8 +236,7 @@ impl Parser<'_> {
                     let Some(name) = self.cursor.name() else {
                         return Err(self.field_expected());
                     };
-                    if self.cursor.peek() == Some('(') {
-                        self.cursor.bump();
+                    if self.cursor.take_call() {
                         let call = self.method(name, at + 1)?;
                         tree = then(tree, call);
                     } else {
@@ -236,7 +254,11 @@ impl Parser<'_> {
                     tree = optional(tree)
                         .map_err(|()| ExpressionError::new("`?` needs a path before it", at))?;
                 }
-                Some('?') if at == end && self.cursor.rest().starts_with("?.") => {
+                Some('?')
+                    if at == end
+                        && self.cursor.rest().starts_with("?.")
+                        && !self.is_choice_of_fraction() =>
+                {
                     return Err(ExpressionError::reference("`?.` is no operator", at)
                         .help("one `?` at the end covers the whole path, as in `a.b?`"));
                 }
@@ -246,6 +268,12 @@ impl Parser<'_> {
                 }
             }
         }
+    }
+
+    /// Whether `?` is followed by a number that begins with its point, as in `yes?.5:1.0`.
+    fn is_choice_of_fraction(&self) -> bool {
+        let digit = self.cursor.rest().chars().nth(2);
+        digit.is_some_and(|digit| digit.is_ascii_digit())
     }
 
     fn field_expected(&self) -> ExpressionError {
@@ -289,7 +317,7 @@ impl Parser<'_> {
         self.cursor.expect("]")?;
         Ok(match inner {
             Tree::Literal(Value::Text(key)) => with_segment(tree, Segment::Key(key), Missing::Fail),
-            Tree::Literal(Value::Number(number)) => match number.as_i64() {
+            Tree::Literal(Value::Number(number)) => match whole_index(&number) {
                 Some(index) => with_segment(tree, Segment::Index(index), Missing::Fail),
                 None => {
                     return Err(ExpressionError::reference(

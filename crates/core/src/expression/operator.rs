@@ -203,6 +203,19 @@ pub(super) fn double(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
+/// The position that a number between brackets means, if it is whole.
+pub(super) fn whole_index(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let double = number.as_f64()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the double is whole and small"
+        )]
+        let whole = double as i64;
+        (double.fract() == 0.0 && double.abs() < 1e15).then_some(whole)
+    })
+}
+
 /// A whole number as a value, if 64 bits can hold it.
 pub(super) fn whole_value(number: i128) -> Option<Value> {
     i64::try_from(number)
@@ -280,7 +293,12 @@ fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, Ev
             }
             Ok(false)
         }
-        Value::Object(fields) => Ok(wanted.as_text().is_some_and(|key| fields.contains_key(key))),
+        Value::Object(fields) => match wanted {
+            Value::Text(key) => Ok(fields.contains_key(key)),
+            // CEL's maps may have these as keys, those of JSON never do.
+            Value::Number(_) | Value::Bool(_) => Ok(false),
+            _ => Err(Operator::In.unfit(wanted, all)),
+        },
         _ => Err(Operator::In.unfit(wanted, all)),
     }
 }

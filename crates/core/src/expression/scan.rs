@@ -96,6 +96,22 @@ impl<'t> Cursor<'t> {
         ExpressionError::new(message, self.at)
     }
 
+    /// Whether a number that begins with its point comes next.
+    pub(super) fn is_at_fraction(&self) -> bool {
+        let mut letters = self.rest().chars();
+        letters.next() == Some('.') && letters.next().is_some_and(|next| next.is_ascii_digit())
+    }
+
+    /// Takes the opening bracket of a call, with any space before it.
+    pub(super) fn take_call(&mut self) -> bool {
+        let start = self.at;
+        let found = self.take_spaced("(");
+        if !found {
+            self.at = start;
+        }
+        found
+    }
+
     /// A name or a segment of a path: letters and digits of any script, `_`, and hyphens between them.
     pub(super) fn name(&mut self) -> Option<&'t str> {
         let rest = self.rest();
@@ -104,15 +120,16 @@ impl<'t> Cursor<'t> {
         rest.get(..length).filter(|name| !name.is_empty())
     }
 
-    /// A number without a sign. `1u` is the same as `1`.
+    /// A number without a sign, which may begin with its point.
     pub(super) fn number(&mut self) -> Result<Value, ExpressionError> {
         let start = self.at;
         let rest = self.rest();
-        if let Some(digits) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+        if let Some(digits) = rest.strip_prefix("0x") {
             let length = digits
                 .find(|letter: char| !letter.is_ascii_hexdigit())
                 .unwrap_or(digits.len());
             self.at += 2 + length;
+            self.skip_unsigned_suffix();
             self.end_of_number(start)?;
             return u64::from_str_radix(digits.get(..length).unwrap_or_default(), 16)
                 .map(Value::from)
@@ -150,7 +167,7 @@ impl<'t> Cursor<'t> {
         let written = rest.get(..length).unwrap_or_default();
         self.at += length;
         if is_whole {
-            let _ = self.take("u") || self.take("U");
+            self.skip_unsigned_suffix();
         }
         self.end_of_number(start)?;
         if is_whole && let Ok(number) = written.parse::<u64>() {
@@ -163,6 +180,11 @@ impl<'t> Cursor<'t> {
             .and_then(Number::from_f64)
             .map(Value::Number)
             .ok_or_else(|| bad_number(start))
+    }
+
+    /// `1u` is the same number as `1`.
+    fn skip_unsigned_suffix(&mut self) {
+        let _ = self.take("u") || self.take("U");
     }
 
     fn end_of_number(&self, start: usize) -> Result<(), ExpressionError> {
@@ -286,7 +308,9 @@ fn bad_number(at: usize) -> ExpressionError {
     ExpressionError::new("the number is malformed or too large", at)
 }
 
-/// Whether a name has no hyphen and begins with no digit, so that it can stand for a loop's item.
+/// Whether a name has no hyphen, begins with no digit and means nothing else, so that it can stand for a loop's item.
 pub(super) fn plain_name(name: &str) -> bool {
-    !name.contains('-') && !name.starts_with(|letter: char| letter.is_ascii_digit())
+    !name.contains('-')
+        && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && !["true", "false", "null", "in"].contains(&name)
 }

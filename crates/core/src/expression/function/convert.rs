@@ -29,7 +29,8 @@ pub(super) fn int(values: &[Value], _: &mut Budget) -> Result {
 /// A whole number that is not negative.
 pub(super) fn uint(values: &[Value], _: &mut Budget) -> Result {
     let value = to_whole("uint", values)?;
-    if value.as_u64().is_none() {
+    let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
+    if is_negative || value.as_u64().is_none() {
         return Err(failed(format!("`{value}` is negative")));
     }
     Ok(value)
@@ -42,7 +43,6 @@ fn to_whole(name: &str, values: &[Value]) -> Result {
             None => cut(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
         },
         [Value::Text(text)] => text
-            .trim()
             .parse()
             .ok()
             .and_then(whole_value)
@@ -68,7 +68,7 @@ pub(super) fn cut(number: f64) -> Option<Value> {
 pub(super) fn double(values: &[Value], _: &mut Budget) -> Result {
     match values {
         [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
-        [Value::Text(text)] => match text.trim().parse() {
+        [Value::Text(text)] => match text.parse() {
             Ok(number) => double_value(number),
             Err(_) => Err(failed(format!("the text `{}` is no number", short(text)))),
         },
@@ -80,7 +80,7 @@ pub(super) fn double(values: &[Value], _: &mut Budget) -> Result {
 pub(super) fn bool(values: &[Value], _: &mut Budget) -> Result {
     match values {
         [Value::Bool(value)] => Ok((*value).into()),
-        [Value::Text(text)] => match text.trim() {
+        [Value::Text(text)] => match text.as_ref() {
             "true" | "True" | "TRUE" | "t" | "1" => Ok(true.into()),
             "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
             other => Err(failed(format!(

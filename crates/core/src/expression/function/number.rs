@@ -45,7 +45,7 @@ fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) 
 pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
     match values {
         [value @ Value::Number(number)] => {
-            if number.as_f64().is_some_and(|number| number < 0.0) {
+            if number.as_f64().is_some_and(f64::is_sign_negative) {
                 negate(value)
             } else {
                 Ok(value.clone())

@@ -63,7 +63,7 @@ static TABLE: &[Function] = &[
     row("matches", Style::Both, 2, 2, text::matches),
     row("charAt", Style::Method, 2, 2, text::char_at),
     row("indexOf", Style::Method, 2, 3, text::index_of),
-    row("lastIndexOf", Style::Method, 2, 2, text::last_index_of),
+    row("lastIndexOf", Style::Method, 2, 3, text::last_index_of),
     row("lowerAscii", Style::Method, 1, 1, text::lower_ascii),
     row("upperAscii", Style::Method, 1, 1, text::upper_ascii),
     row("replace", Style::Method, 3, 4, text::replace),

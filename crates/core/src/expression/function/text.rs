@@ -80,7 +80,7 @@ pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
     let (text, part, from) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, 0),
         [Value::Text(text), Value::Text(part), Value::Number(from)] => {
-            (text, part, byte_of(text, from)?)
+            (text, part, search_position(text, part, from)?)
         }
         _ => return Err(unfit("indexOf", values)),
     };
@@ -92,10 +92,19 @@ pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
     Ok(character_of(text, found))
 }
 
-/// Where another text last stands; -1 where it does not.
+/// Where another text last stands, up to a position; -1 where it does not.
 pub(super) fn last_index_of(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("lastIndexOf", values, budget)?;
-    Ok(character_of(text, text.rfind(part)))
+    let (text, part, last) = match values {
+        [Value::Text(text), Value::Text(part)] => (text, part, text.len()),
+        [Value::Text(text), Value::Text(part), Value::Number(last)] => {
+            (text, part, search_position(text, part, last)?)
+        }
+        _ => return Err(unfit("lastIndexOf", values)),
+    };
+    budget.spend_text(text.len() + part.len())?;
+    let end = text.floor_char_boundary(last.saturating_add(part.len()));
+    let found = text.get(..end).and_then(|text| text.rfind(part.as_ref()));
+    Ok(character_of(text, found))
 }
 
 /// The text with its ASCII letters in lower case.
@@ -238,7 +247,7 @@ fn count(number: &Number) -> usize {
 
 /// The byte at which the character at `position` begins.
 fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, EvaluationError> {
-    position
+    let start = position
         .as_u64()
         .and_then(|position| usize::try_from(position).ok())
         .and_then(|position| {
@@ -246,8 +255,28 @@ fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, Evaluati
                 .map(|(at, _)| at)
                 .chain([text.len()])
                 .nth(position)
-        })
-        .ok_or_else(|| failed(format!("there is no character `{position}` in the text")))
+        });
+    start.ok_or_else(|| no_character(position))
+}
+
+/// The byte at which a search for `part` begins or ends. Only a search for nothing may begin behind the text.
+fn search_position(
+    text: &str,
+    part: &str,
+    position: &Number,
+) -> std::result::Result<usize, EvaluationError> {
+    if part.is_empty() && position.as_u64().is_some() {
+        return Ok(byte_of(text, position).unwrap_or(text.len()));
+    }
+    let start = byte_of(text, position)?;
+    if start == text.len() {
+        return Err(no_character(position));
+    }
+    Ok(start)
+}
+
+fn no_character(position: &Number) -> EvaluationError {
+    failed(format!("there is no character `{position}` in the text"))
 }
 
 /// The position of the character at a byte; -1 for none.

@@ -193,6 +193,8 @@ fn text() {
     check("int('12') + int(3.9) + int('-2')", "13");
     check("double('1.5') + 1", "2.5");
     check("bool('true') && true", "true");
+    check("int(' 1')", "the text ` 1` is no whole number");
+    check("uint(-0.5)", "`0` is negative");
     check("int('x')", "the text `x` is no whole number");
     check("uint(-1)", "`-1` is negative");
     check("string({'a': [1, null]})", r#""{\"a\":[1,null]}""#);
@@ -253,6 +255,9 @@ fn lists_and_objects() {
     check("lists.range(3).map(i, i * i)", "[0,1,4]");
     check("math.greatest(1, 2.5, 2) + math.least(a.list)", "3.5");
     check("math.round(2.5) + math.floor(-0.5) + math.abs(-2)", "4.0");
+    check("math.abs(-0.0)", "0.0");
+    check("a.sortBy(key, key)", "`sortBy` does not work on an object");
+    check("null in a", "`in` cannot stand between null and an object");
     check(
         "math.greatest([])",
         "`math.greatest` needs at least one number, found none",

@@ -1,0 +1,152 @@
+//! One expression computed twice: by us, and by the `cel` crate.
+
+use std::sync::Arc;
+
+use cel::objects::Key;
+use cel::{Context, Env, ExecutionError, extensions};
+use planwright_core::expression::{EvaluationError, EvaluationLimits, Expression, parse_form};
+use planwright_core::path::read_path;
+use planwright_core::plan::{Alternative, Form, Source};
+use planwright_core::{Number, Value};
+
+/// What the crate makes of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Theirs {
+    /// A value that JSON has too.
+    Value(Value),
+    /// A value of a type that JSON does not have.
+    Foreign(cel::Value),
+    /// It cannot be computed.
+    Failed(ExecutionError),
+    /// It is no expression, for these reasons.
+    Malformed(String),
+}
+
+/// The names that expressions use, and their values.
+#[derive(Clone, Debug)]
+pub(super) struct World(pub(super) Vec<(&'static str, Value)>);
+
+impl World {
+    fn value(&self, name: &str) -> Option<&Value> {
+        let (_, value) = self.0.iter().find(|(known, _)| *known == name)?;
+        Some(value)
+    }
+}
+
+/// What we make of `text`: a value, or a message.
+pub(super) fn ours(text: &str, world: &World) -> Result<Value, String> {
+    let form = parse_form(text).map_err(|error| format!("malformed: {error}"))?;
+    resolve(&form, world).map_err(|error| error.to_string())
+}
+
+/// Resolves `form` as an engine does.
+fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
+    let Form::First(alternatives) = form else {
+        panic!("`all(…)` is not for this test");
+    };
+    let mut last = Err(EvaluationError::Missing("nothing".into()));
+    for alternative in alternatives {
+        last = match alternative {
+            Alternative::Literal(value) => Ok(value.clone()),
+            Alternative::Read(read) => match &read.source {
+                Source::Step(id) => match world.value(id.as_str()) {
+                    Some(root) => read_path(root, &read.path, read.missing).map_err(Into::into),
+                    None => Err(EvaluationError::Missing(format!("there is no `{id}`"))),
+                },
+                other => panic!("{other:?} is not for this test"),
+            },
+            Alternative::Expression(expression) => evaluate(expression, world),
+        };
+        if !matches!(last, Err(EvaluationError::Missing(_))) {
+            break;
+        }
+    }
+    last
+}
+
+fn evaluate(expression: &Expression, world: &World) -> Result<Value, EvaluationError> {
+    let values: Result<Vec<Value>, EvaluationError> = expression
+        .bindings()
+        .iter()
+        .map(|form| resolve(form, world))
+        .collect();
+    expression.evaluate(&values?, &EvaluationLimits::default())
+}
+
+/// The crate, with the extensions that we have functions of.
+pub(super) fn reference() -> Arc<Env> {
+    let mut env = Env::stdlib();
+    for extension in [extensions::strings, extensions::lists, extensions::math] {
+        env.add_extension(extension).unwrap();
+    }
+    Arc::new(env)
+}
+
+/// What the crate makes of `text`.
+pub(super) fn theirs(text: &str, world: &World, env: &Arc<Env>) -> Theirs {
+    let program = match env.compile(text) {
+        Ok(program) => program,
+        Err(errors) => return Theirs::Malformed(errors.to_string()),
+    };
+    let mut context = Context::with_env(Arc::clone(env));
+    for (name, value) in world.0.iter().rev() {
+        context.add_variable_from_value(*name, to_theirs(value));
+    }
+    match program.execute(&context) {
+        Ok(value) => from_theirs(&value).map_or(Theirs::Foreign(value), Theirs::Value),
+        Err(error) => Theirs::Failed(error),
+    }
+}
+
+/// The same value in the crate's types. Whole numbers are `int`, and `uint` beyond its range.
+fn to_theirs(value: &Value) -> cel::Value {
+    match value {
+        Value::Null => cel::Value::Null,
+        Value::Bool(value) => cel::Value::Bool(*value),
+        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), ..) => cel::Value::Int(number),
+            (None, Some(number), _) => cel::Value::UInt(number),
+            (None, None, number) => cel::Value::Float(number.unwrap()),
+        },
+        Value::Text(text) => cel::Value::String(Arc::new(text.to_string())),
+        Value::List(items) => cel::Value::List(Arc::new(items.iter().map(to_theirs).collect())),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(key, value)| (Key::String(Arc::new(key.to_string())), to_theirs(value)));
+            cel::Value::Map(cel::objects::Map {
+                map: Arc::new(fields.collect()),
+            })
+        }
+    }
+}
+
+/// The same value in our types, if JSON has such a one.
+fn from_theirs(value: &cel::Value) -> Option<Value> {
+    Some(match value {
+        cel::Value::Null => Value::Null,
+        cel::Value::Bool(value) => (*value).into(),
+        cel::Value::Int(number) => (*number).into(),
+        cel::Value::UInt(number) => (*number).into(),
+        cel::Value::Float(number) => Value::Number(Number::from_f64(*number)?),
+        cel::Value::String(text) => Value::text(text.as_str()),
+        cel::Value::List(items) => {
+            let items: Option<Vec<Value>> = items.iter().map(from_theirs).collect();
+            items?.into()
+        }
+        cel::Value::Map(map) => {
+            let fields: Option<Vec<(String, Value)>> = map
+                .map
+                .iter()
+                .map(|(key, value)| match key {
+                    Key::String(key) => Some((key.to_string(), from_theirs(value)?)),
+                    _ => None,
+                })
+                .collect();
+            let mut fields = fields?;
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::object(fields)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,3 @@
+//! What core promises to others, seen from outside.
+
+mod cel;
