@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::findings::Findings;
 use super::frame::Frame;
-use super::receiver::{Receiver, may_be_text, parameters};
+use super::receiver::{Receiver, fitting_fields, may_be_text, properties, with_shape};
 use super::shapes::Shapes;
 use super::survey::Survey;
-use crate::plan::{Action, Node, NodeKind};
+use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
 use crate::schema::{FaultKind, Fit, SchemaFault, Type};
 use crate::{Code, Plan, PointerSegment, Schema, Step, Tool, Value};
 
@@ -39,9 +39,9 @@ pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Fin
                     findings.push(finding);
                 }
             }
-            Action::Plan(_) => {
+            Action::Plan(call) => {
                 if let Some(plan) = survey.sub_plan(index) {
-                    pass.plan(plan.plan(), findings);
+                    pass.plan(call, plan.plan(), findings);
                 }
             }
             Action::Value(_) => {}
@@ -73,12 +73,15 @@ impl CallPass<'_> {
         self.receive(&receiver, args, findings)
     }
 
-    fn plan(&self, plan: &Plan, findings: &mut Findings<'_>) {
+    fn plan(&self, call: &PlanCall, plan: &Plan, findings: &mut Findings<'_>) {
         // A plan that declares nothing takes whatever it is called with.
         if plan.inputs.is_empty() {
             return;
         }
-        let name = format!("the plan of `{}`", self.step.id);
+        let name = match &call.target {
+            PlanTarget::Named(name) => format!("the plan `{}`", name.text),
+            PlanTarget::Inline(_) => format!("the plan of `{}`", self.step.id),
+        };
         let Some(fields) = self.fields(findings) else {
             return;
         };
@@ -101,7 +104,8 @@ impl CallPass<'_> {
                 None if input.default.is_none() => {
                     let message = format!("{name} needs the argument `{}`", input.name);
                     let finding = findings.error(Code::MissingArgument, self.place(), message);
-                    findings.push(finding);
+                    let schema = Schema::from_value(input.schema.clone());
+                    findings.push(with_shape(finding, Some(schema.structure().clone())));
                 }
                 None => {}
             }
@@ -212,23 +216,34 @@ impl CallPass<'_> {
             FaultKind::Missing(field) if is_top => {
                 let message = format!("{name} needs the argument `{field}`");
                 let finding = findings.error(Code::MissingArgument, place, message);
-                match receiver.schema.property(&field) {
-                    Some(shape) if shape != Type::Any => finding.help(format!("it takes {shape}")),
-                    _ => finding,
-                }
+                with_shape(finding, receiver.schema.property(&field))
             }
             FaultKind::Unknown(field) if is_top => {
                 let message = format!("{name} has no parameter `{field}`");
                 let mut finding = findings.error(Code::UnknownArgument, place, message);
-                let known = parameters(receiver.schema);
+                let known = properties(receiver.schema.structure());
                 finding.help = findings
                     .advice(&field, "parameters", known.iter().map(|name| &**name))
                     .or_else(|| Some("it takes no parameters".to_owned()));
                 finding
             }
-            _ => {
+            kind => {
                 let message = format!("the argument {argument} of {name} does not fit: {message}");
-                findings.error(Code::InvalidLiteral, place, message)
+                let mut finding = findings.error(Code::InvalidLiteral, place, message);
+                match kind {
+                    FaultKind::Missing(field) => {
+                        let shape = receiver.shape(&path).property(&field);
+                        finding = with_shape(finding, shape);
+                    }
+                    FaultKind::Unknown(field) => {
+                        path.pop();
+                        let known = properties(&receiver.shape(&path));
+                        let known = known.iter().map(|name| &**name);
+                        finding.help = findings.advice(&field, "fields", known);
+                    }
+                    FaultKind::Wrong => {}
+                }
+                finding
             }
         };
         findings.push(finding);
@@ -256,8 +271,9 @@ impl CallPass<'_> {
                         receiver.name,
                         reference.text
                     );
-                    let finding =
+                    let mut finding =
                         findings.error(Code::WrongReferenceType, reference.place, message);
+                    finding.help = fitting_fields(wanted, &given);
                     findings.push(finding);
                 }
             }

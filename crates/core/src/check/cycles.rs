@@ -101,7 +101,7 @@ fn tell(survey: &Survey<'_>, cycle: &[u32], findings: &mut Findings<'_>) {
         )
     };
     let help = if rest.is_empty() {
-        "take away the reference to its own output".to_owned()
+        "take away what it says of itself here".to_owned()
     } else {
         format!(
             "here {} waits for {}: take away one of the references of the circle",

@@ -110,7 +110,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// `the KINDS are ...`, sorted; nothing where there are none.
+/// `the KINDS are ...`, sorted, or `the only KIND is ...`; nothing where there are none.
 pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable();
@@ -126,6 +126,10 @@ pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) 
     }
     if more > 0 {
         names.push(format!("{more} more"));
+    }
+    if let [only] = names.as_slice() {
+        let kind = kinds.strip_suffix('s').unwrap_or(kinds);
+        return Some(format!("the only {kind} is {only}"));
     }
     Some(format!("the {kinds} are {}", names.join(", ")))
 }

@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::survey::Survey;
 use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
 use crate::schema::SchemaFault;
-use crate::{Code, Object, Plan, PointerSegment, Schema, Value};
+use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
 /// The values of the inputs: what was given over the defaults, and what was given beside them.
 pub(super) fn values(plan: &Plan, given: &Object) -> Object {
@@ -33,7 +33,8 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                     Code::InvalidSchema,
                     input.place,
                     format!(
-                        "the schema of the input `{}` is malformed: {matter}",
+                        "the schema of the {} `{}` is malformed: {matter}",
+                        noun(input),
                         input.name
                     ),
                 )
@@ -41,12 +42,12 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             findings.push(finding);
         }
         if let Some(default) = &input.default {
-            let what = format!("the default of the input `{}`", input.name);
+            let what = format!("the default of the {} `{}`", noun(input), input.name);
             value(input, &schema, default, &what, Some("default"), findings);
         }
         match survey.given.get(&input.name) {
             Some(given) => {
-                let what = format!("what the input `{}` is given", input.name);
+                let what = format!("what the {} `{}` is given", noun(input), input.name);
                 value(input, &schema, given, &what, None, findings);
             }
             None if input.default.is_none() && survey.role.is_main() => {
@@ -54,7 +55,11 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                     .error(
                         Code::MissingInput,
                         input.place,
-                        format!("the input `{}` is not given and has no default", input.name),
+                        format!(
+                            "the {} `{}` is not given and has no default",
+                            noun(input),
+                            input.name
+                        ),
                     )
                     .help("give it a value, or declare a default");
                 findings.push(finding);
@@ -66,13 +71,20 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 .warning(
                     Code::UnusedInput,
                     input.place,
-                    format!("the input `{}` is never read", input.name),
+                    format!("the {} `{}` is never read", noun(input), input.name),
                 )
                 .help("take it away, or refer to it");
             findings.push(finding);
         }
     }
     unknown_given(survey, &read, findings);
+}
+
+fn noun(input: &Input) -> &'static str {
+    match input.kind {
+        InputKind::Input => "input",
+        InputKind::Variable => "variable",
+    }
 }
 
 fn value(
@@ -109,7 +121,7 @@ fn unknown_given(survey: &Survey<'_>, read: &HashSet<&str>, findings: &mut Findi
         }
         let mut finding = findings.warning(
             Code::UnknownInput,
-            survey.plan.place,
+            Place::NOWHERE,
             format!("a value is given for `{name}`, which the plan does not know"),
         );
         finding.help = findings.advice(name, "inputs", inputs.iter().map(|input| &*input.name));

@@ -6,7 +6,7 @@ use super::Limits;
 use super::findings::Findings;
 use super::survey::Survey;
 use crate::plan::{Alternative, Form, Reference};
-use crate::{Code, Plan};
+use crate::{Code, Place, Plan, PointerSegment, Step};
 
 /// Whether the plan is small enough to be looked at. One that is not is not looked at any further.
 pub(super) fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
@@ -18,7 +18,10 @@ pub(super) fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -
         .error(
             Code::TooManySteps,
             plan.place,
-            format!("the plan has {steps} steps, more than {}", limits.max_steps),
+            format!(
+                "the plan has {steps} steps, more than the {} that are allowed",
+                limits.max_steps
+            ),
         )
         .help("use `for_each` where steps differ only in their arguments");
     findings.push(finding);
@@ -32,21 +35,23 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             && repeat.max.get() > limits.max_repeat
         {
             let message = format!(
-                "the step `{}` may repeat {} times, more than {}",
+                "the step `{}` may repeat {} times, more than the {} that are allowed",
                 step.id, repeat.max, limits.max_repeat
             );
-            let finding = findings.error(Code::BoundTooLarge, repeat.until.place, message);
-            findings.push(finding);
+            let place = inside(step, &["repeat", "max"], findings);
+            let finding = findings.error(Code::BoundTooLarge, place, message);
+            findings.push(finding.help("lower the bound"));
         }
         if let Some(retry) = &step.retry
             && retry.attempts.get() > limits.max_attempts
         {
             let message = format!(
-                "the step `{}` may try {} times, more than {}",
+                "the step `{}` may try {} times, more than the {} that are allowed",
                 step.id, retry.attempts, limits.max_attempts
             );
-            let finding = findings.error(Code::BoundTooLarge, step.place, message);
-            findings.push(finding);
+            let place = inside(step, &["retry", "attempts"], findings);
+            let finding = findings.error(Code::BoundTooLarge, place, message);
+            findings.push(finding.help("lower the bound"));
         }
     }
     let most = limits.max_expression_length;
@@ -57,12 +62,23 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 .error(
                     Code::ExpressionTooLong,
                     place.reference.place,
-                    format!("the expression has {length} bytes, more than {most}"),
+                    format!(
+                        "the expression has {length} bytes, more than the {most} that are allowed"
+                    ),
                 )
                 .help("split it over several `value` steps");
             findings.push(finding);
         }
     });
+}
+
+/// Where the step says what is at `keys`, or the nearest around it that was written so.
+fn inside(step: &Step, keys: &[&str], findings: &Findings<'_>) -> Place {
+    let path: Vec<PointerSegment> = keys
+        .iter()
+        .map(|key| PointerSegment::Key((*key).into()))
+        .collect();
+    findings.inside(step.place, &path)
 }
 
 fn longest_expression(reference: &Reference) -> usize {

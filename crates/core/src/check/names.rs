@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::findings::{Findings, listed};
 use super::survey::Survey;
 use crate::plan::{Action, Name, Output};
-use crate::{Code, Lookup, StepId};
+use crate::{Catalog, Code, Diagnostic, Lookup, StepId};
 
 /// The names under which plan tools are known: a plan that calls one would run plans without an end.
 const PLAN_TOOLS: [&str; 6] = [
@@ -30,12 +30,13 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             tool(survey, name, findings);
         }
         for name in &step.after {
-            known_step(survey, name, "after", findings);
+            let says = format!("the step `{}` waits for", step.id);
+            known_step(survey, name, &says, findings);
         }
     }
     if let Output::Steps(names) = &survey.plan.output {
         for name in names {
-            known_step(survey, name, "the output", findings);
+            known_step(survey, name, "the output selects", findings);
         }
     }
 }
@@ -109,42 +110,58 @@ fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
             findings.push(finding);
         }
         Lookup::Unknown => {
-            let bare = catalog.tools().map(|tool| &*tool.name);
-            let qualified: Vec<String> = if name.text.contains('.') {
-                catalog.tools().map(|tool| tool.qualified_name()).collect()
-            } else {
-                Vec::new()
-            };
-            let known = bare.chain(qualified.iter().map(String::as_str));
             let finding = findings.error(
                 Code::UnknownTool,
                 name.place,
                 format!("there is no tool `{}`", name.text),
             );
-            let finding = match findings.nearest(&name.text, known) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")).fix(near),
-                None => {
-                    let names = catalog.tools().map(|tool| &*tool.name);
-                    let help = listed("tools", names);
-                    finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()))
-                }
-            };
+            let finding = with_tools(finding, name, catalog, findings);
             findings.push(finding);
         }
     }
 }
 
-fn known_step(survey: &Survey<'_>, name: &Name, place: &str, findings: &mut Findings<'_>) {
+/// Adds the tool that was probably meant, or those that there are.
+fn with_tools(
+    finding: Diagnostic,
+    name: &Name,
+    catalog: &Catalog,
+    findings: &Findings<'_>,
+) -> Diagnostic {
+    let bare = catalog.tools().map(|tool| &*tool.name);
+    let qualified: Vec<String> = if name.text.contains('.') {
+        catalog.tools().map(|tool| tool.qualified_name()).collect()
+    } else {
+        Vec::new()
+    };
+    let known = bare.chain(qualified.iter().map(String::as_str));
+    let Some(near) = findings.nearest(&name.text, known) else {
+        let names: Vec<String> = catalog
+            .tools()
+            .map(|tool| catalog.shortest_name(tool))
+            .collect();
+        let help = listed("tools", names.iter().map(String::as_str));
+        return finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
+    };
+    match catalog.find(near) {
+        Lookup::Ambiguous(tools) => {
+            let names: Vec<String> = tools.iter().map(|tool| tool.qualified_name()).collect();
+            finding.help(format!("did you mean one of `{}`?", names.join("`, `")))
+        }
+        Lookup::Found(_) | Lookup::Unknown => {
+            finding.help(format!("did you mean `{near}`?")).fix(near)
+        }
+    }
+}
+
+fn known_step(survey: &Survey<'_>, name: &Name, says: &str, findings: &mut Findings<'_>) {
     if survey.ids.contains_key(&*name.text) {
         return;
     }
     let mut finding = findings.error(
         Code::UnknownStep,
         name.place,
-        format!(
-            "{place} names the step `{}`, which is not in the plan",
-            name.text
-        ),
+        format!("{says} `{}`, which is not in the plan", name.text),
     );
     finding.help = step_advice(survey, &name.text, findings);
     findings.push(finding);

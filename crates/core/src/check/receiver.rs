@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
-use crate::schema::Type;
-use crate::{PointerSegment, Schema, Value};
+use crate::schema::{Fit, Type};
+use crate::{Diagnostic, PointerSegment, Schema, Value};
+
+/// How many fields that would fit are named.
+const MAX_FITTING: usize = 6;
 
 /// What the arguments are held against.
 pub(super) struct Receiver<'a> {
@@ -16,6 +19,16 @@ pub(super) struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
+    /// What the schema says of the part at `path`.
+    pub(super) fn shape(&self, path: &[PointerSegment]) -> Type {
+        let whole = self.schema.structure().clone();
+        path.iter().fold(whole, |shape, segment| match segment {
+            PointerSegment::Root => shape,
+            PointerSegment::Key(key) => shape.property(key).unwrap_or(Type::Any),
+            PointerSegment::Index(index) => shape.item(*index),
+        })
+    }
+
     /// The argument at `path`, as messages name it.
     pub(super) fn named(&self, path: &[PointerSegment]) -> String {
         let mut name = self.argument.as_deref().unwrap_or_default().to_owned();
@@ -62,10 +75,34 @@ pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
         })
 }
 
-/// The parameters that a schema describes by name.
-pub(super) fn parameters(schema: &Schema) -> Vec<Arc<str>> {
-    schema
-        .structure()
+/// Adds what is to be given, where that is known.
+pub(super) fn with_shape(finding: Diagnostic, shape: Option<Type>) -> Diagnostic {
+    match shape {
+        Some(shape) if shape != Type::Any => finding.help(format!("it takes {shape}")),
+        _ => finding,
+    }
+}
+
+/// The fields of what is given that would fit, where the whole does not.
+pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
+    let fields: Vec<Arc<str>> = properties(given)
+        .into_iter()
+        .filter(|name| {
+            let shape = given.property(name);
+            shape.is_some_and(|shape| shape != Type::Any && wanted.accepts(&shape) == Fit::Yes)
+        })
+        .take(MAX_FITTING)
+        .collect();
+    match fields.as_slice() {
+        [] => None,
+        [one] => Some(format!("its field `{one}` fits")),
+        _ => Some(format!("its fields `{}` fit", fields.join("`, `"))),
+    }
+}
+
+/// The fields that a type describes by name.
+pub(super) fn properties(shape: &Type) -> Vec<Arc<str>> {
+    shape
         .members()
         .iter()
         .filter_map(|member| match member {

@@ -8,9 +8,12 @@ use super::names::step_advice;
 use super::shapes::{Shapes, Sight};
 use super::survey::{Survey, Use};
 use crate::expression::print_path;
-use crate::plan::{Form, Missing, Ordering, Read, Segment, SlotKind, Source};
+use crate::plan::{Form, InputKind, Missing, Ordering, Read, Segment, SlotKind, Source};
 use crate::schema::Reach;
 use crate::{Code, Diagnostic, StepId};
+
+/// Advice where an inner plan refers to what is around it.
+const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     survey.each_use(&mut |place| {
@@ -59,6 +62,11 @@ impl ReadPass<'_> {
                 ),
             );
             finding.help = step_advice(self.survey, id.as_str(), findings);
+            if !self.survey.role.is_main() {
+                let advice = finding.help.iter().map(String::as_str);
+                let advice: Vec<&str> = advice.chain([ARGUMENTS_ONLY]).collect();
+                finding.help = Some(advice.join("; "));
+            }
             findings.push(finding);
             return;
         };
@@ -105,8 +113,9 @@ impl ReadPass<'_> {
     }
 
     fn unknown_slot(&self, kind: SlotKind, name: &str, findings: &mut Findings<'_>) {
+        let by_bare_name = self.variables_have_bare_names();
         let (noun, plural) = match kind {
-            SlotKind::Inputs => ("input", "inputs"),
+            SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
             _ => ("variable", "variables"),
         };
         let message = format!(
@@ -124,13 +133,28 @@ impl ReadPass<'_> {
         let written = written
             .filter_map(|step| step.writes.as_ref())
             .flat_map(|writes| writes.targets.paths())
-            .filter(|target| target.kind == kind)
+            .filter(|target| target.kind == kind || by_bare_name && target.kind == SlotKind::Vars)
             .filter_map(|target| target.keys.first())
             .map(|key| &**key);
         finding.help = findings
             .advice(name, plural, known.iter().copied().chain(written))
-            .or_else(|| Some(format!("declare `{name}` among the plan's inputs")));
+            .or_else(|| {
+                let declared = if by_bare_name { "variables" } else { "inputs" };
+                Some(format!("declare `{name}` among the plan's {declared}"))
+            });
         findings.push(finding);
+    }
+
+    /// Whether the plan seems to know variables only, which steps write and callers give alike.
+    fn variables_have_bare_names(&self) -> bool {
+        let plan = self.survey.plan;
+        let mut steps = plan.steps.iter();
+        plan.contents.is_empty()
+            && plan
+                .inputs
+                .iter()
+                .all(|input| input.kind == InputKind::Variable)
+            && (!plan.inputs.is_empty() || steps.any(|step| step.writes.is_some()))
     }
 
     /// Where inputs come as messages, one more message may bring what is missing, and a step
@@ -149,18 +173,19 @@ impl ReadPass<'_> {
         let step = self.place.step.map(|(_, step)| step);
         let in_each = step.is_some_and(|step| step.for_each.is_some()) && !self.place.in_list;
         let in_repeat = step.is_some_and(|step| step.repeat.is_some());
-        let (name, allowed, help) = match self.read.source {
-            Source::Item => ("item", in_each, "`item` is there in a step with `for_each`"),
-            Source::Index => (
-                "index",
-                in_each || in_repeat,
-                "`index` is there in a step with `for_each` or `repeat`",
-            ),
-            _ => ("last", in_repeat, "`last` is there in a step with `repeat`"),
+        let (name, allowed, holders) = match self.read.source {
+            Source::Item => ("item", in_each, "`for_each`"),
+            Source::Index => ("index", in_each || in_repeat, "`for_each` or `repeat`"),
+            _ => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
             self.path(&format!("`{name}`"), &self.read.path, findings);
             return;
+        }
+        let mut help = format!("`{name}` is there in a step with {holders}");
+        if !self.survey.role.is_main() {
+            help.push_str("; ");
+            help.push_str(ARGUMENTS_ONLY);
         }
         let finding = findings
             .error(
@@ -179,13 +204,17 @@ impl ReadPass<'_> {
             Sight::Reach(Reach::Impossible { known, good }) => {
                 let good = good.saturating_sub(before);
                 let finding = self.impossible(what, path, good, findings);
-                findings.push(with_fields(finding, path.get(good), &known, findings));
+                let mut finding = with_fields(finding, path.get(good), &known, findings);
+                if finding.help.is_none() {
+                    finding.help = self.what_is_there(what, path, good);
+                }
+                findings.push(finding);
             }
             Sight::Reach(Reach::Unlisted { known, good }) => {
                 let good = good.saturating_sub(before);
                 let place = self.place.reference.place;
                 let message = format!(
-                    "`{}` reads {}, which the schema does not list",
+                    "`{}` reads the {}, which the schema does not list",
                     self.text(),
                     broken_at(what, path, good)
                 );
@@ -193,6 +222,29 @@ impl ReadPass<'_> {
                 findings.push(with_fields(finding, path.get(good), &known, findings));
             }
             Sight::Reach(Reach::Found(_) | Reach::Unknown) | Sight::EmptySlot => {}
+        }
+    }
+
+    /// What stands where the path breaks off.
+    fn what_is_there(&self, what: &str, path: &[Segment], good: usize) -> Option<String> {
+        let moves = self.read.path.len() - path.len() + good;
+        let way = self.read.path.get(..moves)?;
+        if way.contains(&Segment::Each) {
+            return None;
+        }
+        let around = Read {
+            path: way.to_vec(),
+            ..self.read.clone()
+        };
+        match self
+            .shapes
+            .read(&around, self.place.step.map(|(index, _)| index))
+        {
+            Sight::Reach(Reach::Found(shape)) => Some(format!(
+                "{} is {shape}",
+                broken_at(what, path.get(..good)?, good)
+            )),
+            _ => None,
         }
     }
 
@@ -254,7 +306,7 @@ impl ReadPass<'_> {
 }
 
 /// Where a path breaks off, in words.
-fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
+pub(super) fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
     let mut around = what.to_owned();
     if good > 0 {
         let way = print_path(path.get(..good).unwrap_or_default());
@@ -269,7 +321,7 @@ fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
 }
 
 /// Adds the field that was probably meant, or those that there are.
-fn with_fields(
+pub(super) fn with_fields(
     mut finding: Diagnostic,
     segment: Option<&Segment>,
     known: &[Arc<str>],

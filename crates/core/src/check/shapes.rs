@@ -222,7 +222,7 @@ impl<'a> Shapes<'a> {
         let producers = self.survey.writers.overlapping(kind, slot_keys(path));
         match (producers.as_slice(), self.contents.initial(kind, name)) {
             ([], None) => Sight::EmptySlot,
-            ([], Some(shape)) => Sight::Reach(shape.at(rest)),
+            ([], Some(shape)) => Sight::Reach(behind(shape.at(rest), 1)),
             (_, Some(_)) => Sight::Reach(Reach::Unknown),
             (producers, None) => {
                 let reaches = producers
@@ -257,7 +257,7 @@ impl<'a> Shapes<'a> {
             around.then(|| path.get(target.keys.len()..)).flatten()
         });
         match rest {
-            Some(rest) => self.output(producer).at(rest),
+            Some(rest) => behind(self.output(producer).at(rest), path.len() - rest.len()),
             None => Reach::Unknown,
         }
     }
@@ -309,6 +309,14 @@ fn result_of(output: Type) -> Type {
         ("error", Type::union([error, Type::Null])),
         ("tool", Type::union([Type::Text, Type::Null])),
     ])
+}
+
+/// `reach` as it is seen from `moves` moves earlier.
+fn behind(mut reach: Reach, moves: usize) -> Reach {
+    if let Reach::Impossible { good, .. } | Reach::Unlisted { good, .. } = &mut reach {
+        *good += moves;
+    }
+    reach
 }
 
 /// Where a path leads when it starts in one of several values.

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::findings::Findings;
+use super::references::{broken_at, with_fields};
 use super::shapes::{Shapes, Sight};
 use super::survey::{Survey, Use};
 use super::writers::slot_keys;
 use crate::expression::print_path;
-use crate::plan::{Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
+use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
 use crate::schema::Reach;
 use crate::{Code, Step};
 
@@ -40,52 +41,63 @@ fn unwritten(
         return;
     }
     let step = place.step.map(|(index, _)| index);
-    let (code, message) = match shapes.read(read, step) {
-        Sight::EmptySlot => (
-            Code::UnwrittenSlot,
-            format!(
-                "`{}` reads the slot `{kind}{}`, which nothing fills",
-                place.reference.text,
-                print_path(&read.path)
-            ),
-        ),
-        Sight::Reach(Reach::Impossible { .. }) => (
-            Code::ImpossiblePath,
-            format!(
-                "`{}` leads to nothing in the slot `{kind}{}`",
-                place.reference.text,
-                print_path(read.path.get(..1).unwrap_or_default())
-            ),
-        ),
-        Sight::Reach(Reach::Unlisted { .. }) => (
-            Code::UnlistedPath,
-            format!(
-                "`{}` reads a field that the schema of what fills the slot does not list",
-                place.reference.text
-            ),
-        ),
+    let text = &place.reference.text;
+    let (slot, inside) = read.path.split_at(read.path.len().min(1));
+    let what = format!("the slot `{kind}{}`", print_path(slot));
+    let warn = |code, message| findings.warning(code, place.reference.place, message);
+    let mut finding = match shapes.read(read, step) {
+        Sight::EmptySlot => {
+            let slot = print_path(&read.path);
+            let message = format!("`{text}` reads the slot `{kind}{slot}`, which nothing fills");
+            let mut finding = warn(Code::UnwrittenSlot, message);
+            finding.help = near_slot(survey, shapes, kind, read, findings);
+            finding
+        }
+        Sight::Reach(Reach::Impossible { known, good }) => {
+            let good = good.saturating_sub(slot.len());
+            let end = broken_at(&what, inside, good);
+            let message = format!("`{text}` leads nowhere: there is no {end}");
+            let finding = warn(Code::ImpossiblePath, message);
+            with_fields(finding, inside.get(good), &known, findings)
+        }
+        Sight::Reach(Reach::Unlisted { known, good }) => {
+            let good = good.saturating_sub(slot.len());
+            let end = broken_at(&what, inside, good);
+            let message = format!("`{text}` reads the {end}, which the schema does not list");
+            let finding = warn(Code::UnlistedPath, message);
+            with_fields(finding, inside.get(good), &known, findings)
+        }
         Sight::Reach(Reach::Found(_) | Reach::Unknown) => return,
     };
-    let mut finding = findings.warning(code, place.reference.place, message);
-    if code == Code::UnwrittenSlot {
-        let known = shapes.contents.names(kind);
-        let written = survey.plan.steps.iter();
-        let written = written
-            .filter_map(|step| step.writes.as_ref())
-            .flat_map(|writes| writes.targets.paths())
-            .filter(|target| target.kind == kind)
-            .filter_map(|target| target.keys.first())
-            .map(|key| &**key);
-        let name = slot_keys(&read.path).next().map_or("", |name| &**name);
-        let known = known.iter().copied().chain(written);
-        finding.help = Some(match findings.nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "what reads it will be skipped".to_owned(),
-        });
-    } else {
-        finding.help = Some("what reads it will be skipped".to_owned());
-    }
+    finding.help.get_or_insert_with(|| {
+        let what = match &place.reference.form {
+            Form::First(alternatives) if alternatives.len() > 1 => "another alternative is taken",
+            _ => "what reads it will be skipped",
+        };
+        what.to_owned()
+    });
     findings.push(finding);
+}
+
+/// The slot that was probably meant.
+fn near_slot(
+    survey: &Survey<'_>,
+    shapes: &Shapes<'_>,
+    kind: SlotKind,
+    read: &Read,
+    findings: &Findings<'_>,
+) -> Option<String> {
+    let name = slot_keys(&read.path).next()?;
+    let known = shapes.contents.names(kind);
+    let written = survey.plan.steps.iter();
+    let written = written
+        .filter_map(|step| step.writes.as_ref())
+        .flat_map(|writes| writes.targets.paths())
+        .filter(|target| target.kind == kind)
+        .filter_map(|target| target.keys.first())
+        .map(|key| &**key);
+    let near = findings.nearest(name, known.iter().copied().chain(written))?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 fn written_inputs(survey: &Survey<'_>, findings: &mut Findings<'_>) {
@@ -153,7 +165,7 @@ fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                     ),
                 )
                 .help(format!(
-                    "what `{}` writes wins, for it comes later in the plan",
+                    "what `{}` writes wins, for it comes later in the plan: to keep both, write to two slots",
                     step.id
                 ));
             findings.push(finding);

@@ -133,10 +133,12 @@ fn check_count(
         (least, most) if least == most => least.to_string(),
         (least, most) => format!("{least} to {most}"),
     };
+    let plural = most > 1 && (least, most) != (1, usize::MAX);
     Err(ExpressionError::new(
         format!(
-            "`{}` takes {wanted} arguments, found {given}",
-            function.name
+            "`{}` takes {wanted} {}, found {given}",
+            function.name,
+            if plural { "arguments" } else { "argument" }
         ),
         at,
     ))

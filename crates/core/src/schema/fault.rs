@@ -44,17 +44,16 @@ pub enum FaultKind {
 /// What makes a schema malformed.
 pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
-    let matter = match error.kind() {
+    let part = shown_serde(error.instance());
+    match error.kind() {
         ValidationErrorKind::Referencing(_) => {
             "a `$ref` leads out of it or to nothing in it".to_owned()
         }
-        ValidationErrorKind::Format { format } => format!("a part is no valid {format}"),
-        kind => format!("a part breaks the rule `{}`", kind.keyword()),
-    };
-    if path.is_empty() {
-        matter
-    } else {
-        format!("{matter}, at `{path}`")
+        ValidationErrorKind::Format { format } => {
+            format!("`{part}` at `{path}` is no valid {format}")
+        }
+        _ if path.is_empty() => format!("`{part}` is no schema"),
+        _ => format!("`{part}` cannot stand at `{path}`"),
     }
 }
 
@@ -233,18 +232,28 @@ fn message(kind: &ValidationErrorKind, at: &Value) -> String {
         Kind::MultipleOf { multiple_of } => {
             format!("`{value}` is no multiple of `{multiple_of}`")
         }
-        Kind::MinLength { limit } => format!("`{value}` is shorter than {limit} characters"),
-        Kind::MaxLength { limit } => format!("`{value}` is longer than {limit} characters"),
+        Kind::MinLength { limit } => {
+            format!("`{value}` is shorter than {}", count(*limit, "character"))
+        }
+        Kind::MaxLength { limit } => {
+            format!("`{value}` is longer than {}", count(*limit, "character"))
+        }
         Kind::Pattern { pattern } => format!("`{value}` does not match the pattern `{pattern}`"),
         Kind::Format { format } => format!("`{value}` does not have the format `{format}`"),
-        Kind::MinItems { limit } => format!("the list has fewer than {limit} items"),
-        Kind::MaxItems { limit } => format!("the list has more than {limit} items"),
-        Kind::AdditionalItems { limit } => format!("the list has more than {limit} items"),
+        Kind::MinItems { limit } => format!("the list has fewer than {}", count(*limit, "item")),
+        Kind::MaxItems { limit } => format!("the list has more than {}", count(*limit, "item")),
+        Kind::AdditionalItems { limit } => {
+            format!("the list has more than {}", count(*limit as u64, "item"))
+        }
         Kind::UnevaluatedItems { .. } => "the list has items that are not allowed".to_owned(),
         Kind::UniqueItems => "the list holds an item twice".to_owned(),
         Kind::Contains => "the list lacks an item of the kind that it must hold".to_owned(),
-        Kind::MinProperties { limit } => format!("the object has fewer than {limit} fields"),
-        Kind::MaxProperties { limit } => format!("the object has more than {limit} fields"),
+        Kind::MinProperties { limit } => {
+            format!("the object has fewer than {}", count(*limit, "field"))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("the object has more than {}", count(*limit, "field"))
+        }
         Kind::PropertyNames { error } => {
             format!(
                 "a field's name breaks the rule `{}`",
@@ -258,6 +267,11 @@ fn message(kind: &ValidationErrorKind, at: &Value) -> String {
         }
         other => format!("`{value}` breaks the rule `{}`", other.keyword()),
     }
+}
+
+fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 fn kind_words(kind: &TypeKind) -> Vec<&'static str> {

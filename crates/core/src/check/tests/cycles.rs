@@ -14,13 +14,13 @@ fn circles() {
     );
     world.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
-        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (take away the reference to its own output)"],
+        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (take away what it says of itself here)"],
     );
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
             "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)",
-            "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away the reference to its own output)",
+            "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away what it says of itself here)",
         ],
     );
     // Through slots, at any overlap.
@@ -30,7 +30,7 @@ fn circles() {
     );
     world.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
-        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (take away the reference to its own output)"],
+        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (take away what it says of itself here)"],
     );
 }
 

@@ -28,7 +28,7 @@ fn inputs() {
     );
     World::with_tools(tools).expect(
         r#"{"inputs": {"n": {"type": "integre", "default": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs}"}}]}"#,
-        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: a part breaks the rule `anyOf`, at `/type` (until it is mended, any value is taken)"],
+        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (until it is mended, any value is taken)"],
     );
 }
 

@@ -29,7 +29,7 @@ fn tools() {
     check(
         "ghost",
         &[
-            "PW0201 at /steps/0/tool: there is no tool `ghost` (the tools are `alpha`, `get_weather`, `search`, `zeta`)",
+            "PW0201 at /steps/0/tool: there is no tool `ghost` (the tools are `alpha`, `get_weather`, `one.search`, `two.search`, `zeta`)",
         ],
     );
     check(
@@ -82,17 +82,17 @@ fn steps() {
     world.expect(
         r#"{"steps": [{"id": "fetch", "tool": "t"}, {"id": "b", "tool": "t", "after": ["fetsh"], "args": {"v": "${ghost.x}", "w": "is ${fetc}"}}], "output": ["b", "zz"]}"#,
         &[
-            "PW0204 at /steps/1/after/0: after names the step `fetsh`, which is not in the plan (did you mean `fetch`?)",
+            "PW0204 at /steps/1/after/0: the step `b` waits for `fetsh`, which is not in the plan (did you mean `fetch`?)",
             "PW0204 at /steps/1/args/v: `${ghost.x}` refers to the step `ghost`, which is not in the plan (the steps are `b`, `fetch`)",
             "PW0204 at /steps/1/args/w: `${fetc}` refers to the step `fetc`, which is not in the plan (did you mean `fetch`?)",
-            "PW0204 at /output/1: the output names the step `zz`, which is not in the plan (the steps are `b`, `fetch`)",
+            "PW0204 at /output/1: the output selects `zz`, which is not in the plan (the steps are `b`, `fetch`)",
         ],
     );
     world.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "args": {"v": "${b}"}}, {"id": "b", "tool": "t"}, {"id": "c", "tool": "t", "args": {"v": "${c}"}}]}"#,
         &[
             "PW0302 at /steps/0/args/v: `${b}` refers to the step `b`, which comes later (the steps run as they are listed: move `b` up)",
-            "PW0301 at /steps/2/args/v: the step `c` waits for itself (take away the reference to its own output)",
+            "PW0301 at /steps/2/args/v: the step `c` waits for itself (take away what it says of itself here)",
         ],
     );
 }
@@ -117,7 +117,7 @@ fn all_findings_come_at_once() {
                 "PW0501 at /steps/0/args/n: the argument `n` of the tool `w` does not fit: `0` is less than `1`",
                 r#"PW0501 at /steps/0/args/k: the argument `k` of the tool `w` does not fit: `"c"` is none of `"a"`, `"b"`"#,
                 r#"PW0502 at /steps/1/args: the tool `w` needs the argument `k` (it takes `"a"` or `"b"`)"#,
-                "PW0201 at /steps/2/tool: there is no tool `gone` (the tools are `w`)",
+                "PW0201 at /steps/2/tool: there is no tool `gone` (the only tool is `w`)",
             ],
         );
 }

@@ -50,8 +50,8 @@ fn limits() {
     world(limits).expect(
         plan,
         &[
-            "PW0703 at /steps/0/until: the step `a` may repeat 6 times, more than 5",
-            "PW0702 at /steps/1/args/v: the expression has 13 bytes, more than 8 (split it over several `value` steps)",
+            "PW0703 at /steps/0: the step `a` may repeat 6 times, more than the 5 that are allowed (lower the bound)",
+            "PW0702 at /steps/1/args/v: the expression has 13 bytes, more than the 8 that are allowed (split it over several `value` steps)",
         ],
     );
     let limits = Limits {
@@ -60,7 +60,7 @@ fn limits() {
     };
     world(limits).expect(
         plan,
-        &["PW0701: the plan has 2 steps, more than 1 (use `for_each` where steps differ only in their arguments)"],
+        &["PW0701: the plan has 2 steps, more than the 1 that are allowed (use `for_each` where steps differ only in their arguments)"],
     );
 }
 

@@ -20,15 +20,15 @@ fn plans_by_name() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "faulty"}, {"id": "q", "plan": "faulty"}]}"#,
-        &["faulty: PW0201 at /steps/0/tool: there is no tool `gone` (the tools are `e`)"],
+        &["faulty: PW0201 at /steps/0/tool: there is no tool `gone` (the only tool is `e`)"],
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "summary", "args": {"txt": "t", "most": "five"}}, {"id": "q", "plan": "summary", "args": {"text": "${p}", "most": "${p} and more"}}]}"#,
         &[
-            "PW0502 at /steps/0/args: the plan of `p` needs the argument `text`",
-            "PW0503 at /steps/0/args/txt: the plan of `p` has no input `txt` (did you mean `text`?)",
-            r#"PW0501 at /steps/0/args/most: the argument `most` of the plan of `p` does not fit: `"five"` is text, not an integer"#,
-            "PW0504 at /steps/1/args/most: the argument `most` of the plan of `q` takes an integer, but a reference inside of text gives text (a reference that stands alone keeps its type)",
+            "PW0502 at /steps/0/args: the plan `summary` needs the argument `text` (it takes text)",
+            "PW0503 at /steps/0/args/txt: the plan `summary` has no input `txt` (did you mean `text`?)",
+            r#"PW0501 at /steps/0/args/most: the argument `most` of the plan `summary` does not fit: `"five"` is text, not an integer"#,
+            "PW0504 at /steps/1/args/most: the argument `most` of the plan `summary` takes an integer, but a reference inside of text gives text (a reference that stands alone keeps its type)",
         ],
     );
     World::default().expect(
@@ -42,12 +42,12 @@ fn plans_that_stand_in_a_step() {
     let world = World::with_tools(TOOLS);
     world.expect(
         r#"{"steps": [{"id": "p", "plan": {"inputs": {"a": {}}, "steps": [{"id": "x", "tool": "gone", "args": {"v": "${inputs.a}"}}]}, "args": {"a": 1}}]}"#,
-        &["PW0201 at /steps/0/plan/steps/0/tool: there is no tool `gone` (the tools are `e`)"],
+        &["PW0201 at /steps/0/plan/steps/0/tool: there is no tool `gone` (the only tool is `e`)"],
     );
     // The steps of the plan around it are none of its own.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${a}"}}]}}]}"#,
-        &["PW0204 at /steps/1/plan/steps/0/args/v: `${a}` refers to the step `a`, which is not in the plan (the steps are `x`)"],
+        &["PW0204 at /steps/1/plan/steps/0/args/v: `${a}` refers to the step `a`, which is not in the plan (the only step is `x`; a plan in a step gets what it needs as arguments)"],
     );
     // What a delegate is called with is its input.
     world.expect(
@@ -56,7 +56,7 @@ fn plans_that_stand_in_a_step() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e"}], "output": ["x"]}}, {"id": "s", "tool": "e", "args": {"a": "${p.x}", "b": "${p.z}"}}]}"#,
-        &["?PW0406 at /steps/1/args/b: `${p.z}` reads field `z` in the output of `p`, which the schema does not list (the fields are `x`)"],
+        &["?PW0406 at /steps/1/args/b: `${p.z}` reads the field `z` in the output of `p`, which the schema does not list (the only field is `x`)"],
     );
 }
 

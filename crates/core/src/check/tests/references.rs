@@ -40,31 +40,31 @@ fn paths_into_outputs() {
     check(
         "${u.rows[0].id.x}",
         &[
-            "PW0402 at /steps/3/args/t: `${u.rows[0].id.x}` leads nowhere: there is no field `x` in `rows[0].id` in the output of `u`",
+            "PW0402 at /steps/3/args/t: `${u.rows[0].id.x}` leads nowhere: there is no field `x` in `rows[0].id` in the output of `u` (`rows[0].id` in the output of `u` is an integer)",
         ],
     );
     check(
         "${u.total[*].x}",
         &[
-            "PW0402 at /steps/3/args/t: `${u.total[*].x}` leads nowhere: there is no list to go through in `total` in the output of `u`",
+            "PW0402 at /steps/3/args/t: `${u.total[*].x}` leads nowhere: there is no list to go through in `total` in the output of `u` (`total` in the output of `u` is an integer)",
         ],
     );
     check(
         "${u[0]}",
         &[
-            "PW0402 at /steps/3/args/t: `${u[0]}` leads nowhere: there is no item 0 in the output of `u`",
+            "PW0402 at /steps/3/args/t: `${u[0]}` leads nowhere: there is no item 0 in the output of `u` (the output of `u` is an object)",
         ],
     );
     check(
         "${each.total}",
         &[
-            "PW0402 at /steps/3/args/t: `${each.total}` leads nowhere: there is no field `total` in the output of `each`",
+            "PW0402 at /steps/3/args/t: `${each.total}` leads nowhere: there is no field `total` in the output of `each` (the output of `each` is a list of objects)",
         ],
     );
     check(
         "${o.tmep}",
         &[
-            "?PW0406 at /steps/3/args/t: `${o.tmep}` reads field `tmep` in the output of `o`, which the schema does not list (did you mean `temp`?)",
+            "?PW0406 at /steps/3/args/t: `${o.tmep}` reads the field `tmep` in the output of `o`, which the schema does not list (did you mean `temp`?)",
         ],
     );
     check(
@@ -94,7 +94,7 @@ fn paths_into_values_that_are_known() {
     let world = World::with_tools(TOOLS);
     world.expect(
         r#"{"variables": {"o": {"a": 1}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "id=${inputs.o.zip}"}}]}"#,
-        &["PW0402 at /steps/0/args/v: `${inputs.o.zip}` leads nowhere: there is no field `zip` in the input `o` (the fields are `a`)"],
+        &["PW0402 at /steps/0/args/v: `${inputs.o.zip}` leads nowhere: there is no field `zip` in the input `o` (the only field is `a`)"],
     );
     world.expect(
         r#"{"steps": [{"id": "a", "value": {"x": "${u.total}", "y": 1}}, {"id": "u", "tool": "rows"}, {"id": "s", "tool": "e", "args": {"v": "${a.x}", "w": "${a.z}"}}]}"#,
@@ -102,7 +102,7 @@ fn paths_into_values_that_are_known() {
     );
     world.expect(
         r#"{"steps": [{"id": "u", "tool": "rows"}, {"id": "s", "for_each": "${u.rows}", "tool": "e", "args": {"v": "${item.id.x}", "i": "${index}"}}]}"#,
-        &["PW0402 at /steps/1/args/v: `${item.id.x}` leads nowhere: there is no field `x` in `id` in `item`"],
+        &["PW0402 at /steps/1/args/v: `${item.id.x}` leads nowhere: there is no field `x` in `id` in `item` (`id` in `item` is an integer)"],
     );
 }
 

@@ -16,19 +16,19 @@ fn unwritten() {
         &[
             "?PW0407 at /steps/0/args/x: `${slots.state.never}` reads the slot `state.never`, which nothing fills (what reads it will be skipped)",
             "?PW0407 at /steps/0/args/z: `${slots.state.givn}` reads the slot `state.givn`, which nothing fills (did you mean `given`?)",
-            "?PW0407 at /steps/0/args/w: `${slots.data.x ?? 1}` reads the slot `data.x`, which nothing fills (what reads it will be skipped)",
+            "?PW0407 at /steps/0/args/w: `${slots.data.x ?? 1}` reads the slot `data.x`, which nothing fills (another alternative is taken)",
         ],
     );
     check(
         r#"{"state@1": {"x": {"a": 1}}, "state@2": {"y": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.x.a}", "w": "${slots.state.x.b}"}}]}"#,
         &[
-            "?PW0402 at /steps/0/args/w: `${slots.state.x.b}` leads to nothing in the slot `state.x` (what reads it will be skipped)",
+            "?PW0402 at /steps/0/args/w: `${slots.state.x.b}` leads nowhere: there is no field `b` in the slot `state.x` (the only field is `a`)",
         ],
     );
     check(
         r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.a}", "w": "${slots.state.t.b}"}}]}"#,
         &[
-            "?PW0402 at /steps/1/args/w: `${slots.state.t.b}` leads to nothing in the slot `state.t` (what reads it will be skipped)",
+            "?PW0402 at /steps/1/args/w: `${slots.state.t.b}` leads nowhere: there is no field `b` in the slot `state.t` (the only field is `a`)",
         ],
     );
     check(
@@ -44,7 +44,7 @@ fn variables_of_known_shape() {
     check(
         r#"{"steps": [{"id": "t", "tool": "typed", "writes": "vars.t"}, {"id": "a", "tool": "e", "args": {"v": "${vars.t.a}", "w": "${vars.t.b}"}}]}"#,
         &[
-            "PW0402 at /steps/1/args/w: `${vars.t.b}` leads nowhere: there is no field `b` in the variable `t` (the fields are `a`)",
+            "PW0402 at /steps/1/args/w: `${vars.t.b}` leads nowhere: there is no field `b` in the variable `t` (the only field is `a`)",
         ],
     );
 }
@@ -54,7 +54,7 @@ fn competing_writers() {
     check(
         r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "tool": "e", "writes": "state.x.y"}]}"#,
         &[
-            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (what `b` writes wins, for it comes later in the plan)",
+            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (what `b` writes wins, for it comes later in the plan: to keep both, write to two slots)",
         ],
     );
     // One waits for the other.
@@ -71,7 +71,7 @@ fn competing_writers() {
     check(
         r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b"}, {"id": "h1", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "h2", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}]}"#,
         &[
-            "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (what `h2` writes wins, for it comes later in the plan)",
+            "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (what `h2` writes wins, for it comes later in the plan: to keep both, write to two slots)",
         ],
     );
     // The handler of the one branch fills the slot of the other.

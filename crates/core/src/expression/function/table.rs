@@ -102,8 +102,41 @@ fn named(name: &str, not: Style) -> Option<&'static Function> {
         .find(|function| function.name == name && function.style != not)
 }
 
-/// The function whose name is most like `name`, if any is.
+/// What functions are called elsewhere, in lower case, and here.
+static ELSEWHERE: &[(&str, &str)] = &[
+    ("abs", "math.abs"),
+    ("ceil", "math.ceil"),
+    ("count", "size"),
+    ("every", "all"),
+    ("float", "double"),
+    ("floor", "math.floor"),
+    ("includes", "contains"),
+    ("len", "size"),
+    ("length", "size"),
+    ("lower", "lowerAscii"),
+    ("max", "math.greatest"),
+    ("min", "math.least"),
+    ("number", "double"),
+    ("parseint", "int"),
+    ("range", "lists.range"),
+    ("round", "math.round"),
+    ("some", "exists"),
+    ("str", "string"),
+    ("tolower", "lowerAscii"),
+    ("tolowercase", "lowerAscii"),
+    ("tostring", "string"),
+    ("toupper", "upperAscii"),
+    ("touppercase", "upperAscii"),
+    ("unique", "distinct"),
+    ("upper", "upperAscii"),
+];
+
+/// The function that is probably meant by `name`, if any is: one of that name elsewhere, or with a like name here.
 pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
+    let lower = name.to_lowercase();
+    if let Some((_, here)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == lower) {
+        return Some(here);
+    }
     let loops = [
         "all",
         "exists",

@@ -226,15 +226,15 @@ fn mistakes() {
     check("slots.other.x", "0: there are no slots called `other`");
     check("siz(a)", "0: there is no function `siz`");
     check("a.sise()", "2: there is no method `sise`");
-    check("size()", "0: `size` takes 1 arguments, found 0");
-    check("a.contains()", "2: `contains` takes 1 arguments, found 0");
+    check("size()", "0: `size` takes 1 argument, found 0");
+    check("a.contains()", "2: `contains` takes 1 argument, found 0");
     check(
         "'a'.replace('b')",
         "4: `replace` takes 2 to 3 arguments, found 1",
     );
     check(
         "math.least()",
-        "0: `math.least` takes at least 1 arguments, found 0",
+        "0: `math.least` takes at least 1 argument, found 0",
     );
     check(
         "a.map(x)",
@@ -271,6 +271,8 @@ fn advice() {
     check_help("1.a", "write `steps[\"1\"]` for the step of that name");
     check_help("a or b", "write `||`");
     check_help("siz(a)", "did you mean `size`?");
+    check_help("len(a)", "did you mean `size`?");
+    check_help("a.toUpperCase()", "did you mean `upperAscii`?");
     check_help("contains(a)", "write `value.contains(…)`");
     check_help("a.int()", "write `int(value)`");
     check_help("a.lowerAsci()", "did you mean `lowerAscii`?");
