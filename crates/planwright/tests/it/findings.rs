@@ -1,0 +1,189 @@
+//! Every finding that a check makes, from `tests/golden/findings/CODE-what.json`, each beside its snapshot.
+//!
+//! A case is `{"dialect", "plan", "tools", "library", "given", "policy"}`; `text` stands in place of `plan`
+//! where the layout counts. Only the plan must be there.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use planwright::core::{Diagnostic, Object, Severity, Value};
+
+use crate::inspect::{Inspection, Subject};
+
+/// The longest message and the longest help, in characters: a model reads them all.
+const MAX_MESSAGE: usize = 300;
+
+#[test]
+fn every_fault_is_found_and_told() {
+    let mut faults = Vec::new();
+    for file in cases() {
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let (code, _) = stem.split_once('-').unwrap();
+        let subject = subject(&fs::read_to_string(&file).unwrap(), stem);
+        let inspection = subject.inspect();
+        let mut blame = |fault: String| faults.push(format!("{stem}: {fault}"));
+        if !inspection
+            .codes()
+            .iter()
+            .any(|found| found.as_str() == code)
+        {
+            blame(format!("has {:?}", inspection.codes()));
+        }
+        for finding in &inspection.findings {
+            told_as_all_are(finding, &inspection, &mut blame);
+            mended_by_its_fix(finding, &subject, &mut blame);
+        }
+        let shown: Vec<String> = inspection
+            .findings
+            .iter()
+            .map(|finding| show(finding, &inspection))
+            .collect();
+        assert_golden(&file, &shown.join("\n"));
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/findings");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no cases in {}", folder.display());
+    files
+}
+
+fn subject(case: &str, name: &str) -> Subject {
+    let case = Value::from_json(case).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut subject = Subject::default();
+    for (key, value) in case.as_object().unwrap() {
+        match &**key {
+            "plan" => subject.text = value.to_json().into_bytes(),
+            "text" => subject.text = value.as_text().unwrap().into(),
+            "dialect" => subject.dialect = Some(value.as_text().unwrap().to_owned()),
+            "tools" => subject.tools = Some(value.clone()),
+            "library" => subject.library = object(value),
+            "given" => subject.given = object(value),
+            "policy" => subject.policy = object(value),
+            _ => panic!("{name}: a case has no field `{key}`"),
+        }
+    }
+    subject
+}
+
+fn object(value: &Value) -> Object {
+    value.as_object().unwrap().clone()
+}
+
+/// Blames a finding that is not told in our style, or points to a place that is not there.
+fn told_as_all_are(finding: &Diagnostic, inspection: &Inspection, blame: &mut impl FnMut(String)) {
+    let texts = [Some(&finding.message), finding.help.as_ref()];
+    for text in texts.into_iter().flatten() {
+        if text.chars().next().is_none_or(char::is_uppercase) {
+            blame(format!("begins with a capital: {text}"));
+        }
+        if text.ends_with('.') {
+            blame(format!("ends with a full stop: {text}"));
+        }
+        if text.contains('\n') {
+            blame(format!("breaks the line: {text}"));
+        }
+        if text.matches('`').count() % 2 != 0 {
+            blame(format!("leaves a backtick open: {text}"));
+        }
+        if text.chars().count() > MAX_MESSAGE {
+            blame(format!("is long: {text}"));
+        }
+    }
+    if !leads_somewhere(inspection.text_of(finding), &finding.pointer) {
+        blame(format!("nothing is at `{}`: {finding}", finding.pointer));
+    }
+}
+
+/// Whether something is at `pointer` in the JSON `text`, or in the JSON that a text inside of it holds.
+fn leads_somewhere(text: &str, pointer: &str) -> bool {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
+        return pointer.is_empty();
+    };
+    let mut ends = pointer.match_indices('/').map(|(at, _)| at);
+    value.pointer(pointer).is_some()
+        || ends.any(|end| {
+            let around = value.pointer(&pointer[..end]);
+            let text = around.and_then(serde_json::Value::as_str);
+            text.is_some_and(|text| leads_somewhere(text, &pointer[end..]))
+        })
+}
+
+/// Blames a fix that leaves an error where it was.
+fn mended_by_its_fix(finding: &Diagnostic, subject: &Subject, blame: &mut impl FnMut(String)) {
+    let Some(fix) = finding.fix.as_ref().filter(|_| finding.source.is_none()) else {
+        return;
+    };
+    let mut plan: serde_json::Value = serde_json::from_slice(&subject.text).unwrap();
+    *plan.pointer_mut(&fix.pointer).unwrap() = fix.replacement.as_str().into();
+    let mended = Subject {
+        text: plan.to_string().into_bytes(),
+        ..subject.clone()
+    };
+    let left = mended.inspect().findings;
+    let is_there = |left: &Diagnostic| left.pointer == finding.pointer && left.is_error();
+    if left.iter().any(is_there) {
+        blame(format!("{fix:?} leaves {left:#?}"));
+    }
+}
+
+fn show(finding: &Diagnostic, inspection: &Inspection) -> String {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut shown = format!("{severity} {}", finding.code);
+    if let Some(source) = &finding.source {
+        write!(shown, " in `{source}`").unwrap();
+    }
+    write!(shown, " at {:?}: {}", finding.pointer, finding.message).unwrap();
+    if let Some(help) = &finding.help {
+        write!(shown, "\n  help: {help}").unwrap();
+    }
+    if let Some(fix) = &finding.fix {
+        write!(shown, "\n  fix: {:?} at {:?}", fix.replacement, fix.pointer).unwrap();
+    }
+    if let Some(text) = inspection.text_at(finding) {
+        write!(shown, "\n  text: {}", short(text)).unwrap();
+    }
+    shown
+}
+
+/// As much of `text` as shows which one it is.
+fn short(text: &str) -> String {
+    let (most, around) = (100, 40);
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let start: String = letters[..around].iter().collect();
+    let end: String = letters[letters.len() - around..].iter().collect();
+    format!("{start} … {end}")
+}
+
+/// Compares `content` with the snapshot that lies beside the case `file`.
+fn assert_golden(file: &Path, content: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(file.parent().unwrap());
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
+    });
+}

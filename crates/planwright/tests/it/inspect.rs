@@ -1,0 +1,179 @@
+//! A plan and what it is checked against, as golden cases and pages write it, looked at through the library.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use planwright::core::check::{CheckContext, Library, Limits, Policy, check};
+use planwright::core::plan::{Action, PlanTarget};
+use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
+use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
+use planwright::engine::backend::Simulated;
+
+/// What a plan is called in its findings' texts.
+const NAME: &str = "plan";
+
+/// A plan's text, and what it is checked against.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Subject {
+    pub(crate) text: Vec<u8>,
+    /// The dialect; recognised by the shape where there is none.
+    pub(crate) dialect: Option<String>,
+    /// The dialect that the plan is printed in as well.
+    pub(crate) printed_in: Option<String>,
+    /// The `tools` of a script; every tool that the plans name where there is none.
+    pub(crate) tools: Option<Value>,
+    /// The plans of the library, by name.
+    pub(crate) library: Object,
+    /// The values that the run is given, by name.
+    pub(crate) given: Object,
+    /// `denied`, and bounds on text and plan, by name.
+    pub(crate) policy: Object,
+}
+
+/// What was found in a plan.
+#[derive(Debug)]
+pub(crate) struct Inspection {
+    /// The findings, in the order in which users see them.
+    pub(crate) findings: Diagnostics,
+    /// The texts that they point into, by name.
+    texts: BTreeMap<String, String>,
+}
+
+impl Subject {
+    /// Reads, checks and, where it is to be printed, prints the plan.
+    pub(crate) fn inspect(&self) -> Inspection {
+        let read = self.read(NAME, &self.text, self.dialect.as_deref());
+        let mut texts = BTreeMap::from([(NAME.to_owned(), read.source.to_string())]);
+        let mut findings = read.diagnostics;
+        let mut library = Library::new();
+        for (name, plan) in &self.library {
+            let mut inner = self.read(name, plan.to_json().as_bytes(), None);
+            if inner.dialect.is_none() {
+                inner = self.read(name, plan.to_json().as_bytes(), read.dialect);
+            }
+            texts.insert(name.to_string(), inner.source.to_string());
+            for mut finding in inner.diagnostics {
+                finding.source = Some(name.clone());
+                findings.push(finding);
+            }
+            if let Some(plan) = inner.plan {
+                library.add(name.clone(), plan);
+            }
+        }
+        if let Some(plan) = read.plan {
+            if let Some(name) = &self.printed_in {
+                findings.extend(dialect(name).unwrap().print(&plan).1);
+            }
+            let catalog = self.catalog(&plan, &library);
+            let policy = self.policy();
+            let context = CheckContext::new(&catalog)
+                .with_library(&library)
+                .with_policy(&policy)
+                .with_given(&self.given);
+            findings.extend(check(plan, &context).1);
+        }
+        findings.sort();
+        Inspection { findings, texts }
+    }
+
+    fn read(&self, name: &str, text: &[u8], dialect: Option<&str>) -> ParseResult {
+        let bound = |name: &str, usual: usize| self.bound(name).unwrap_or(usual);
+        let usual = document::Limits::default();
+        let options = ReadOptions {
+            dialect,
+            limits: document::Limits {
+                bytes: bound("max_bytes", usual.bytes),
+                depth: bound("max_nesting", usual.depth),
+                ..usual
+            },
+            ..ReadOptions::new(name)
+        };
+        parse(text, &options)
+    }
+
+    fn catalog(&self, plan: &Plan, library: &Library) -> Catalog {
+        let Some(tools) = &self.tools else {
+            let mut names = BTreeSet::new();
+            let named = library.names().filter_map(|name| library.get(name));
+            for plan in named.map(AsRef::as_ref).chain([plan]) {
+                collect_tools(plan, &mut names);
+            }
+            return names
+                .iter()
+                .map(|name| match name.split_once('.') {
+                    Some((server, tool)) => Tool::new(server, tool),
+                    None => Tool::new("tools", name.as_str()),
+                })
+                .collect();
+        };
+        let script = Value::object([("tools", tools.clone())]);
+        let simulated = Simulated::from_script(&script).unwrap();
+        simulated.tools().cloned().collect()
+    }
+
+    fn policy(&self) -> Policy {
+        let usual = Limits::default();
+        let narrow = |name: &str, usual: u32| {
+            self.bound(name)
+                .map_or(usual, |bound| bound.try_into().unwrap())
+        };
+        let limits = Limits {
+            max_steps: self.bound("max_steps").unwrap_or(usual.max_steps),
+            max_depth: self.bound("max_depth").unwrap_or(usual.max_depth),
+            max_expression_length: self
+                .bound("max_expression_length")
+                .unwrap_or(usual.max_expression_length),
+            max_repeat: narrow("max_repeat", usual.max_repeat),
+            max_attempts: narrow("max_attempts", usual.max_attempts),
+        };
+        let denied = self.policy.get("denied").and_then(Value::as_list);
+        denied
+            .into_iter()
+            .flatten()
+            .fold(Policy::new().with_limits(limits), |policy, rule| {
+                policy.deny(rule.as_text().unwrap())
+            })
+    }
+
+    fn bound(&self, name: &str) -> Option<usize> {
+        let bound = self.policy.get(name)?;
+        Some(bound.as_u64().unwrap().try_into().unwrap())
+    }
+}
+
+impl Inspection {
+    /// The codes that were found, each once.
+    pub(crate) fn codes(&self) -> BTreeSet<Code> {
+        self.findings.iter().map(|finding| finding.code).collect()
+    }
+
+    /// What `finding` points to, as it is written.
+    pub(crate) fn text_at(&self, finding: &Diagnostic) -> Option<&str> {
+        let span = finding.span?;
+        let text = self.text_of(finding);
+        Some(text.get(span.start..span.end).unwrap_or_else(|| {
+            panic!("{finding} points out of the text: {span:?}");
+        }))
+    }
+
+    /// The text that `finding` is about.
+    pub(crate) fn text_of(&self, finding: &Diagnostic) -> &str {
+        let name = finding.source.as_deref().unwrap_or(NAME);
+        &self.texts[name]
+    }
+}
+
+fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {
+    for step in &plan.steps {
+        match &step.action {
+            Action::Tool(name) => {
+                names.insert(name.text.to_string());
+            }
+            Action::Plan(call) => {
+                if let PlanTarget::Inline(plan) = &call.target {
+                    collect_tools(plan, names);
+                }
+            }
+            Action::Value(_) => {}
+        }
+    }
+}
