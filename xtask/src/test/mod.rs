@@ -93,6 +93,9 @@ fn tests(project: &Project) -> Result<Tally, String> {
     let report = project.root.join("target/nextest/default/junit.xml");
     // An old report must not speak for a run that never came to write one.
     let _ = std::fs::remove_file(&report);
+    // Tests start programs of other packages, which nextest does not build; a test that had to do so itself would seem slow.
+    let build = ["cargo", "build", "--quiet", "--workspace", "--bins"];
+    run_command(command(&project.root, &build))?;
     let line = ["cargo", "nextest", "run", "--workspace", "--no-fail-fast"];
     let result = run_command(command(&project.root, &line));
     match (std::fs::read_to_string(&report), result) {
