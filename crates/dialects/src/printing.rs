@@ -63,6 +63,11 @@ pub(crate) trait WriteReferences {
     /// A reference inside of a text.
     fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String;
 
+    /// Looks at a text with references inside before it is written.
+    fn mixed(&self, parts: &[TextPart], place: Place, unsaid: &mut Unsaid<'_>) {
+        let _ = (parts, place, unsaid);
+    }
+
     /// Text that stands as it is; a marker follows it where `before_marker`.
     fn text(&self, text: &str, before_marker: bool) -> String;
 
@@ -81,7 +86,10 @@ pub(crate) fn write_node(
     match &node.kind {
         NodeKind::Literal(value) => write_literal(value, writer),
         NodeKind::Reference(reference) => writer.whole(reference, unsaid),
-        NodeKind::Text(parts) => write_text(parts, writer, unsaid).into(),
+        NodeKind::Text(parts) => {
+            writer.mixed(parts, node.place, unsaid);
+            write_text(parts, writer, unsaid).into()
+        }
         NodeKind::List(items) => {
             Value::list(items.iter().map(|item| write_node(item, writer, unsaid)))
         }

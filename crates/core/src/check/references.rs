@@ -313,6 +313,8 @@ pub(super) fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
         around = format!("`{}` in {what}", way.trim_start_matches('.'));
     }
     match path.get(good) {
+        // Such a key may be the position of an item as well.
+        Some(Segment::Key(key)) if key.parse::<i64>().is_ok() => format!("`{key}` in {around}"),
         Some(Segment::Key(key)) => format!("field `{key}` in {around}"),
         Some(Segment::Index(index)) => format!("item {index} in {around}"),
         Some(Segment::Each) => format!("list to go through in {around}"),

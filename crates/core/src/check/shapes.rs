@@ -300,6 +300,7 @@ fn result_of(output: Type) -> Type {
     };
     let error = closed(vec![
         ("kind", Type::Text),
+        ("code", Type::Any),
         ("message", Type::Text),
         ("data", Type::Any),
     ]);

@@ -2,8 +2,12 @@
 
 use super::findings::Findings;
 use super::survey::Survey;
-use crate::plan::{Node, NodeKind, Sharing};
-use crate::{Code, Tool, Value};
+use crate::plan::{Field, Node, NodeKind, Sharing};
+use crate::schema::Spot;
+use crate::{Code, Tool};
+
+/// What a schema says about a parameter, or a part of one, that may receive data from other steps.
+const MARK: &str = "x-sharable";
 
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     if survey.plan.sharing == Sharing::Open {
@@ -15,10 +19,9 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
         };
         match &step.args.kind {
             NodeKind::Object(fields) => {
+                let whole = tool.input.spot();
                 for field in fields {
-                    if !is_sharable(tool, &field.key) {
-                        parameter(tool, &field.key, &field.value, findings);
-                    }
+                    parameter(tool, field, &whole, findings);
                 }
             }
             NodeKind::Literal(_) => {}
@@ -37,29 +40,39 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn parameter(tool: &Tool, name: &str, value: &Node, findings: &mut Findings<'_>) {
+fn parameter(tool: &Tool, field: &Field, whole: &Spot<'_>, findings: &mut Findings<'_>) {
     let mut found = Vec::new();
-    value.each_reference(&mut |reference| {
-        let message = format!(
-            "the parameter `{name}` of `{}` is not sharable, so no reference may stand in it",
-            tool.name
-        );
-        found.push((reference.place, message));
-    });
-    for (place, message) in found {
-        let finding = findings.error(Code::NotSharable, place, message).help(
-            "write the value itself, or mark the parameter with `x-sharable` in the tool's schema",
-        );
-        findings.push(finding);
+    visit(&field.value, &whole.field(&field.key), false, &mut found);
+    for node in found {
+        node.each_reference(&mut |reference| {
+            let message = format!(
+                "the parameter `{}` of `{}` is not sharable, so no reference may stand in it",
+                field.key, tool.name
+            );
+            let finding = findings.error(Code::NotSharable, reference.place, message).help(
+                "write the value itself, or mark the parameter with `x-sharable` in the tool's schema",
+            );
+            findings.push(finding);
+        });
     }
 }
 
-/// Whether the tool marks the parameter `name` as one that may receive data from other steps.
-fn is_sharable(tool: &Tool, name: &str) -> bool {
-    tool.input
-        .as_value()
-        .get("properties")
-        .and_then(|properties| properties.get(name))
-        .and_then(|property| property.get("x-sharable"))
-        == Some(&Value::Bool(true))
+/// Collects the references in `node` that stand where they may not: the nearest mark around each decides.
+fn visit<'a>(node: &'a Node, spot: &Spot<'_>, sharable: bool, found: &mut Vec<&'a Node>) {
+    let sharable = spot.says(MARK).unwrap_or(sharable);
+    match &node.kind {
+        NodeKind::Literal(_) => {}
+        NodeKind::Reference(_) | NodeKind::Text(_) if sharable => {}
+        NodeKind::Reference(_) | NodeKind::Text(_) => found.push(node),
+        NodeKind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                visit(item, &spot.item(index), sharable, found);
+            }
+        }
+        NodeKind::Object(fields) => {
+            for field in fields {
+                visit(&field.value, &spot.field(&field.key), sharable, found);
+            }
+        }
+    }
 }

@@ -54,8 +54,8 @@ pub struct Read {
 pub enum Source {
     /// The output of a step. The reader is skipped when the step gave none.
     Step(StepId),
-    /// What became of a step: `{"success", "data", "error": {"kind", "message", "data"}, "tool"}`. It exists as
-    /// soon as the step has settled, whichever way.
+    /// What became of a step: `{"success", "data", "error": {"kind", "code", "message", "data"}, "tool"}`. It exists
+    /// as soon as the step has settled, whichever way. The code is the tool's own, or else the kind.
     Result(StepId),
     /// The inputs or the slots; the path begins with the slot's name.
     Slot(SlotKind),

@@ -7,6 +7,7 @@ mod fit;
 mod instance;
 mod reach;
 mod read;
+mod spot;
 mod sure;
 mod types;
 mod words;
@@ -15,6 +16,7 @@ pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
 pub use fit::Fit;
 pub use reach::Reach;
+pub(crate) use spot::Spot;
 pub use types::{Additional, ListType, ObjectType, Property, Type};
 pub(crate) use words::shown;
 

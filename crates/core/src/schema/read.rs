@@ -241,7 +241,7 @@ fn describes_parts(fields: &Object) -> bool {
 }
 
 /// The part of `document` that a JSON pointer in a URI fragment leads to.
-fn resolve<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
+pub(super) fn resolve<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
     if pointer.is_empty() {
         return Some(document);
     }

@@ -9,9 +9,9 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
-use super::reference::Marker;
+use super::reference::{Marker, has_stray_brace};
 use super::variables::{Link, Origin, Variables};
-use crate::document::{Document, Fields, Findings, Item};
+use crate::document::{Document, Fields, Findings, Item, quote};
 use crate::lowering::{References, lower, lower_template, text_or_number, tool_action};
 use crate::printing::ObjectBuilder;
 
@@ -259,14 +259,22 @@ impl References for Scope<'_> {
         let (reader, drafts) = (self.reader, self.drafts);
         let (variables, declared) = (self.variables, self.declared);
         let borders = (&mut *self.source, &mut *self.findings);
-        lower_template(text, place, b"\"", borders, &mut |inside, place| {
-            let marker = Marker::read(inside)?;
-            let is_declared = declared.contains(marker.name());
-            let origin = match variables.origin(marker.name(), reader, is_declared) {
+        let kind = lower_template(text, place, b"\"", borders, &mut |inside, place| {
+            let origin = |name: &str| match variables.origin(name, reader, declared.contains(name))
+            {
                 Origin::Step(position) => Some(StepId::new(Arc::clone(&drafts[position].id))),
                 Origin::Initial => None,
             };
-            Ok(marker.resolve(origin, inside, place))
-        })
+            Ok(Marker::read(inside)?.resolve(&origin, inside, place))
+        });
+        if let NodeKind::Text(parts) = &kind
+            && has_stray_brace(parts)
+        {
+            let message = format!("{} has a `}}` too many", quote(text));
+            let finding = Diagnostic::error(Code::MalformedReference, message);
+            self.findings
+                .push(place, finding.help("take away what follows the first `}`"));
+        }
+        kind
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use planwright_core::plan::{Input, Ordering, Read, Reference, Segment, SlotKind, Source, Step};
-use planwright_core::{Diagnostics, Plan, Value};
+use planwright_core::plan::{
+    Input, Ordering, Read, Reference, Segment, SlotKind, Source, Step, TextPart,
+};
+use planwright_core::{Diagnostics, Place, Plan, Value};
 
 use super::reference::{self, Variable};
 use super::variables::{Link, Origin, Variables};
@@ -244,6 +246,12 @@ impl WriteReferences for Writer<'_> {
 
     fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
         reference::write(reference, &|read| self.variable(read), unsaid)
+    }
+
+    fn mixed(&self, parts: &[TextPart], place: Place, unsaid: &mut Unsaid<'_>) {
+        if reference::has_stray_brace(parts) {
+            unsaid.error(place, "a reference with nothing but `}` behind it");
+        }
     }
 
     fn text(&self, text: &str, before_marker: bool) -> String {

@@ -3,36 +3,61 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Alternative, Form, Missing, Path, Read, Reference, Segment, SlotKind, Source,
+    Alternative, Form, Missing, Path, Read, Reference, Segment, SlotKind, Source, TextPart,
 };
-use planwright_core::{Code, Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 
 use crate::document::quote;
 use crate::lowering::Found;
 use crate::path::{Move, moves, write_name, write_path};
 use crate::printing::Unsaid;
+use crate::template::{self, Piece};
 
 const FORM: &str =
     "write `${name}`, `${name.field[0]}` or `${name:-default}`, and `$${` for a literal `${`";
+
+/// How many defaults may stand inside of each other.
+const MAX_DEFAULTS: usize = 16;
 
 /// What a marker says, before it is known where the variable comes from.
 #[derive(Debug)]
 pub(super) struct Marker {
     name: Arc<str>,
     path: Path,
-    default: Option<Value>,
+    default: Option<Default>,
+}
+
+/// What takes the place of a missing value.
+#[derive(Debug)]
+enum Default {
+    Value(Value),
+    /// Another variable, as in `${a:-${b}}`.
+    Marker(Box<Marker>),
 }
 
 impl Marker {
     /// Reads what stands between the braces.
     pub(super) fn read(inside: &str) -> Found<Self> {
+        Self::read_nested(inside, MAX_DEFAULTS)
+    }
+
+    fn read_nested(inside: &str, defaults: usize) -> Found<Self> {
         let malformed = |what: &str| {
             let written = quote(&format!("${{{inside}}}"));
             let message = format!("{written} is not a reference: {what}");
             Box::new(Diagnostic::error(Code::MalformedReference, message).help(FORM))
         };
         let (way, default) = match find_default(inside) {
-            Some(at) => (&inside[..at], Some(default_value(inside[at + 2..].trim()))),
+            Some(at) => {
+                let text = inside[at + 2..].trim();
+                let Some(left) = defaults.checked_sub(1) else {
+                    return Err(malformed("too many defaults stand inside of each other"));
+                };
+                let default = Default::read(text, left)?.ok_or_else(|| {
+                    malformed("a default is a value or a reference, not a text around one")
+                })?;
+                (&inside[..at], Some(default))
+            }
             None => (inside, None),
         };
         let way = way.trim();
@@ -56,32 +81,58 @@ impl Marker {
         })
     }
 
-    /// The variable's name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The reference, where the variable comes from the step `origin`, or from the plan's variables.
+    /// The reference; `origin` gives the step that a variable comes from, and nothing for the plan's variables.
     pub(super) fn resolve(
         self,
-        origin: Option<planwright_core::StepId>,
+        origin: &dyn Fn(&str) -> Option<StepId>,
         inside: &str,
-        place: planwright_core::Place,
+        place: Place,
     ) -> Reference {
-        let read = if let Some(step) = origin {
+        let mut alternatives = Vec::new();
+        self.alternatives(origin, &mut alternatives);
+        Reference {
+            text: format!("${{{inside}}}").into(),
+            place,
+            form: Form::First(alternatives),
+        }
+    }
+
+    fn alternatives(
+        self,
+        origin: &dyn Fn(&str) -> Option<StepId>,
+        alternatives: &mut Vec<Alternative>,
+    ) {
+        let read = if let Some(step) = origin(&self.name) {
             Read::part(Source::Step(step), self.path)
         } else {
             let mut path = vec![Segment::Key(self.name)];
             path.extend(self.path);
             Read::part(Source::Slot(SlotKind::Inputs), path)
         };
-        let mut alternatives = vec![Alternative::Read(read)];
-        alternatives.extend(self.default.map(Alternative::Literal));
-        Reference {
-            text: format!("${{{inside}}}").into(),
-            place,
-            form: Form::First(alternatives),
+        alternatives.push(Alternative::Read(read));
+        match self.default {
+            Some(Default::Value(value)) => alternatives.push(Alternative::Literal(value)),
+            Some(Default::Marker(marker)) => marker.alternatives(origin, alternatives),
+            None => {}
         }
+    }
+}
+
+impl Default {
+    /// Reads what stands after `:-`; nothing where a reference stands inside of a longer text.
+    fn read(text: &str, defaults: usize) -> Found<Option<Self>> {
+        if let Ok(value) = Value::from_json(text) {
+            return Ok(Some(Self::Value(value)));
+        }
+        Ok(match template::split(text, b"\"").as_slice() {
+            [] => Some(Self::Value(Value::text(""))),
+            [Piece::Literal(literal)] => Some(Self::Value(Value::text(&**literal))),
+            [Piece::Marker(inside, _)] => {
+                let marker = Marker::read_nested(inside, defaults)?;
+                Some(Self::Marker(Box::new(marker)))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -109,8 +160,12 @@ fn find_default(inside: &str) -> Option<usize> {
     None
 }
 
-fn default_value(text: &str) -> Value {
-    Value::from_json(text).unwrap_or_else(|_| Value::text(text))
+/// Whether a text is a marker with nothing but braces behind it: it looks like a whole reference and is none.
+pub(super) fn has_stray_brace(parts: &[TextPart]) -> bool {
+    match parts {
+        [TextPart::Reference(_), TextPart::Literal(rest)] => rest.bytes().all(|byte| byte == b'}'),
+        _ => false,
+    }
 }
 
 /// The variable that a source is read from.
@@ -128,46 +183,52 @@ pub(super) fn write(
     variable: &dyn Fn(&Read) -> Option<Variable>,
     unsaid: &mut Unsaid<'_>,
 ) -> String {
-    let (read, default) = match &reference.form {
-        Form::First(alternatives) => match alternatives.as_slice() {
-            [Alternative::Read(read)] => (read, None),
-            [Alternative::Read(read), Alternative::Literal(value)] => (read, Some(value.clone())),
-            _ => {
-                return refuse(
-                    reference,
-                    "alternatives or expressions in a reference",
-                    unsaid,
-                );
-            }
-        },
-        Form::All(reads) => match reads.as_slice() {
-            [read] => (read, None),
-            _ => {
-                return refuse(
-                    reference,
-                    "a reference that waits for several values",
-                    unsaid,
-                );
-            }
-        },
+    let single;
+    let alternatives = match &reference.form {
+        Form::First(alternatives) => alternatives.as_slice(),
+        Form::All(reads) if reads.len() == 1 => {
+            single = [Alternative::Read(reads[0].clone())];
+            &single
+        }
+        Form::All(_) => {
+            let what = "a reference that waits for several values";
+            return refuse(reference, what, unsaid);
+        }
     };
+    let mut written = None;
+    for alternative in alternatives.iter().rev() {
+        written = match (alternative, written) {
+            (Alternative::Literal(value), None) if alternatives.len() > 1 => Some(value.to_json()),
+            (Alternative::Read(read), default) => match write_read(read, default, variable) {
+                Ok(marker) => Some(marker),
+                Err(what) => return refuse(reference, &what(reference), unsaid),
+            },
+            _ => return refuse(reference, "an expression in a reference", unsaid),
+        };
+    }
+    written.unwrap_or_default()
+}
+
+/// The marker for `read`, with `default` for where it leads nowhere; else what cannot be said.
+fn write_read(
+    read: &Read,
+    default: Option<String>,
+    variable: &dyn Fn(&Read) -> Option<Variable>,
+) -> Result<String, fn(&Reference) -> String> {
     let Some(Variable { name, used }) = variable(read) else {
-        let what = format!("what {} refers to", quote(&reference.text));
-        return refuse(reference, &what, unsaid);
+        return Err(|reference| format!("what {} refers to", quote(&reference.text)));
     };
     let Some(path) = write_path(&read.path[used..], None) else {
-        return refuse(reference, "a path that maps over a list", unsaid);
+        return Err(|_| "a path that maps over a list".to_owned());
     };
-    let default = default.or_else(|| match read.missing {
-        Missing::Null if read.path.len() > used => Some(Value::Null),
-        _ => None,
-    });
+    let may_be_null = read.missing == Missing::Null && read.path.len() > used;
+    let default = default.or_else(|| may_be_null.then(|| Value::Null.to_json()));
     let name = write_name(&name);
     let name = name.strip_prefix('.').unwrap_or(&name);
-    match default {
-        Some(value) => format!("${{{name}{path}:-{}}}", value.to_json()),
+    Ok(match default {
+        Some(default) => format!("${{{name}{path}:-{default}}}"),
         None => format!("${{{name}{path}}}"),
-    }
+    })
 }
 
 fn refuse(reference: &Reference, what: &str, unsaid: &mut Unsaid<'_>) -> String {

@@ -114,6 +114,7 @@ pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
         1 => plain().prop_map(|value| format!(":-{value}")),
         1 => Just(":- some words".to_owned()),
         1 => Just(":-{\"a\": [\"}\"]}".to_owned()),
+        1 => Just(":-${v[0]:-${r1.a:-[1]}}".to_owned()),
     ];
     let variable = prop::sample::select(vec!["r0", "r1", "v", "[\"odd.name\"]", "nobody"]);
     let marker = (variable, way, default)

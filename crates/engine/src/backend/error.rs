@@ -121,14 +121,18 @@ impl ToolError {
         self.retry != RetryAdvice::Never
     }
 
-    /// The failure as a value: `{"code", "message"}`. The code is the tool's own where it gave one.
-    pub fn as_value(&self) -> Value {
-        let code = match self.data.get("code") {
+    /// The tool's own code where it gave one, else the kind.
+    pub fn code(&self) -> Value {
+        match self.data.get("code") {
             Some(code) if !code.is_null() => code.clone(),
             _ => Value::from(self.kind.as_str()),
-        };
+        }
+    }
+
+    /// The failure as a value: `{"code", "message"}`.
+    pub fn as_value(&self) -> Value {
         Value::object([
-            ("code", code),
+            ("code", self.code()),
             ("message", Value::from(self.message.as_str())),
         ])
     }

@@ -119,10 +119,9 @@ impl Scope<'_> {
     pub(crate) fn preview(&self, node: &Node) -> Value {
         match &node.kind {
             NodeKind::Literal(value) => value.clone(),
-            NodeKind::Reference(reference) => self.reference(reference).map_or_else(
-                |_| Value::Text(Arc::clone(&reference.text)),
-                |found| found.value,
-            ),
+            NodeKind::Reference(reference) => self
+                .reference(reference)
+                .map_or_else(|_| as_written(&reference.text), |found| found.value),
             NodeKind::Text(parts) => {
                 let mut whole = String::new();
                 for part in parts {
@@ -441,6 +440,14 @@ impl Scope<'_> {
                 .at(reference.place, &self.frame.plan.plan().sources),
         );
         Value::Null
+    }
+}
+
+/// A reference as it was written: some dialects write an object, most a text.
+fn as_written(text: &Arc<str>) -> Value {
+    match Value::from_json(text) {
+        Ok(object @ Value::Object(_)) => object,
+        _ => Value::Text(Arc::clone(text)),
     }
 }
 

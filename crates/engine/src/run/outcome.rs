@@ -129,6 +129,7 @@ impl Outcome {
         let error = self.error.as_ref().map_or(Value::Null, |error| {
             Value::object([
                 ("kind", Value::from(error.kind.as_str())),
+                ("code", error.code()),
                 ("message", Value::from(error.message.as_str())),
                 ("data", error.data.clone()),
             ])

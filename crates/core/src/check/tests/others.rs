@@ -21,6 +21,37 @@ fn sharable_parameters() {
 }
 
 #[test]
+fn sharable_parts_of_parameters() {
+    World::with_tools(
+        r##"{"fetch": {}, "show": {"in": {"type": "object",
+            "properties": {
+                "box": {"type": "object", "properties": {"open": {"x-sharable": true}, "shut": {}}},
+                "list": {"items": {"x-sharable": true}},
+                "pair": {"prefixItems": [{"x-sharable": true}], "items": {}},
+                "named": {"$ref": "#/$defs/open"},
+                "maybe": {"anyOf": [{"type": "string", "x-sharable": true}, {"type": "null"}]},
+                "most": {"x-sharable": true, "properties": {"secret": {"x-sharable": false}}},
+                "loop": {"$ref": "#/properties/loop"}
+            },
+            "additionalProperties": {"x-sharable": true},
+            "$defs": {"open": {"x-sharable": true}}}}}"##,
+    )
+    .expect(
+        r#"{"sharing": true, "steps": [{"id": "f", "tool": "fetch"},
+            {"id": "s", "tool": "show", "args": {"box": {"open": "${f}"}, "list": ["${f}", ["${f}"]], "pair": ["${f}"],
+                "named": "${f}", "maybe": "${f}", "most": {"x": "${f}"}, "other": "${f}"}},
+            {"id": "t", "tool": "show", "args": {"box": {"shut": "${f}"}, "pair": [1, "${f}"], "most": {"secret": ["${f}"]},
+                "loop": "${f}"}}]}"#,
+        &[
+            "PW0601 at /steps/2/args/box/shut: the parameter `box` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+            "PW0601 at /steps/2/args/pair/1: the parameter `pair` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+            "PW0601 at /steps/2/args/most/secret/0: the parameter `most` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+            "PW0601 at /steps/2/args/loop: the parameter `loop` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+        ],
+    );
+}
+
+#[test]
 fn denied_tools() {
     let mut world =
         World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
