@@ -135,7 +135,7 @@ pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(from),
             Value::Text(to),
             Value::Number(most),
-        ] => (text, from, to, count(most)),
+        ] => (text, from, to, count(most)?),
         _ => return Err(unfit("replace", values)),
     };
     budget.spend_text(text.len())?;
@@ -152,7 +152,7 @@ pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(text),
             Value::Text(separator),
             Value::Number(most),
-        ] => (text, separator, count(most)),
+        ] => (text, separator, count(most)?),
         _ => return Err(unfit("split", values)),
     };
     budget.spend(text.len())?;
@@ -238,11 +238,14 @@ fn two<'v>(
 }
 
 /// How often something is done; a negative number means every time.
-fn count(number: &Number) -> usize {
-    number
+fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
+    if !number.is_i64() && !number.is_u64() {
+        return Err(failed(format!("`{number}` counts nothing")));
+    }
+    let count = number
         .as_u64()
-        .and_then(|count| usize::try_from(count).ok())
-        .unwrap_or(usize::MAX)
+        .and_then(|count| usize::try_from(count).ok());
+    Ok(count.unwrap_or(usize::MAX))
 }
 
 /// The byte at which the character at `position` begins.

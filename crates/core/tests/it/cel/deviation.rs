@@ -230,14 +230,18 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         },
     },
     Deviation {
-        reason: "the crate makes a macro of `math.greatest` and refuses literals ahead; with us it is a function",
+        reason: "the crate makes macros of some functions and refuses literals in them ahead; ours are functions",
         cases: &[
             ("true || math.greatest('a') == 1", "true", "malformed"),
             ("true || math.least(1, true) == 1", "true", "malformed"),
+            ("true || math.least([1, 'a']) == 1", "true", "malformed"),
+            ("true || 1.sortBy(x, x) == l", "true", "malformed"),
         ],
         explains: |_, _, theirs| {
             matches!(theirs, Theirs::Malformed(message)
-                if message.contains("math.greatest") || message.contains("math.least"))
+                if message.contains("literal arguments must be numeric")
+                    || message.contains("invalid single argument value")
+                    || message.contains("sortBy can only be applied"))
         },
     },
     Deviation {

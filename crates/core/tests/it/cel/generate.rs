@@ -59,9 +59,9 @@ pub(super) fn world(choices: &[u8]) -> World {
     let mut text = || Value::from(choices.one_of(&["", "a", "ab", "bä😀", "1", "true", "k"]));
     let texts: Vec<Value> = (0..5).map(|_| text()).collect();
     let mut object = || {
-        let mut fields = vec![("k", &texts[0]), ("n", &wholes[0]), ("v", &doubles[1])];
-        fields.truncate(choices.pick(4));
-        Value::object(fields.into_iter().map(|(key, value)| (key, value.clone())))
+        let fields = [("k", &texts[0]), ("n", &wholes[0]), ("v", &doubles[1])];
+        let field = fields.get(choices.pick(4));
+        Value::object(field.map(|(key, value)| (*key, (*value).clone())))
     };
     let objects = [object(), object(), object()];
     let truth = Value::from(choices.pick(2) == 1);

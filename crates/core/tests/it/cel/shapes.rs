@@ -34,7 +34,8 @@ pub(super) fn kind_of(sign: Option<char>) -> Option<Kind> {
     })
 }
 
-/// The operations that give a value of a kind.
+/// The operations that give a value of a kind. No object with several keys gets into a loop, for the crate goes over keys
+/// in no order.
 pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Whole => &[
@@ -48,6 +49,8 @@ pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
             "size(@L)",
             "size(@T)",
             "@L.size()",
+            "{@T: @L, @T: @B}.size()",
+            "{'k': @T, 'n': @W}.n",
             "@O.size()",
             "int(@W)",
             "int(@D)",
@@ -97,6 +100,7 @@ pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
             "@T == @T",
             "@L == @L",
             "@O == @O",
+            "{'k': @T, 'n': @W} == {'n': @W, 'k': @T}",
             "@L != @W",
             "@B && @B",
             "@B || @B",
@@ -180,10 +184,11 @@ pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
             "o.l",
         ],
         Kind::Object => &[
-            "{'k': @T, 'n': @W}",
+            "{'n': @W}",
+            "{'k': @T}",
             "{'v': @D}",
             "{@T: @W}",
-            "{@T: @L, @T: @B}",
+            "{@T: @L}",
             "{'o': @O}.o",
             "rows[@W]",
             "@L[@W]",
@@ -246,14 +251,6 @@ pub(super) fn leaves(kind: Kind) -> &'static [&'static str] {
             "[l, w]",
             "[0.5, 1.5,]",
         ],
-        Kind::Object => &[
-            "{}",
-            "o",
-            "rows[0]",
-            "{'k': 1}",
-            "{'n': z, 's': [1]}",
-            "z",
-            "g[3]",
-        ],
+        Kind::Object => &["{}", "o", "rows[0]", "{'k': 1}", "{'n': [1]}", "z", "g[3]"],
     }
 }
