@@ -120,6 +120,19 @@ impl Value {
         self.as_object().and_then(|fields| fields.get(key))
     }
 
+    /// Whether lists and objects are nested deeper than `levels`. Looks no further than that.
+    pub fn is_deeper_than(&self, levels: usize) -> bool {
+        let mut children: Box<dyn Iterator<Item = &Value>> = match self {
+            Self::List(items) => Box::new(items.iter()),
+            Self::Object(fields) => Box::new(fields.values()),
+            _ => return false,
+        };
+        match levels.checked_sub(1) {
+            Some(left) => children.any(|child| child.is_deeper_than(left)),
+            None => true,
+        }
+    }
+
     /// Whether this is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)

@@ -16,7 +16,7 @@ use crate::schedule::{Event, SettledBy, TaskId};
 
 impl Run {
     pub(super) fn settled(&mut self, task: TaskId, by: SettledBy, effects: &mut Vec<Effect>) {
-        let mut outcome = self.outcome_of(task, by);
+        let mut outcome = within_depth(self.outcome_of(task, by));
         let Some(work) = self.work(task) else {
             return;
         };
@@ -242,6 +242,24 @@ impl Run {
         }
         self.tell(Event::Stop(owner));
     }
+}
+
+/// The deepest nesting of an output, so that whatever walks over a value need not fear for its stack. Plans in which
+/// each step wraps the output of the one before would otherwise nest without bound.
+const DEEPEST: usize = 512;
+
+fn within_depth(outcome: Outcome) -> Outcome {
+    let too_deep = outcome
+        .output
+        .as_ref()
+        .is_some_and(|output| output.value.is_deeper_than(DEEPEST));
+    if too_deep {
+        return Outcome::failed(ToolError::new(
+            ErrorKind::Budget,
+            format!("the output is nested deeper than the {DEEPEST} levels that are allowed"),
+        ));
+    }
+    outcome
 }
 
 /// The branch that a successful output takes: the one that the tool names, else the first.

@@ -392,3 +392,23 @@ async fn independent_steps_run_at_once_and_nothing_waits_for_a_wave() {
     let took = summary.duration;
     assert!(took < Duration::from_millis(330), "{took:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_nests_too_deeply_fails() {
+    let backend = server(|args| async move { Ok(ToolOutput::value(args)) });
+    let mut steps = vec![call("s0", &[])];
+    for index in 1..600 {
+        let before = format!("s{}", index - 1);
+        steps.push(call(&format!("s{index}"), &[&before]));
+    }
+    let summary = Engine::new(backend).run("r", sound(plan(steps))).await;
+    let failed: Vec<&str> = summary
+        .steps
+        .iter()
+        .filter(|step| step.status == StepStatus::Failed)
+        .map(|step| step.at.step.as_str())
+        .collect();
+    assert_eq!(failed, ["s512"]);
+    let error = summary.steps[512].error.as_ref().unwrap();
+    assert_eq!(error.kind, ErrorKind::Budget);
+}

@@ -26,6 +26,14 @@ impl Signals {
         })
     }
 
+    /// From now on a signal ends the process at once: there is only something to be printed.
+    pub(crate) fn leave_on_next(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            leave();
+        });
+    }
+
     /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.kinds;
@@ -37,10 +45,27 @@ impl Signals {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "a person asks for it, and no run is under way"
+)]
+fn leave() -> ! {
+    std::process::exit(i32::from(super::exit::Exit::Interrupted.code()))
+}
+
 #[cfg(not(unix))]
 impl Signals {
     pub(crate) fn new() -> Result<Self, CommandError> {
         Ok(Self {})
+    }
+
+    /// From now on a signal ends the process at once: there is only something to be printed.
+    pub(crate) fn leave_on_next(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            leave();
+        });
     }
 
     /// Waits for the next signal.

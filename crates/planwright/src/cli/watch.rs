@@ -47,6 +47,7 @@ pub(crate) async fn watch(
                     watch.event(&event);
                 }
                 watch.live.finish();
+                signals.leave_on_next();
                 return Some(summary);
             }
             () = signals.next() => {
