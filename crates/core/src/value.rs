@@ -120,16 +120,32 @@ impl Value {
         self.as_object().and_then(|fields| fields.get(key))
     }
 
-    /// Whether lists and objects are nested deeper than `levels`. Looks no further than that.
-    pub fn is_deeper_than(&self, levels: usize) -> bool {
-        let mut children: Box<dyn Iterator<Item = &Value>> = match self {
-            Self::List(items) => Box::new(items.iter()),
-            Self::Object(fields) => Box::new(fields.values()),
-            _ => return false,
+    /// Whether lists and objects are nested deeper than `levels`, or all texts and names together, and 64 bytes for
+    /// each part, are more than `bytes`. A part that stands in several places counts in each, though it is stored
+    /// once. Looks no further than the limits.
+    pub fn exceeds(&self, levels: usize, bytes: usize) -> bool {
+        let mut left = bytes;
+        !self.fits(levels, &mut left)
+    }
+
+    fn fits(&self, levels: usize, left: &mut usize) -> bool {
+        let mut take = |bytes: usize| {
+            let rest = left.checked_sub(bytes + 64);
+            *left = rest.unwrap_or(0);
+            rest.is_some()
         };
-        match levels.checked_sub(1) {
-            Some(left) => children.any(|child| child.is_deeper_than(left)),
-            None => true,
+        match self {
+            Self::Null | Self::Bool(_) | Self::Number(_) => take(0),
+            Self::Text(text) => take(text.len()),
+            Self::List(items) => {
+                take(0) && levels > 0 && items.iter().all(|item| item.fits(levels - 1, left))
+            }
+            Self::Object(fields) => {
+                let names = fields.keys().map(|key| key.len()).sum();
+                take(names)
+                    && levels > 0
+                    && fields.values().all(|value| value.fits(levels - 1, left))
+            }
         }
     }
 

@@ -116,7 +116,7 @@ impl Finder<'_> {
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
                 for read in sub_plan.open_reads(*kind) {
-                    self.add_read(&mut edges, step, read, true, Reflexive::Yes);
+                    self.add_read(&mut edges, step, read, false, Reflexive::Yes);
                 }
             }
         }

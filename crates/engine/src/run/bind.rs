@@ -154,7 +154,7 @@ impl Scope<'_> {
                     let mut found = Vec::with_capacity(1);
                     gather(self.reference(reference), &mut found, &mut waits)?;
                     if let Some(found) = found.pop() {
-                        whole.push_str(&found.value.to_inserted_text());
+                        push_within(&mut whole, &found.value)?;
                     }
                 }
             }
@@ -469,6 +469,21 @@ fn part(whole: &Type, segment: Segment) -> Option<Type> {
         Reach::Found(part) => Some(part),
         _ => None,
     }
+}
+
+/// The most bytes of a text that references are put into.
+const LONGEST_TEXT: usize = 64 * 1024 * 1024;
+
+fn push_within(whole: &mut String, value: &Value) -> Bound<()> {
+    let room = LONGEST_TEXT.saturating_sub(whole.len());
+    if value.exceeds(usize::MAX, room.saturating_mul(16)) {
+        return Err(fail(
+            ErrorKind::Budget,
+            format!("the text grows beyond {} MiB", LONGEST_TEXT / 1024 / 1024),
+        ));
+    }
+    whole.push_str(&value.to_inserted_text());
+    Ok(())
 }
 
 /// Keeps a value, or notes what it waits for, so that everything is waited for at once. A failure comes before a wait,

@@ -16,7 +16,7 @@ use crate::schedule::{Event, SettledBy, TaskId};
 
 impl Run {
     pub(super) fn settled(&mut self, task: TaskId, by: SettledBy, effects: &mut Vec<Effect>) {
-        let mut outcome = within_depth(self.outcome_of(task, by));
+        let mut outcome = within_bounds(self.outcome_of(task, by));
         let Some(work) = self.work(task) else {
             return;
         };
@@ -141,6 +141,15 @@ impl Run {
             Targets::OneOf(paths) => vec![branch(paths, output)?.clone()],
         };
         let method = writes.method;
+        if let Some(whole) = paths.iter().find(|path| path.keys.is_empty())
+            && output.value.as_object().is_none()
+        {
+            let kind = output.value.kind();
+            return Err(ToolError::new(
+                ErrorKind::Reference,
+                format!("all of `{whole}` can only be an object, and the output is a {kind}"),
+            ));
+        }
         let output = Arc::clone(output);
         self.write(task, &paths, |slots, order, path| {
             slots.write(
@@ -248,15 +257,22 @@ impl Run {
 /// each step wraps the output of the one before would otherwise nest without bound.
 const DEEPEST: usize = 512;
 
-fn within_depth(outcome: Outcome) -> Outcome {
-    let too_deep = outcome
+/// The most bytes of an output. Shared parts cost nothing until somebody writes the whole down: a plan that doubles a
+/// value in each of forty steps must not get that far.
+const LARGEST: usize = 256 * 1024 * 1024;
+
+fn within_bounds(outcome: Outcome) -> Outcome {
+    let too_large = outcome
         .output
         .as_ref()
-        .is_some_and(|output| output.value.is_deeper_than(DEEPEST));
-    if too_deep {
+        .is_some_and(|output| output.value.exceeds(DEEPEST, LARGEST));
+    if too_large {
         return Outcome::failed(ToolError::new(
             ErrorKind::Budget,
-            format!("the output is nested deeper than the {DEEPEST} levels that are allowed"),
+            format!(
+                "the output is nested deeper than {DEEPEST} levels or holds more than {} MiB",
+                LARGEST / 1024 / 1024
+            ),
         ));
     }
     outcome

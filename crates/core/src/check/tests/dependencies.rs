@@ -130,7 +130,7 @@ fn a_sub_plan_reads_what_it_shares() {
             {"id": "p", "plan": "inner", "scopes": ["state"], "writes": "state.res"},
             {"id": "q", "plan": "outer", "scopes": ["state"], "writes": "state.res2"}
         ]}"#,
-        &[("", ""), ("", ""), ("0:slot?", ""), ("0:slot?", "")],
+        &[("", ""), ("", ""), ("0:slot", "0"), ("0:slot", "0")],
     );
 }
 
