@@ -65,7 +65,10 @@ impl ToolOutput {
                 _ => others.push(block.clone()),
             }
         }
-        let structured = result.get("structuredContent");
+        // Some servers write `null` for what they do not have.
+        let structured = result
+            .get("structuredContent")
+            .filter(|structured| !structured.is_null());
         if result.get("isError").and_then(Value::as_bool) == Some(true) {
             return Err(failure(&texts, structured));
         }

@@ -216,6 +216,7 @@ impl Run {
                         let mut replaced = Outcome::succeeded(Arc::new(ToolOutput::value(value)));
                         replaced.error.clone_from(&outcome.error);
                         replaced.handled = true;
+                        let replaced = within_bounds(replaced);
                         match self.write_output(task, &replaced) {
                             Ok(()) => replaced,
                             Err(error) => Outcome::failed(error),
