@@ -5,7 +5,7 @@ use super::rust_text::RustText;
 use crate::project::ProjectFile;
 
 /// Beginnings of paths that exist on one machine only.
-const MACHINE_PATHS: &[&str] = &["/work/", "/tmp/", "/root/", "../shared"];
+const MACHINE_PATHS: &[&str] = &["/home/", "/Users/", "/tmp/", "/root/"];
 /// Marks of unfinished work in comments.
 const MARKS: &[&str] = &["TODO", "FIXME"];
 /// Unfinished work and idle tests in code.
