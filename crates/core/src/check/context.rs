@@ -56,6 +56,15 @@ impl<'a> CheckContext<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     plans: IndexMap<Arc<str>, Arc<Plan>>,
+    /// Names of plans that are there and were not read, or could not be.
+    others: IndexMap<Arc<str>, Readable>,
+}
+
+/// Whether a plan that is there can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readable {
+    Unknown,
+    No,
 }
 
 impl Library {
@@ -69,14 +78,37 @@ impl Library {
         self.plans.insert(name.into(), Arc::new(plan));
     }
 
+    /// Says that there is a plan called `name`, which nobody asked for yet: for advice alone.
+    pub fn mention(&mut self, name: impl Into<Arc<str>>) {
+        self.others.entry(name.into()).or_insert(Readable::Unknown);
+    }
+
+    /// Says that there is a plan called `name`, which could not be read. Why is told elsewhere.
+    pub fn add_unreadable(&mut self, name: impl Into<Arc<str>>) {
+        self.others.insert(name.into(), Readable::No);
+    }
+
+    /// Whether the plan called `name` is there and could not be read.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        self.others.get(name) == Some(&Readable::No)
+    }
+
     /// The plan called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<Plan>> {
         self.plans.get(name)
     }
 
-    /// The names of all plans, in the order in which they were added.
+    /// The names of the plans that it holds, in the order in which they were added.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.plans.keys()
+    }
+
+    /// The names of all plans that are known to be there, held or not.
+    pub fn known_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let others = self.others.keys();
+        self.plans
+            .keys()
+            .chain(others.filter(|name| !self.plans.contains_key(*name)))
     }
 
     fn none() -> &'static Self {

@@ -106,7 +106,13 @@ fn named(
 ) -> Option<CheckedPlan> {
     let library = session.context.library;
     let Some(plan) = library.get(&name.text) else {
-        let known = library.names().map(|name| &**name);
+        if library.is_unreadable(&name.text) {
+            let message = format!("the plan `{}` in the library cannot be read", name.text);
+            let finding = findings.error(Code::UnknownPlan, name.place, message);
+            findings.push(finding.help("mend what was found in it"));
+            return None;
+        }
+        let known = library.known_names().map(|name| &**name);
         let mut finding = findings.error(
             Code::UnknownPlan,
             name.place,

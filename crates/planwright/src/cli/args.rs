@@ -2,8 +2,10 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -72,10 +74,10 @@ pub(crate) enum Command {
 #[command(next_help_heading = "Reading the plan")]
 pub(crate) struct PlanArguments {
     /// The plan: a file, or `-` for standard input.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", help_heading = OPTIONS)]
     pub(crate) plan: PathBuf,
-    /// The plan's dialect, if its shape does not tell: native, concierge, acts, mcp-cli, clear-ai, agentle.
-    #[arg(long, value_name = "DIALECT")]
+    /// The plan's dialect, if its shape does not tell.
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
     /// An input or variable; VALUE is JSON where it parses, else text.
     #[arg(long = "var", value_name = "NAME=VALUE")]
@@ -115,52 +117,57 @@ pub(crate) struct ToolArguments {
     pub(crate) workspace: Option<PathBuf>,
 }
 
+/// The heading of what is about the run. It is said flag by flag, for those of flattened arguments go on behind them.
+const RUNNING: &str = "Running";
+
+/// No heading of its own: among the command's options, or its arguments.
+const OPTIONS: Option<&str> = None;
+
 /// `run`
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Running")]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// Show the order, the arguments as far as they are known and the approvals that would be asked; call nothing.
-    #[arg(long)]
+    #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,
     /// How many calls may be under way at the same time.
-    #[arg(long, value_name = "N", default_value = "16")]
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true)]
     pub(crate) max_parallel: NonZeroUsize,
     /// How many of them at one server: `N` for each, `SERVER=N` for one.
-    #[arg(long, value_name = "[SERVER=]N")]
+    #[arg(help_heading = RUNNING, long, value_name = "[SERVER=]N")]
     pub(crate) max_per_server: Vec<String>,
     /// How many of them of one tool: `N` for each, `SERVER.TOOL=N` for one.
-    #[arg(long, value_name = "[TOOL=]N")]
+    #[arg(help_heading = RUNNING, long, value_name = "[TOOL=]N")]
     pub(crate) max_per_tool: Vec<String>,
     /// Attempts in all at a call that another attempt may mend.
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "1", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) attempts: NonZeroU32,
     /// The pause before the second attempt; it doubles from there.
-    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = duration)]
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "250ms", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) retry_delay: Duration,
     /// The time that one attempt may take.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Duration,
     /// The time that a step may take, attempts and pauses included; without limit if not given.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) step_timeout: Option<Duration>,
     /// Start nothing new after the first failure.
-    #[arg(long)]
+    #[arg(help_heading = RUNNING, long)]
     pub(crate) fail_fast: bool,
     /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,
     /// What to do about calls that need consent and have no decision yet.
-    #[arg(long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
     pub(crate) approve: Approve,
     /// What to print: a person's view, one JSON report, or one JSON event a line.
-    #[arg(long, value_enum, default_value_t = RunFormat::Text)]
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     /// Keep nothing on disk. There is no store yet, so nothing is kept without it either.
-    #[arg(long)]
+    #[arg(help_heading = RUNNING, long)]
     pub(crate) no_store: bool,
 }
 
@@ -203,7 +210,7 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// What to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
@@ -215,7 +222,7 @@ pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// The kind of picture.
-    #[arg(long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
+    #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
     pub(crate) picture: Picture,
 }
 
@@ -240,10 +247,10 @@ pub(crate) struct ToolsArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// Show only tools whose name or description contains this, with their schemas.
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", help_heading = OPTIONS)]
     pub(crate) filter: Option<String>,
     /// What to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
@@ -267,6 +274,30 @@ pub(crate) struct DemoArguments {
     /// What to print.
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
+}
+
+/// The names that `--dialect` takes.
+fn dialect_names() -> PossibleValuesParser {
+    planwright::dialects::dialects()
+        .iter()
+        .map(|dialect| dialect.name())
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// Reads a whole number from 1 on.
+fn positive<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| "it must be a whole number from 1 on".to_owned())
+}
+
+/// Reads a time that something may take at most.
+fn time_limit(text: &str) -> Result<Duration, String> {
+    let limit = duration(text)?;
+    if limit.is_zero() {
+        return Err("it leaves no time at all".to_owned());
+    }
+    Ok(limit)
 }
 
 /// Reads a time such as `250ms`, `30s`, `2m` or `1h`; a bare number counts seconds.

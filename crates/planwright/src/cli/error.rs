@@ -39,6 +39,9 @@ impl CommandError {
 
 /// The system's reason in our style: without its number, and in lower case.
 pub(crate) fn reason(error: &std::io::Error) -> String {
+    if error.kind() == std::io::ErrorKind::InvalidData {
+        return "it is not UTF-8 text".to_owned();
+    }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     let mut characters = text.chars();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
 use planwright::core::plan::{Action, Ordering, PlanTarget};
-use planwright::core::{Catalog, Diagnostics, Object, Plan, Value};
+use planwright::core::{Catalog, Code, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
 
 use super::args::PlanArguments;
@@ -26,6 +26,7 @@ pub(crate) struct Reading {
     /// The texts by name, for snippets; the plan's own first.
     pub(crate) texts: Vec<(String, String)>,
     policy: Policy,
+    has_library: bool,
 }
 
 /// Reads everything that the arguments name.
@@ -62,6 +63,7 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
             max_steps: arguments.max_steps,
             ..Limits::default()
         }),
+        has_library: arguments.library.is_some(),
     };
     if let Some(folder) = &arguments.library {
         reading.read_library(folder, arguments)?;
@@ -81,6 +83,7 @@ impl Reading {
             given: Object::new(),
             texts: vec![("demo".to_owned(), text.to_owned())],
             policy: Policy::new(),
+            has_library: false,
         }
     }
 
@@ -95,6 +98,13 @@ impl Reading {
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();
+        if !self.has_library {
+            for finding in self.diagnostics.iter_mut() {
+                if finding.code == Code::UnknownPlan {
+                    finding.help = Some("name the folder of plans with `--library DIR`".to_owned());
+                }
+            }
+        }
         checked.filter(|_| !unreadable)
     }
 
@@ -117,6 +127,7 @@ impl Reading {
         folder: &Path,
         arguments: &PlanArguments,
     ) -> Result<(), CommandError> {
+        self.mention_plans(folder)?;
         let mut wanted = BTreeSet::new();
         if let Some(plan) = &self.plan {
             collect_plans(plan, &mut wanted);
@@ -157,9 +168,28 @@ impl Reading {
                 finding.source = Some(name.as_str().into());
                 self.diagnostics.push(finding);
             }
-            if let Some(plan) = result.plan {
-                collect_plans(&plan, &mut wanted);
-                self.library.add(name, plan);
+            match result.plan {
+                Some(plan) => {
+                    collect_plans(&plan, &mut wanted);
+                    self.library.add(name, plan);
+                }
+                None => self.library.add_unreadable(name),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which plans there are, so that a misspelt name is told from one that is missing.
+    fn mention_plans(&mut self, folder: &Path) -> Result<(), CommandError> {
+        let unreadable = |error| CommandError::unreadable(folder, &error);
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let file = PathBuf::from(entry.map_err(unreadable)?.file_name());
+            let name = file.file_stem().and_then(|name| name.to_str());
+            if let (Some(name), Some("json")) =
+                (name, file.extension().and_then(|all| all.to_str()))
+                && is_plan_name(name)
+            {
+                self.library.mention(name);
             }
         }
         Ok(())
@@ -214,8 +244,13 @@ fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
             return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
                 .hint("write it as --var NAME=VALUE"));
         };
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(CommandError::new(format!("`--var {pair}` has no name"))
+                .hint("write it as --var NAME=VALUE"));
+        }
         let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
-        given.insert(name.trim().into(), value);
+        given.insert(name.into(), value);
     }
     Ok(given)
 }
