@@ -269,7 +269,7 @@ impl CallPass<'_> {
                         "the argument {} of {} takes {wanted}, but `{}` gives {given}",
                         receiver.named(path),
                         receiver.name,
-                        reference.text
+                        reference.shown()
                     );
                     let mut finding =
                         findings.error(Code::WrongReferenceType, reference.place, message);

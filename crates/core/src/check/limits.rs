@@ -8,8 +8,33 @@ use super::survey::Survey;
 use crate::plan::{Alternative, Form, Reference};
 use crate::{Code, Place, Plan, PointerSegment, Step};
 
+/// The longest way to a slot: each part makes an object inside of the one before, and values nest no deeper either.
+const MAX_SLOT_DEPTH: usize = 512;
+
 /// Whether the plan is small enough to be looked at. One that is not is not looked at any further.
-pub(super) fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
+pub(super) fn size(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
+    steps(plan, limits, findings)?;
+    slots(plan, findings)
+}
+
+fn slots(plan: &Plan, findings: &mut Findings<'_>) -> ControlFlow<()> {
+    let mut flow = ControlFlow::Continue(());
+    let writes = plan.steps.iter().filter_map(|step| step.writes.as_ref());
+    for path in writes.flat_map(|writes| writes.targets.paths()) {
+        let depth = path.keys.len();
+        if depth > MAX_SLOT_DEPTH {
+            let message = format!(
+                "the way to the slot has {depth} parts, more than the {MAX_SLOT_DEPTH} that are allowed"
+            );
+            let finding = findings.error(Code::TooDeep, path.place, message);
+            findings.push(finding.help("name the slot by fewer parts"));
+            flow = ControlFlow::Break(());
+        }
+    }
+    flow
+}
+
+fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
     let steps = plan.steps.len();
     if steps <= limits.max_steps {
         return ControlFlow::Continue(());

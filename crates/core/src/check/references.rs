@@ -1,5 +1,6 @@
 //! References: what they name, and whether their paths lead anywhere.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::dependencies::Reflexive;
@@ -300,8 +301,8 @@ impl ReadPass<'_> {
             }
     }
 
-    fn text(&self) -> &str {
-        &self.place.reference.text
+    fn text(&self) -> Cow<'_, str> {
+        self.place.reference.shown()
     }
 }
 

@@ -41,7 +41,7 @@ fn unwritten(
         return;
     }
     let step = place.step.map(|(index, _)| index);
-    let text = &place.reference.text;
+    let text = place.reference.shown();
     let (slot, inside) = read.path.split_at(read.path.len().min(1));
     let what = format!("the slot `{kind}{}`", print_path(slot));
     let warn = |code, message| findings.warning(code, place.reference.place, message);

@@ -67,7 +67,7 @@ pub(super) fn check_plan(
     let context = session.context;
     let role = &surroundings.role;
     let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());
-    if limits::steps(&plan, &context.policy.limits, &mut findings).is_break() {
+    if limits::size(&plan, &context.policy.limits, &mut findings).is_break() {
         return (None, findings.finish());
     }
     let ids = step_ids(&plan);

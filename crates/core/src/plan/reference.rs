@@ -1,10 +1,14 @@
 //! References: typed data that says where a value comes from, never a text that is replaced.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{SlotKind, StepId};
 use crate::{Expression, Place, Value};
+
+/// How much of a long reference a message shows, in characters.
+const MAX_SHOWN: usize = 120;
 
 /// A value taken from elsewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +104,14 @@ impl Reference {
             text: text.into(),
             place,
             form: Form::First(vec![Alternative::Read(read)]),
+        }
+    }
+
+    /// The text for a message: cut where it is long.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self.text.char_indices().nth(MAX_SHOWN) {
+            Some((end, _)) => format!("{}…", self.text.get(..end).unwrap_or_default()).into(),
+            None => (&*self.text).into(),
         }
     }
 

@@ -228,15 +228,15 @@ impl Scope<'_> {
             .map_err(|error| match error {
                 EvaluationError::Missing(_) => missing(format!(
                     "`{}` needs what is not there: {error}",
-                    reference.text
+                    reference.shown()
                 )),
                 EvaluationError::TooCostly { .. } => fail(
                     ErrorKind::Budget,
-                    format!("`{}` costs too much: {error}", reference.text),
+                    format!("`{}` costs too much: {error}", reference.shown()),
                 ),
                 EvaluationError::Failed(_) => fail(
                     ErrorKind::Reference,
-                    format!("`{}` cannot be worked out: {error}", reference.text),
+                    format!("`{}` cannot be worked out: {error}", reference.shown()),
                 ),
             })
     }
@@ -276,7 +276,7 @@ impl Scope<'_> {
                 Some(value) => self.walk(value, &read.path, read, reference),
                 None => Err(missing(format!(
                     "`{}` has no value in the first round",
-                    reference.text
+                    reference.shown()
                 ))),
             },
         }
@@ -424,7 +424,8 @@ impl Scope<'_> {
             }
             Err(error) => Err(missing(format!(
                 "`{}` leads nowhere: {}",
-                reference.text, error.message
+                reference.shown(),
+                error.message
             ))),
         }
     }
@@ -433,7 +434,7 @@ impl Scope<'_> {
     fn missing_null(&self, reference: &Reference, what: &str) -> Value {
         let message = format!(
             "`{}` leads nowhere and counts as null: {what}",
-            reference.text
+            reference.shown()
         );
         self.warnings.borrow_mut().push(
             Diagnostic::warning(Code::ImpossiblePath, message)

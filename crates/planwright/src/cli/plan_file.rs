@@ -99,7 +99,7 @@ impl Reading {
         self.diagnostics.extend(found);
         self.diagnostics.sort();
         if !self.has_library {
-            for finding in self.diagnostics.iter_mut() {
+            for finding in &mut self.diagnostics {
                 if finding.code == Code::UnknownPlan {
                     finding.help = Some("name the folder of plans with `--library DIR`".to_owned());
                 }

@@ -73,6 +73,21 @@ fn statuses() {
         "",
         "--max-parallel",
     );
+    for (flag, value, says) in [
+        ("--attempts", "0", "from 1 on"),
+        ("--max-parallel", "-1", "from 1 on"),
+        ("--timeout", "0", "no time at all"),
+        ("--step-timeout", "soon", "`soon` is no time"),
+        ("--retry-delay", "5x", "`x` is no unit"),
+        ("--dialect", "nativ", "a similar value exists: 'native'"),
+        ("--var", "=1", "has no name"),
+        ("--vars", "missing.json", "cannot read `missing.json`"),
+        ("--vars", "plan.json/x", "cannot read `plan.json/x`"),
+        ("--library", "missing", "cannot read `missing`"),
+        ("--library", "plan.json", "not a directory"),
+    ] {
+        check(&plan("ok"), &with(&[flag, value]), 2, "", says);
+    }
     check(&plan("ok"), &with(&["--var", "x"]), 2, "", "NAME=VALUE");
     check(
         &plan("ok"),
@@ -113,6 +128,43 @@ fn statuses() {
     );
     check(&plan("ok"), &["completions", "bash"], 0, "complete", "");
     check(&plan("ok"), &["nonsense"], 2, "", "nonsense");
+}
+
+#[test]
+fn plans_that_the_library_lacks() {
+    let text = r#"{"steps": [{"id": "a", "plan": "summry"}]}"#;
+    let run = ["run", "plan.json", "--simulate", "tools.json"];
+    check(
+        text,
+        &run,
+        3,
+        "",
+        "name the folder of plans with `--library DIR`",
+    );
+    let folder = folder(text);
+    let library = folder.path().join("library");
+    fs::create_dir(&library).unwrap();
+    fs::write(library.join("summary.json"), "{").unwrap();
+    fs::write(library.join("notes.txt"), "").unwrap();
+    let found = |name: &str| {
+        let text = format!(r#"{{"steps": [{{"id": "a", "plan": "{name}"}}]}}"#);
+        fs::write(folder.path().join("plan.json"), text).unwrap();
+        let output = planwright(folder.path())
+            .args(run)
+            .args(["--library", "library"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        stderr(&output)
+    };
+    assert!(found("summry").contains("did you mean `summary`?"));
+    assert!(found("notes").contains("the only plan is `summary`"));
+    for path in ["../tools", "library/summary", ".", "", "summary.json"] {
+        assert!(found(path).contains(&format!("there is no plan `{path}`")));
+    }
+    let unreadable = found("summary");
+    assert!(unreadable.contains("the plan `summary` in the library cannot be read"));
+    assert!(unreadable.contains("PW0001"));
 }
 
 #[test]

@@ -35,6 +35,17 @@ fn plans_by_name() {
         r#"{"steps": [{"id": "p", "plan": "x"}]}"#,
         &["PW0207 at /steps/0/plan: there is no plan `x` in the library (the library is empty)"],
     );
+    let mut world = World::default();
+    world.library.mention("other");
+    world.library.add_unreadable("broken");
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "oter"}, {"id": "q", "plan": "zzzzz"}, {"id": "r", "plan": "broken"}]}"#,
+        &[
+            "PW0207 at /steps/0/plan: there is no plan `oter` in the library (did you mean `other`?)",
+            "PW0207 at /steps/1/plan: there is no plan `zzzzz` in the library (the plans are `broken`, `other`)",
+            "PW0207 at /steps/2/plan: the plan `broken` in the library cannot be read (mend what was found in it)",
+        ],
+    );
 }
 
 #[test]

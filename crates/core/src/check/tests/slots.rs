@@ -93,3 +93,29 @@ fn competing_writers() {
         &[],
     );
 }
+
+#[test]
+fn long_ways() {
+    let plan = |parts: usize| {
+        let way = ".a".repeat(parts);
+        format!(
+            r#"{{"steps": [{{"id": "a", "tool": "e", "writes": "state{way}"}}, {{"id": "b", "tool": "gone"}}]}}"#
+        )
+    };
+    check(
+        &plan(513),
+        &[
+            "PW0003 at /steps/0/writes: the way to the slot has 513 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+        ],
+    );
+    check(
+        &plan(100_000),
+        &[
+            "PW0003 at /steps/0/writes: the way to the slot has 100000 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+        ],
+    );
+    check(
+        &plan(512),
+        &["PW0201 at /steps/1/tool: there is no tool `gone` (the tools are `e`, `typed`)"],
+    );
+}
