@@ -43,6 +43,10 @@ pub(crate) fn main() -> ExitCode {
             Exit::Usage
         }
     };
+    let exit = match exit {
+        Exit::Success if Printer::has_lost_data() => Exit::Usage,
+        exit => exit,
+    };
     ExitCode::from(exit.code())
 }
 

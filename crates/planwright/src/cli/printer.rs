@@ -1,11 +1,16 @@
 //! The one mouth: stdout is data, stderr is talk.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use planwright::drawing;
 
 use super::args::Colour;
+use super::error::reason;
+
+/// Whether something could not be printed that somebody may wait for.
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints for a command.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +32,19 @@ impl Printer {
     /// Prints what the command is for. Somebody who stops reading has read enough.
     pub(crate) fn data(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
-        let _ = write!(stream, "{text}").and_then(|()| stream.flush());
+        let written = write!(stream, "{text}").and_then(|()| stream.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+            && !LOST.swap(true, Ordering::Relaxed)
+        {
+            let reason = reason(&error);
+            self.talk(&format!("error: cannot write the output: {reason}"));
+        }
+    }
+
+    /// Whether something that the command is for could not be printed, a full disk for example.
+    pub(crate) fn has_lost_data() -> bool {
+        LOST.load(Ordering::Relaxed)
     }
 
     /// Prints a line of what the command is for.

@@ -130,6 +130,39 @@ fn statuses() {
     check(&plan("ok"), &["nonsense"], 2, "", "nonsense");
 }
 
+/// Who reads no further has read enough; what nobody could read is told.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_report_that_cannot_be_written_is_no_success() {
+    let folder = folder(&plan("ok"));
+    let args = [
+        "run",
+        "plan.json",
+        "--simulate",
+        "tools.json",
+        "--format",
+        "json",
+    ];
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = planwright(folder.path())
+        .args(args)
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cannot write the output"));
+    let mut child = planwright(folder.path())
+        .args(args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn plans_that_the_library_lacks() {
     let text = r#"{"steps": [{"id": "a", "plan": "summry"}]}"#;
