@@ -53,6 +53,16 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "planwright-fuzz",
+        may_use: &[
+            "planwright-core",
+            "planwright-dialects",
+            "planwright-engine",
+            "planwright-mcp",
+        ],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "xtask",
         may_use: &[],
         tests_may_use: &[],

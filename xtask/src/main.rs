@@ -11,6 +11,7 @@
 
 mod command;
 mod deps;
+mod fuzz;
 mod generate;
 mod project;
 mod servers;
@@ -21,6 +22,9 @@ use std::process::ExitCode;
 
 use project::Project;
 
+/// How long each target is fuzzed where nobody says.
+const FUZZING_SECONDS: u32 = 60;
+
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
@@ -28,7 +32,8 @@ usage: cargo xtask CHORE
   tidy      house rules: captions, sizes, codes, rooms, words, links
   deps      allowed edges between the crates
   servers   installs the real MCP servers that the tests talk to
-  generate  writes the generated files anew";
+  generate  writes the generated files anew
+  fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)";
 
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +44,11 @@ fn main() -> ExitCode {
         ["deps"] => deps::run(&project),
         ["servers"] => servers::run(&project),
         ["generate"] => generate::run(&project),
+        ["fuzz"] => fuzz::run(&project, &[], FUZZING_SECONDS),
+        ["fuzz", seconds, ref names @ ..] => match seconds.parse() {
+            Ok(seconds) => fuzz::run(&project, names, seconds),
+            Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+        },
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

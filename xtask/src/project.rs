@@ -21,7 +21,8 @@ impl ProjectFile {
         self.extension() == "md"
     }
 
-    fn extension(&self) -> &str {
+    /// What stands behind the last dot of its path.
+    pub(crate) fn extension(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or_default()
     }
 }

@@ -1,0 +1,104 @@
+//! Texts in every notation, read, printed and read again.
+
+use planwright_core::check::{CheckContext, check};
+use planwright_core::plan::Action;
+use planwright_core::{Catalog, Diagnostics, Lookup, Plan, Tool};
+use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
+
+/// Reads `input` as a plan in `dialect`.
+///
+/// # Panics
+///
+/// Where a finding stands outside of the text; where a text without errors gives no plan; where a sound plan cannot be read
+/// after it was printed, in whichever dialect can say it, or is another one in its own dialect.
+pub fn in_dialect(dialect: &str, input: &[u8]) {
+    survives(&parse(
+        input,
+        &ReadOptions::new("input").in_dialect(dialect),
+    ));
+}
+
+/// Reads `input` as a plan in whichever dialect it has the shape of.
+///
+/// # Panics
+///
+/// As [`in_dialect`] does.
+pub fn detected(input: &[u8]) {
+    survives(&parse(input, &ReadOptions::new("input")));
+}
+
+fn survives(result: &ParseResult) {
+    assert_in_place(&result.diagnostics, &result.source);
+    if result.diagnostics.has_errors() {
+        return;
+    }
+    let plan = result.plan.as_ref();
+    let plan = plan.expect("a text without errors gives a plan");
+    if let Some(digest) = digest(plan) {
+        assert_printable(plan, &digest, result.dialect);
+    }
+}
+
+/// That every finding stands within `text`, and has something to say.
+pub(crate) fn assert_in_place(diagnostics: &Diagnostics, text: &str) {
+    for finding in diagnostics {
+        assert!(!finding.message.is_empty(), "{finding:?}");
+        let Some(span) = finding.span.filter(|_| finding.source.is_none()) else {
+            continue;
+        };
+        assert!(
+            text.is_empty() || text.get(span.start..span.end).is_some(),
+            "{finding:?} stands outside of its text"
+        );
+    }
+}
+
+/// What the plan means in short, if there are tools over which it is sound.
+fn digest(plan: &Plan) -> Option<String> {
+    let catalog = tools_of(plan);
+    let (checked, findings) = check(plan.clone(), &CheckContext::new(&catalog));
+    assert_eq!(checked.is_none(), findings.has_errors());
+    checked.map(|checked| checked.digest().to_owned())
+}
+
+/// A catalog with the tools that `plan` names, about which nothing else is known.
+pub(crate) fn tools_of(plan: &Plan) -> Catalog {
+    let mut catalog = Catalog::new();
+    for step in &plan.steps {
+        let Action::Tool(name) = &step.action else {
+            continue;
+        };
+        if matches!(catalog.find(&name.text), Lookup::Unknown) {
+            let (server, tool) = name.text.split_once('.').unwrap_or(("server", &name.text));
+            catalog.add(Tool::new(server, tool));
+        }
+    }
+    catalog
+}
+
+/// That whichever dialect can say `plan` says all of it. `own` is the one that it was written in.
+fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
+    for dialect in dialects() {
+        let (printed, findings) = dialect.print(plan);
+        assert_eq!(printed.is_none(), findings.has_errors());
+        let Some(printed) = printed else { continue };
+        let to = dialect.name();
+        let again = parse(
+            printed.as_bytes(),
+            &ReadOptions::new("printed").in_dialect(to),
+        );
+        assert!(
+            !again.diagnostics.has_errors(),
+            "{to} of {own:?}: {:#?}\n{printed}",
+            again.diagnostics
+        );
+        if findings.is_empty() && Some(to) == own {
+            let again = again.plan.as_ref().and_then(digest);
+            assert_eq!(
+                again.as_deref(),
+                Some(meaning),
+                "{to} of {own:?}\n{printed}"
+            );
+        }
+    }
+}

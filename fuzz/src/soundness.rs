@@ -1,0 +1,47 @@
+//! Plans checked against tools that came from a stranger as well.
+
+use planwright_core::check::{CheckContext, check};
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::{Catalog, Value};
+use planwright_dialects::{ReadOptions, parse};
+use planwright_engine::backend::Simulated;
+use planwright_engine::run::preview;
+
+use crate::halves;
+use crate::notation::{assert_in_place, tools_of};
+
+/// Checks a plan, behind the NUL byte of `input`, against the simulated tools before it.
+///
+/// # Panics
+///
+/// Where a plan is both accepted and found faulty, or neither; where a finding stands outside of the text; where the
+/// same plan is judged differently the second time.
+pub fn check_plan(input: &[u8]) {
+    let (tools, plan) = halves(input);
+    let result = parse(plan, &ReadOptions::new("input"));
+    let Some(plan) = result.plan else { return };
+    let catalog = catalog(tools).unwrap_or_else(|| tools_of(&plan));
+    let context = CheckContext::new(&catalog);
+    let (checked, findings) = check(plan.clone(), &context);
+    assert_eq!(checked.is_none(), findings.has_errors());
+    assert_in_place(&findings, &result.source);
+    let (again, same) = check(plan, &context);
+    assert_eq!(findings, same);
+    assert_eq!(
+        checked.as_ref().map(|plan| plan.digest().to_owned()),
+        again.as_ref().map(|plan| plan.digest().to_owned())
+    );
+    if let Some(plan) = checked {
+        assert_eq!(
+            preview(&plan, &EvaluationLimits::default()).len(),
+            plan.plan().steps.len()
+        );
+    }
+}
+
+/// The tools of a script; none where it is no script.
+pub(crate) fn catalog(script: &[u8]) -> Option<Catalog> {
+    let script = Value::from_json(std::str::from_utf8(script).ok()?).ok()?;
+    let simulated = Simulated::from_script(&script).ok()?;
+    Some(simulated.tools().cloned().collect())
+}

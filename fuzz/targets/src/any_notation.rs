@@ -1,0 +1,4 @@
+//! Inputs for the target `any-notation`.
+#![no_main]
+
+planwright_fuzz_targets::target!("any-notation");

@@ -1,0 +1,4 @@
+//! Inputs for the target `expression`.
+#![no_main]
+
+planwright_fuzz_targets::target!("expression");

@@ -1,0 +1,57 @@
+//! The inputs that were found, tried once more.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use planwright_fuzz::targets;
+
+fn files_below(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let Ok(entries) = fs::read_dir(&folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_was_found_stays_mended() {
+    for target in targets() {
+        for folder in ["regressions", "seeds"] {
+            for file in files_below(&format!("{folder}/{}", target.name)) {
+                let input = fs::read(&file).unwrap();
+                let tried = std::panic::catch_unwind(|| target.try_input(&input));
+                assert!(tried.is_ok(), "{}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_folder_belongs_to_a_target() {
+    let names: BTreeSet<&str> = targets().iter().map(|target| target.name).collect();
+    for folder in ["regressions", "seeds"] {
+        for found in files_below(folder) {
+            let name = found.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(
+                names.contains(name.as_str()),
+                "no target is called `{name}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_target_has_a_binary() {
+    let manifest = include_str!("../../targets/Cargo.toml");
+    for target in targets() {
+        let entry = format!("name = \"{}\"", target.name);
+        assert!(
+            manifest.contains(&entry),
+            "`fuzz/targets/Cargo.toml` has no {entry}"
+        );
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), targets().len());
+}

@@ -1,0 +1,139 @@
+//! Looks for input that breaks what must always hold, with `cargo-fuzz`.
+
+mod seeds;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command;
+use crate::project::Project;
+
+/// The version that the targets were written against.
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// Where the targets are, below the project's root.
+const TARGETS: &str = "fuzz/targets";
+
+/// What libFuzzer must not exceed: seconds for one input, megabytes in all, bytes of one input.
+const BOUNDS: &[&str] = &["-timeout=10", "-rss_limit_mb=2048", "-max_len=16384"];
+
+/// Fuzzes the targets called `names`, or all of them, for `seconds` each.
+///
+/// # Errors
+///
+/// What could not be prepared, and every target for which an input was found.
+pub(crate) fn run(project: &Project, names: &[&str], seconds: u32) -> Result<(), String> {
+    let all = targets(project)?;
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !all.iter().any(|has| has == *name))
+    {
+        return Err(format!(
+            "no target is called `{unknown}`; there are {}",
+            all.join(", ")
+        ));
+    }
+    let chosen: Vec<&String> = all
+        .iter()
+        .filter(|name| names.is_empty() || names.contains(&name.as_str()))
+        .collect();
+    for target in &chosen {
+        seeds::write(project, target, &corpus(project, target))?;
+    }
+    install(project)?;
+    command::run(cargo_fuzz(project, &["build"]))?;
+    let mut found = Vec::new();
+    for target in chosen {
+        let artifacts = home(project).join("artifacts").join(target);
+        fs::create_dir_all(&artifacts).map_err(|error| explain(&artifacts, &error))?;
+        println!("{target}: {seconds} s");
+        let mut fuzz = Command::new(binary(project, target));
+        fuzz.args(BOUNDS)
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-artifact_prefix={}/", artifacts.display()))
+            .arg(format!(
+                "-dict={}",
+                project.root.join("fuzz/words.dict").display()
+            ))
+            .args(["-print_final_stats=1", "-verbosity=0"])
+            .arg(corpus(project, target));
+        if let Err(error) = command::run(fuzz) {
+            println!("{error}");
+            found.push(target.as_str());
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "inputs were found for {}: they are in `{}`; put each into `fuzz/regressions/TARGET`",
+        found.join(", "),
+        home(project).join("artifacts").display()
+    ))
+}
+
+/// The names of all targets, as their manifest lists them.
+fn targets(project: &Project) -> Result<Vec<String>, String> {
+    let manifest = project.root.join(TARGETS).join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| explain(&manifest, &error))?;
+    let names = text.split("[[bin]]").skip(1).filter_map(|table| {
+        let line = table
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "))?;
+        Some(line.trim_matches('"').to_owned())
+    });
+    Ok(names.collect())
+}
+
+fn install(project: &Project) -> Result<(), String> {
+    let tools = project.target().join("tools");
+    let root = tools.display().to_string();
+    command::run(command::command(
+        &project.root,
+        &[
+            "cargo",
+            "install",
+            "cargo-fuzz",
+            "--version",
+            CARGO_FUZZ,
+            "--locked",
+            "--quiet",
+            "--root",
+            &root,
+        ],
+    ))
+}
+
+/// `cargo-fuzz` with the compiler that it needs. Our code has no unsafe block, so no sanitizer slows it down.
+fn cargo_fuzz(project: &Project, arguments: &[&str]) -> Command {
+    let program = project.target().join("tools/bin/cargo-fuzz");
+    let mut command = command::command(&project.root, &[&program.to_string_lossy()]);
+    command
+        .args(arguments)
+        .args(["--fuzz-dir", TARGETS, "--sanitizer", "none"])
+        .env("RUSTUP_TOOLCHAIN", "nightly")
+        .env("CARGO_TARGET_DIR", home(project).join("build"));
+    command
+}
+
+fn binary(project: &Project, target: &str) -> PathBuf {
+    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    home(project)
+        .join("build")
+        .join(triple)
+        .join("release")
+        .join(target)
+}
+
+fn corpus(project: &Project, target: &str) -> PathBuf {
+    home(project).join("corpus").join(target)
+}
+
+fn home(project: &Project) -> PathBuf {
+    project.target().join("fuzz")
+}
+
+fn explain(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot use `{}`: {error}", path.display())
+}
