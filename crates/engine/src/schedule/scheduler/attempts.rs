@@ -1,0 +1,129 @@
+//! Attempts at a call: how they end, what comes after them, and the timers about them.
+
+use std::time::Duration;
+
+use super::super::task::{AttemptEnd, Command, SettledBy, TaskId, TaskState, Timer};
+use super::Scheduler;
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+impl Scheduler {
+    pub(super) fn attempt_ended(
+        &mut self,
+        id: TaskId,
+        attempt: u32,
+        end: AttemptEnd,
+        by: SettledBy,
+        out: &mut Vec<Command>,
+    ) {
+        if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
+            return;
+        }
+        self.give_back(id, out);
+        let stopped = self.is_stopped(id);
+        let pause = self
+            .task(id)
+            .and_then(|task| task.terms.as_ref())
+            .filter(|terms| attempt < terms.attempts && !stopped)
+            .and_then(|terms| match end {
+                AttemptEnd::Final => None,
+                AttemptEnd::Retryable(least) => {
+                    Some(pause_after(terms.retry_pause, id, attempt).max(least))
+                }
+                AttemptEnd::Uncertain => terms
+                    .retry_uncertain
+                    .then(|| pause_after(terms.retry_pause, id, attempt)),
+            });
+        match pause {
+            Some(pause) => {
+                self.enter(id, TaskState::Pausing);
+                out.push(Command::RetryLater {
+                    task: id,
+                    attempt,
+                    pause,
+                });
+                out.push(Command::SetTimer {
+                    task: id,
+                    timer: Timer::Pause(attempt),
+                    after: pause,
+                });
+            }
+            None => self.settle(id, by, out),
+        }
+    }
+
+    /// Gives back the place that a running task held.
+    pub(super) fn give_back(&mut self, id: TaskId, out: &mut Vec<Command>) {
+        let Some(task) = self.task(id) else {
+            return;
+        };
+        let Some(terms) = &task.terms else {
+            return;
+        };
+        let (lane, alone) = (terms.lane, terms.alone);
+        if terms.attempt_timeout.is_some() {
+            out.push(Command::ClearTimer(id, Timer::Attempt(task.attempt)));
+        }
+        self.ready.release(lane, alone);
+    }
+
+    pub(super) fn timer_fired(&mut self, id: TaskId, timer: Timer, out: &mut Vec<Command>) {
+        let state = self.state(id);
+        match timer {
+            Timer::Attempt(attempt) => {
+                if state == TaskState::Running && self.attempt(id) == attempt {
+                    out.push(Command::Abort { task: id, attempt });
+                    let end = AttemptEnd::Uncertain;
+                    self.attempt_ended(id, attempt, end, SettledBy::AttemptTimeout, out);
+                }
+            }
+            Timer::Pause(attempt) => {
+                if state == TaskState::Pausing && self.attempt(id) == attempt {
+                    self.enqueue(id, out);
+                }
+            }
+            Timer::Step => {
+                if state != TaskState::Settled {
+                    if state == TaskState::Group {
+                        self.end_all(Some(id), SettledBy::Cancel, out);
+                    }
+                    self.end(id, SettledBy::StepTimeout, out);
+                }
+            }
+        }
+    }
+
+    pub(super) fn set_step_timer(
+        &mut self,
+        task: TaskId,
+        after: Option<Duration>,
+        out: &mut Vec<Command>,
+    ) {
+        let Some(after) = after else {
+            return;
+        };
+        if let Some(entry) = self.task_mut(task)
+            && !entry.step_timer
+        {
+            entry.step_timer = true;
+            out.push(Command::SetTimer {
+                task,
+                timer: Timer::Step,
+                after,
+            });
+        }
+    }
+}
+
+/// The pause after an attempt: it doubles each time, and varies by up to a fifth so that tasks that failed together do
+/// not try again together. The variation follows from task and attempt alone, so a replay waits as long.
+fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
+    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
+    let mut mixed =
+        (u64::from(task.0) << 32 | u64::from(attempt)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    let per_mille = u32::try_from(800 + (mixed >> 33) % 401).unwrap_or(1000);
+    (doubled.min(LONGEST_PAUSE) / 1000).saturating_mul(per_mille)
+}
