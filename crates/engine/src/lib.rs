@@ -24,6 +24,12 @@ pub mod options;
 /// The pure scheduler: which task may start when.
 pub mod schedule;
 
+/// How long calls take, learned from those that were made.
+pub mod durations;
+
+/// What will happen, as far as durations tell: the scheduler in virtual time.
+pub mod forecast;
+
 /// One run: from steps to tasks, from references to values.
 pub mod run;
 
@@ -45,6 +51,7 @@ pub mod event;
 pub use approval::{Approver, Decision};
 pub use backend::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 pub use dispatch::{Canceller, Engine, RunHandle};
+pub use durations::Durations;
 pub use event::{RunEvent, StampedEvent};
 pub use options::RunOptions;
 pub use run::{RunStatus, RunSummary, StepStatus};

@@ -24,5 +24,8 @@ pub mod legible;
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 
+/// Workflows that others have run, as WfCommons writes them down.
+pub mod wfformat;
+
 /// What other programs read: reports and events.
 pub mod wire;

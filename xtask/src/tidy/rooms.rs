@@ -36,6 +36,8 @@ const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
 const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
+    "crates/engine/src/durations.rs",
+    "crates/engine/src/forecast/",
     "crates/engine/src/run/",
     "crates/engine/src/schedule/",
 ];

@@ -130,6 +130,13 @@ impl Scheduler {
         self.task(task).map_or(0, |task| task.rank)
     }
 
+    /// Ranks a task anew. One that is queued already keeps its place there.
+    pub fn rank_as(&mut self, task: TaskId, rank: u64) {
+        if let Some(task) = self.task_mut(task) {
+            task.rank = rank;
+        }
+    }
+
     /// The attempt that a task is at; 0 before the first.
     pub fn attempt(&self, task: TaskId) -> u32 {
         self.task(task).map_or(0, |task| task.attempt)

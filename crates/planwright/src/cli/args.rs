@@ -61,6 +61,13 @@ pub(crate) enum Command {
     Trust(TrustArguments),
     /// Run a plan over the files of this folder, with nothing installed.
     Demo(DemoArguments),
+    /// Replay a workflow that others have run, in virtual time, and compare orders.
+    ///
+    /// The file is a workflow in WfCommons' WfFormat, 1.4 to 1.6, with the time that each task took. Nothing is called
+    /// and nobody waits: the scheduler goes by a clock that jumps. Told are the time of all when it goes level by level
+    /// (barrier), first come first served, and in our order, beside the lower bound: the longest path, or the work
+    /// spread over the width, whichever is more.
+    Bench(BenchArguments),
     /// Print a script that completes commands and flags in a shell.
     Completions {
         /// The shell.
@@ -276,6 +283,26 @@ pub(crate) struct DemoArguments {
     pub(crate) format: RunFormat,
 }
 
+/// `bench`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BenchArguments {
+    /// The workflow.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// How many tasks may be under way together; several are measured one after the other.
+    #[arg(long, value_name = "N,…", default_value = "8", value_delimiter = ',', value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true)]
+    pub(crate) width: Vec<NonZeroUsize>,
+    /// How far off the durations are that our order goes by, such as `20%`: learned ones are never exact.
+    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share, allow_negative_numbers = true)]
+    pub(crate) noise: f64,
+    /// Where the noise starts from; the same seed gives the same noise.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
 /// The names that `--dialect` takes.
 fn dialect_names() -> PossibleValuesParser {
     planwright::dialects::dialects()
@@ -289,6 +316,15 @@ fn dialect_names() -> PossibleValuesParser {
 fn positive<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| "it must be a whole number from 1 on".to_owned())
+}
+
+/// Reads a share such as `20%`.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).trim();
+    match percent.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("it must be a share from `0%` to `100%`".to_owned()),
+    }
 }
 
 /// Reads a time that something may take at most.

@@ -3,6 +3,7 @@
 mod app;
 mod approvals;
 mod args;
+mod bench;
 mod commands;
 mod demo;
 mod environment;
@@ -64,6 +65,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
+            Command::Bench(arguments) => bench::bench(&arguments, printer),
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),
         }
     });

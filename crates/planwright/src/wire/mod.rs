@@ -1,8 +1,10 @@
 //! What other programs read: versioned twins of what the engine knows, serialised only here.
 
+mod bench;
 mod event;
 mod report;
 
+pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
 pub use event::{EVENT_SCHEMA, EventV1};
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,

@@ -10,3 +10,4 @@ mod interrupts;
 mod program;
 mod real_servers;
 mod trust;
+mod workflows;

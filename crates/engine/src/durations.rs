@@ -1,0 +1,205 @@
+//! How long calls take, learned from those that were made.
+//!
+//! Each tool has a decaying mean: what was seen lately counts most, and after [`HALF_LIFE`] further calls an observation
+//! counts half. What is observed is the time from sending a call to its good answer, and nothing else: not the wait for
+//! a place, for a person or for the next attempt. A call that failed, timed out or was given up says how long a failure
+//! takes, which is no help in planning a success, so it is not counted; of a call that went well at its third attempt
+//! the third counts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// After how many further calls an observation counts half.
+pub const HALF_LIFE: u32 = 8;
+
+/// The share of a new observation is one in this many: `(1 - 1/12)^8` is a half. The first observations count alike.
+const SHARE: u32 = 12;
+
+/// What is known about how long calls take, tool by tool. Reading and learning cost the same however much is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    servers: HashMap<Arc<str>, HashMap<Arc<str>, Learned>>,
+    /// Of all means, so that a typical one is at hand.
+    sum: u128,
+    tools: u32,
+}
+
+/// What is known about one tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// The decaying mean.
+    pub mean: Duration,
+    /// How far off the mean a call usually is, in a decaying mean as well.
+    pub spread: Duration,
+    /// How many calls were seen.
+    pub calls: u64,
+}
+
+impl Durations {
+    /// Nothing is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in that a call of `tool` at `server` went well and took this long.
+    pub fn observe(&mut self, server: &Arc<str>, tool: &Arc<str>, took: Duration) {
+        let mut learned = self.of(server, tool).unwrap_or_default();
+        learned.observe(took);
+        self.insert(server, tool, learned);
+    }
+
+    /// Puts what is known about a tool in the place of what was.
+    pub fn insert(&mut self, server: &Arc<str>, tool: &Arc<str>, learned: Learned) {
+        let tools = self.servers.entry(Arc::clone(server)).or_default();
+        match tools.insert(Arc::clone(tool), learned) {
+            Some(old) => self.sum = self.sum.saturating_sub(old.mean.as_nanos()),
+            None => self.tools = self.tools.saturating_add(1),
+        }
+        self.sum = self.sum.saturating_add(learned.mean.as_nanos());
+    }
+
+    /// What is known about a tool.
+    pub fn of(&self, server: &str, tool: &str) -> Option<Learned> {
+        self.servers.get(server)?.get(tool).copied()
+    }
+
+    /// How long a call of a tool is expected to take, where it is known.
+    pub fn expected(&self, server: &str, tool: &str) -> Option<Duration> {
+        self.of(server, tool).map(|learned| learned.mean)
+    }
+
+    /// The mean of all known tools: the best guess at an unknown one.
+    pub fn typical(&self) -> Option<Duration> {
+        let mean = self.sum.checked_div(u128::from(self.tools))?;
+        Some(nanos(mean))
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.tools == 0
+    }
+
+    /// Everything that is known, sorted by server and tool.
+    pub fn tools(&self) -> Vec<(&Arc<str>, &Arc<str>, Learned)> {
+        let mut all: Vec<_> = self
+            .servers
+            .iter()
+            .flat_map(|(server, tools)| {
+                tools
+                    .iter()
+                    .map(move |(tool, learned)| (server, tool, *learned))
+            })
+            .collect();
+        all.sort_by_key(|(server, tool, _)| (*server, *tool));
+        all
+    }
+}
+
+impl Learned {
+    /// What is known about a tool that takes just this long.
+    pub fn exactly(mean: Duration) -> Self {
+        Self {
+            mean,
+            spread: Duration::ZERO,
+            calls: 1,
+        }
+    }
+
+    /// Whole nanoseconds throughout: what was learned is the same on every machine, and survives being written down.
+    fn observe(&mut self, took: Duration) {
+        self.calls = self.calls.saturating_add(1);
+        if self.calls == 1 {
+            *self = Self::exactly(took);
+            return;
+        }
+        let share = u128::from(self.calls).min(u128::from(SHARE));
+        let off = self.mean.abs_diff(took);
+        self.mean = towards(self.mean, took, share);
+        self.spread = towards(self.spread, off, share);
+    }
+}
+
+/// One part in `share` of the way from `old` to `new`.
+fn towards(old: Duration, new: Duration, share: u128) -> Duration {
+    let step = nanos(old.abs_diff(new).as_nanos() / share.max(1));
+    if new < old {
+        old.saturating_sub(step)
+    } else {
+        old.saturating_add(step)
+    }
+}
+
+fn nanos(nanos: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn learn(seconds: &[u64]) -> Learned {
+        let (server, tool) = (Arc::from("s"), Arc::from("t"));
+        let mut durations = Durations::new();
+        for took in seconds {
+            durations.observe(&server, &tool, Duration::from_secs(*took));
+        }
+        durations.of("s", "t").unwrap_or_default()
+    }
+
+    #[test]
+    fn the_first_calls_count_alike() {
+        assert_eq!(learn(&[4]), Learned::exactly(Duration::from_secs(4)));
+        assert_eq!(learn(&[4, 6]).mean, Duration::from_secs(5));
+        assert_eq!(learn(&[4, 6, 8]).mean, Duration::from_secs(6));
+        assert_eq!(learn(&[4, 6, 8]).calls, 3);
+    }
+
+    #[test]
+    fn an_observation_counts_half_after_its_half_life() {
+        let mut calls = vec![1_000; 50];
+        calls.extend([2_000; HALF_LIFE as usize]);
+        let mean = learn(&calls).mean;
+        assert!(mean.abs_diff(Duration::from_mins(25)) < Duration::from_secs(3));
+    }
+
+    #[test]
+    fn the_spread_tells_steady_tools_from_others() {
+        assert_eq!(learn(&[5; 40]).spread, Duration::ZERO);
+        let wavering: Vec<u64> = [4, 6].repeat(20);
+        let spread = learn(&wavering).spread;
+        assert!(spread.abs_diff(Duration::from_secs(1)) < Duration::from_millis(200));
+    }
+
+    #[test]
+    fn a_typical_call_is_the_mean_of_the_known_tools() {
+        let mut durations = Durations::new();
+        assert_eq!(durations.typical(), None);
+        let server: Arc<str> = Arc::from("s");
+        durations.observe(&server, &Arc::from("a"), Duration::from_secs(1));
+        durations.observe(&server, &Arc::from("b"), Duration::from_secs(5));
+        assert_eq!(durations.typical(), Some(Duration::from_secs(3)));
+        durations.insert(&server, &Arc::from("b"), Learned::default());
+        assert_eq!(durations.typical(), Some(Duration::from_millis(500)));
+        let names: Vec<&str> = durations
+            .tools()
+            .iter()
+            .map(|(_, tool, _)| &***tool)
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_mean_lies_between_what_was_seen(calls in prop::collection::vec(0_u64..100_000, 1..60)) {
+            let learned = learn(&calls);
+            let least = calls.iter().min().copied().unwrap_or_default();
+            let most = calls.iter().max().copied().unwrap_or_default();
+            prop_assert!(learned.mean >= Duration::from_secs(least));
+            prop_assert!(learned.mean <= Duration::from_secs(most));
+            prop_assert!(learned.spread <= Duration::from_secs(most - least));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How early any order could end.
+
+use std::num::NonZeroUsize;
+
+use super::jobs::Jobs;
+use super::order::longest_paths;
+
+/// How many beginnings and ends are looked at for [`Bounds::provable`].
+const LOOKS: usize = 48;
+
+/// Times, in microseconds, below which no order of the jobs can end where so many may be under way together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The longest path: what has to happen one after the other.
+    pub path: u64,
+    /// All the work, spread evenly over all places.
+    pub work: u64,
+    /// What can be proved beyond these: jobs that cannot begin early and have much behind them must share the places
+    /// in the middle, and a job cannot be cut in pieces.
+    pub provable: u64,
+}
+
+impl Bounds {
+    /// The bounds of jobs of which `width` may be under way together.
+    pub fn of(jobs: &Jobs, width: NonZeroUsize) -> Self {
+        let plain = Self::plain(jobs, width);
+        Self {
+            provable: provable(jobs, width.get()).max(plain.lower()),
+            ..plain
+        }
+    }
+
+    /// The same without the effort of proving more.
+    pub(super) fn plain(jobs: &Jobs, width: NonZeroUsize) -> Self {
+        let path = longest_paths(jobs).into_iter().max().unwrap_or(0);
+        let total: u64 = calls(jobs).map(|(_, time)| time).sum();
+        let work = spread(total, width.get());
+        Self {
+            path,
+            work,
+            provable: path.max(work),
+        }
+    }
+
+    /// The greater of path and work.
+    pub fn lower(&self) -> u64 {
+        self.path.max(self.work)
+    }
+}
+
+/// The jobs that need a place, with their times.
+fn calls(jobs: &Jobs) -> impl Iterator<Item = (usize, u64)> {
+    let all = jobs.jobs().iter().enumerate();
+    all.filter(|(_, job)| job.lane.is_some())
+        .map(|(id, job)| (id, job.time()))
+}
+
+fn spread(work: u64, width: usize) -> u64 {
+    work.div_ceil(u64::try_from(width).unwrap_or(u64::MAX))
+}
+
+/// One job as the proofs see it: what must come before it, how long it takes, what must come after it.
+#[derive(Clone, Copy)]
+struct Middle {
+    before: u64,
+    time: u64,
+    after: u64,
+}
+
+/// Of all jobs that begin at `before` at the earliest and have at least `after` behind them, none runs outside of the
+/// time between; so that time must hold their work.
+fn provable(jobs: &Jobs, width: usize) -> u64 {
+    let from_start = longest_paths(&jobs.reversed());
+    let to_end = longest_paths(jobs);
+    let of = |list: &[u64], id: usize, time: u64| {
+        list.get(id).copied().unwrap_or(time).saturating_sub(time)
+    };
+    let middles: Vec<Middle> = calls(jobs)
+        .map(|(id, time)| Middle {
+            before: of(&from_start, id, time),
+            time,
+            after: of(&to_end, id, time),
+        })
+        .collect();
+    let befores = some_of(middles.iter().map(|job| job.before));
+    let afters = some_of(middles.iter().map(|job| job.after));
+    let mut best = 0;
+    for before in befores {
+        let mut late: Vec<Middle> = middles
+            .iter()
+            .filter(|job| job.before >= before)
+            .copied()
+            .collect();
+        late.sort_by_key(|job| std::cmp::Reverse(job.after));
+        let mut work = 0;
+        for job in &late {
+            work += job.time;
+            best = best.max(before + spread(work, width) + job.after);
+        }
+        late.sort_by_key(|job| std::cmp::Reverse(job.time));
+        for after in &afters {
+            let times = late.iter().filter(|job| job.after >= *after);
+            let uncut = uncut(times.map(|job| job.time), width);
+            if uncut > 0 {
+                best = best.max(before + uncut + after);
+            }
+        }
+    }
+    best
+}
+
+/// Of the `k * width + 1` longest jobs, one place must take `k + 1`.
+fn uncut(longest_first: impl Iterator<Item = u64>, width: usize) -> u64 {
+    let times: Vec<u64> = longest_first.collect();
+    let mut best = 0;
+    for (k, last) in (0_usize..).zip((0..times.len()).step_by(width)) {
+        let shortest = times.get(last.saturating_sub(k)..=last).unwrap_or_default();
+        best = best.max(shortest.iter().sum());
+    }
+    best
+}
+
+/// Some of the values, evenly chosen where there are many.
+fn some_of(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    let step = values.len().div_ceil(LOOKS).max(1);
+    values.into_iter().step_by(step).collect()
+}

@@ -1,0 +1,123 @@
+//! Any jobs: the bounds hold, and looking ahead never makes it worse.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::Limits;
+
+fn jobs(times: &[u64], waits: &[&[JobId]]) -> Jobs {
+    let mut jobs = Jobs::new();
+    let lane = jobs.lane(&Arc::from("s"), &Arc::from("t"));
+    for (index, takes) in times.iter().enumerate() {
+        let job = Job {
+            takes: *takes,
+            lane: Some(lane),
+            alone: false,
+        };
+        jobs.add(
+            job,
+            waits.get(index).map(|on| on.to_vec()).unwrap_or_default(),
+        );
+    }
+    jobs
+}
+
+fn wide(width: usize) -> Limits {
+    Limits {
+        total: NonZeroUsize::new(width).unwrap(),
+        ..Limits::default()
+    }
+}
+
+fn check(jobs: &Jobs, width: usize, barrier: u64, first_come: u64, ours: u64) {
+    let limits = wide(width);
+    let barriers = simulate(&jobs.with_barriers(), &limits, Order::FirstCome);
+    assert_eq!(barriers.makespan, barrier, "barrier");
+    let first = simulate(jobs, &limits, Order::FirstCome);
+    assert_eq!(first.makespan, first_come, "first come");
+    assert_eq!(foresee(jobs, &limits).timeline.makespan, ours, "ours");
+}
+
+#[test]
+fn orders_differ_where_they_should() {
+    // A short job before a long one, beside a long one before a short one: only a barrier waits.
+    let crossed = jobs(&[1, 9, 9, 1], &[&[], &[], &[0], &[1]]);
+    check(&crossed, 2, 18, 10, 10);
+    // The chain was written last, so whoever comes first holds it up.
+    let late = jobs(&[4, 4, 4, 4, 8], &[&[], &[], &[], &[], &[3]]);
+    check(&late, 2, 16, 16, 12);
+    // Each order that leaves no place idle packs two and three: six would need one that is cut.
+    let packed = jobs(&[3, 3, 2, 2, 2], &[]);
+    check(&packed, 2, 7, 7, 7);
+}
+
+#[test]
+fn bounds_see_what_cannot_be_cut() {
+    let bounds = Bounds::of(&jobs(&[3, 3, 3], &[]), NonZeroUsize::new(2).unwrap());
+    assert_eq!((bounds.path, bounds.work, bounds.provable), (3, 5, 6));
+    let waist = jobs(
+        &[5, 4, 4, 4, 4, 5],
+        &[&[], &[0], &[0], &[0], &[0], &[1, 2, 3, 4]],
+    );
+    let bounds = Bounds::of(&waist, NonZeroUsize::new(2).unwrap());
+    assert_eq!((bounds.path, bounds.work, bounds.provable), (14, 13, 18));
+}
+
+prop_compose! {
+    /// Jobs of several tools, of which each waits for some before it; as many as the size says.
+    fn any_jobs()(size in 1_usize..30)(
+        times in prop::collection::vec(0_u64..50, size),
+        tools in prop::collection::vec(0_u8..3, size),
+        edges in prop::collection::vec((0..size, 0..size), 0..size * 2),
+    ) -> Jobs {
+        let mut waits = vec![Vec::new(); times.len()];
+        for (a, b) in edges {
+            if a != b {
+                waits[a.max(b)].push(u32::try_from(a.min(b)).unwrap());
+            }
+        }
+        let mut jobs = Jobs::new();
+        for ((takes, tool), waits) in times.into_iter().zip(tools).zip(waits) {
+            let lane = jobs.lane(&Arc::from("s"), &Arc::from(tool.to_string()));
+            jobs.add(Job { takes, lane: Some(lane), alone: false }, waits);
+        }
+        jobs
+    }
+}
+
+proptest! {
+    #[test]
+    fn looking_ahead_is_never_worse(
+        jobs in any_jobs(),
+        width in 1_usize..6,
+        per_tool in prop::option::of(1_usize..3),
+    ) {
+        let limits = Limits { per_tool: per_tool.and_then(NonZeroUsize::new), ..wide(width) };
+        let bounds = Bounds::of(&jobs, limits.total);
+        let first = simulate(&jobs, &limits, Order::FirstCome);
+        let again = simulate(&jobs, &limits, Order::Ranked(&first.as_ranks()));
+        prop_assert_eq!(&again, &first, "a timeline comes about again by its ranks");
+        let ours = foresee(&jobs, &limits).timeline;
+        prop_assert!(ours.makespan <= first.makespan);
+        prop_assert!(bounds.lower() <= bounds.provable);
+        for timeline in [&first, &ours] {
+            prop_assert!(bounds.provable <= timeline.makespan);
+            for (id, (start, end)) in timeline.starts.iter().zip(&timeline.ends).enumerate() {
+                prop_assert_eq!(end - start, jobs.jobs()[id].takes.max(1));
+                for on in &jobs.waits()[id] {
+                    prop_assert!(timeline.end(*on) <= *start);
+                }
+                let together = timeline.starts.iter().zip(&timeline.ends);
+                let together = together.filter(|(from, to)| *from <= start && start < *to).count();
+                prop_assert!(together <= width);
+            }
+        }
+        let unlimited = simulate(&jobs, &wide(jobs.len()), Order::FirstCome);
+        prop_assert_eq!(unlimited.makespan, bounds.path);
+        let barrier = simulate(&jobs.with_barriers(), &wide(jobs.len()), Order::FirstCome);
+        prop_assert!(barrier.makespan >= bounds.path);
+    }
+}

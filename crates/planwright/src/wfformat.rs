@@ -1,0 +1,82 @@
+//! Workflows that others have run, as WfCommons writes them down: WfFormat 1.4, 1.5 and 1.6.
+//!
+//! Of each task we read its id, what it waits for and how long it took; files and machines do not matter to an order.
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use planwright_core::Value;
+use planwright_engine::forecast::{Job, Jobs};
+
+/// The versions that are read.
+pub const VERSIONS: &[&str] = &["1.4", "1.5", "1.6"];
+
+/// A workflow: tasks with their parents and the times that they took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workflow {
+    /// Its name.
+    pub name: String,
+    /// The tasks, in the order in which they were written.
+    pub tasks: Vec<Task>,
+}
+
+/// One task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// Its id.
+    pub id: String,
+    /// How long it took, in microseconds.
+    pub micros: u64,
+    /// Those that it waits for, by position, each once.
+    pub parents: Vec<u32>,
+}
+
+/// A fault in a workflow's file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct WorkflowFault {
+    /// Where, as a JSON pointer.
+    pub pointer: String,
+    /// What is the matter.
+    pub message: String,
+}
+
+impl fmt::Display for WorkflowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{} at {}", self.message, self.pointer)
+        }
+    }
+}
+
+impl Workflow {
+    /// Reads a workflow.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the file, each with its place.
+    pub fn from_value(value: &Value) -> Result<Self, Vec<WorkflowFault>> {
+        read::workflow(value)
+    }
+
+    /// Its tasks as jobs of one tool.
+    pub fn jobs(&self) -> Jobs {
+        let mut jobs = Jobs::new();
+        let lane = Some(jobs.lane(&Arc::from("workflow"), &Arc::from("task")));
+        for task in &self.tasks {
+            let job = Job {
+                takes: task.micros,
+                lane,
+                alone: false,
+            };
+            jobs.add(job, task.parents.clone());
+        }
+        jobs
+    }
+}

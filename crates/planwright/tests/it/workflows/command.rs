@@ -1,0 +1,89 @@
+//! `planwright bench`, from outside.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::shapes::montage;
+use crate::program::{planwright, stderr, stdout};
+
+/// The workflow that the documentation shows.
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/workflows/montage.json"
+);
+
+fn sample() -> String {
+    let document = montage(60, 1).document();
+    format!("{}\n", serde_json::to_string_pretty(&document).unwrap())
+}
+
+#[test]
+fn the_sample_is_generated() {
+    let written = fs::read_to_string(SAMPLE).unwrap_or_default();
+    let generated = sample();
+    if written.replace("\r\n", "\n") != generated {
+        let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("montage.json");
+        fs::write(&beside, generated).unwrap();
+        panic!(
+            "`docs/workflows/montage.json` differs from {}",
+            beside.display()
+        );
+    }
+}
+
+#[test]
+fn a_table_for_people_and_json_for_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = planwright(folder.path())
+        .args(["bench", SAMPLE, "--width", "1,8"])
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(text.starts_with("montage-60-1: "), "{text}");
+    assert!(text.contains("first-come"), "{text}");
+
+    let output = planwright(folder.path())
+        .args([
+            "bench", SAMPLE, "--width", "1,8", "--format", "json", "--noise", "20%",
+        ])
+        .output()
+        .unwrap();
+    let measured: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(measured["schema"], "planwright.bench/1");
+    assert_eq!(measured["noise"], 0.2);
+    let widths = measured["widths"].as_array().unwrap();
+    assert_eq!(widths.len(), 2);
+    for order in ["barrier", "first_come", "ours"] {
+        let alone = widths[0][order]["makespan_s"].as_f64().unwrap();
+        assert_eq!(widths[0]["bound_s"], alone, "one place leaves no choice");
+        let wide = widths[1][order]["makespan_s"].as_f64().unwrap();
+        assert!(widths[1]["bound_s"].as_f64().unwrap() <= wide && wide < alone);
+    }
+}
+
+fn check_refused(text: &str, args: &[&str], expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("w.json"), text).unwrap();
+    let output = planwright(folder.path())
+        .args(["bench", "w.json"])
+        .args(args)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    let talk = stderr(&output);
+    assert!(talk.contains(expected), "`{expected}` is not in {talk}");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    check_refused("{", &[], "`w.json` is not JSON");
+    check_refused("{}", &[], "`schemaVersion`");
+    let sample = sample();
+    let gone = sample.replacen("\"id\": \"mProject_00002\"", "\"id\": \"gone\"", 1);
+    check_refused(&gone, &[], "at /workflow/");
+    check_refused(&sample, &["--width", "0"], "whole number from 1");
+    check_refused(&sample, &["--noise", "200%"], "from `0%` to `100%`");
+}
