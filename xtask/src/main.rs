@@ -9,10 +9,12 @@
     reason = "a chore measures its own time and looks at its surroundings"
 )]
 
+mod book;
 mod command;
 mod deps;
 mod fuzz;
 mod generate;
+mod path;
 mod project;
 mod servers;
 mod test;
@@ -33,6 +35,7 @@ usage: cargo xtask CHORE
   deps      allowed edges between the crates
   servers   installs the real MCP servers that the tests talk to
   generate  writes the generated files anew
+  book      builds the book of docs and follows its links
   fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)";
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&project),
         ["deps"] => deps::run(&project),
         ["servers"] => servers::run(&project),
+        ["book"] => book::run(&project),
         ["generate"] => generate::run(&project),
         ["fuzz"] => fuzz::run(&project, &[], FUZZING_SECONDS),
         ["fuzz", seconds, ref names @ ..] => match seconds.parse() {

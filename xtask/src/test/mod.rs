@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
 use crate::project::Project;
-use crate::{deps, servers, tidy};
+use crate::{book, deps, servers, tidy};
 use stage::{Outcome, Summary};
 use tally::Tally;
 
@@ -25,6 +25,7 @@ const STAGES: &[(&str, Check)] = &[
         servers::run(project).map(|()| Tally::NONE)
     }),
     ("docs", docs),
+    ("book", |project| book::run(project).map(|()| Tally::NONE)),
     ("doctests", doctests),
     ("tests", tests),
 ];

@@ -3,7 +3,11 @@
 use std::collections::HashSet;
 
 use super::Finding;
+use crate::path::resolve;
 use crate::project::ProjectFile;
+
+/// Where the project's files are on the net: the book cannot link to those outside of `docs` otherwise.
+const PUBLISHED: &str = "https://github.com/planwright/planwright/blob/main/";
 
 /// Follows every link that stays within the project.
 pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
@@ -51,14 +55,16 @@ fn prose(text: &str) -> Vec<(usize, String)> {
 }
 
 fn leads_somewhere(files: &[ProjectFile], from: &ProjectFile, target: &str) -> bool {
-    if target.contains("://") || target.starts_with("mailto:") {
+    let published = target.strip_prefix(PUBLISHED);
+    if published.is_none() && (target.contains("://") || target.starts_with("mailto:")) {
         return true;
     }
+    let target = published.unwrap_or(target);
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let path = if path.is_empty() {
-        from.path.clone()
-    } else {
-        resolve(&from.path, path)
+    let path = match path {
+        path if published.is_some() => path.to_owned(),
+        "" => from.path.clone(),
+        path => resolve(&from.path, path),
     };
     let folder = match path.as_str() {
         "" => String::new(),
@@ -68,22 +74,6 @@ fn leads_somewhere(files: &[ProjectFile], from: &ProjectFile, target: &str) -> b
         Some(file) => anchor.is_empty() || anchors(&file.text).contains(anchor),
         None => anchor.is_empty() && files.iter().any(|file| file.path.starts_with(&folder)),
     }
-}
-
-/// The path that `target` means in the file at `from`.
-fn resolve(from: &str, target: &str) -> String {
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    parts.join("/")
 }
 
 /// The anchors that a reader of Markdown gives to the headings.
@@ -126,6 +116,10 @@ mod tests {
         check_page("[a](../README.md#why-this) [b](..) [c](./page.md)", &[]);
         check_page("[a](../docs) [b](https://example.com/x)", &[]);
         check_page("`[a](b)`\n```\n[a](b)\n```\n", &[]);
+        let published = |path: &str| format!("[a]({PUBLISHED}{path})");
+        check_page(&published("README.md#why-this"), &[]);
+        let gone = format!("docs/page.md:1: the link to `{PUBLISHED}gone.md` leads nowhere");
+        check_page(&published("gone.md"), &[&gone]);
         check_page(
             "x\n[a](gone.md)",
             &["docs/page.md:2: the link to `gone.md` leads nowhere"],

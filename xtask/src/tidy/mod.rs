@@ -6,6 +6,7 @@ mod links;
 mod rooms;
 mod rust_text;
 mod sizes;
+mod summary;
 mod words;
 
 use crate::project::Project;
@@ -28,6 +29,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     }
     findings.extend(codes::check(&files));
     findings.extend(links::check(&files));
+    findings.extend(summary::check(&files));
 
     let sizes = sizes::measure(&files);
     println!("{sizes}");

@@ -15,6 +15,8 @@ mod live;
 mod output;
 mod plan_file;
 mod printer;
+#[cfg(test)]
+mod reference;
 mod signals;
 mod text_report;
 mod toolbox;

@@ -13,6 +13,7 @@ use super::report::{ErrorV1, ReasonV1, milliseconds};
 pub const EVENT_SCHEMA: &str = "planwright.event/1";
 
 /// One event of a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct EventV1 {
     /// [`EVENT_SCHEMA`].
@@ -38,12 +39,14 @@ pub struct EventV1 {
     pub attempt: Option<u32>,
     /// The arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
     /// What a step gave.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,8 @@
 
 mod bench;
 mod event;
+#[cfg(test)]
+mod reference;
 mod report;
 
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};

@@ -16,6 +16,7 @@ use serde::Serialize;
 pub const REPORT_SCHEMA: &str = "planwright.report/1";
 
 /// The report of a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct ReportV1 {
     /// [`REPORT_SCHEMA`].
@@ -31,24 +32,34 @@ pub struct ReportV1 {
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
     /// What a model gets back.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub output: Value,
     /// The steps, in plan order.
     pub steps: Vec<StepV1>,
     /// Every call, in the order in which they were sent.
     pub calls: Vec<CallV1>,
     /// The variables at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub vars: Value,
     /// The state at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub state: Value,
     /// The data at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub data: Value,
     /// The state of each instance at the end.
+    #[cfg_attr(
+        test,
+        schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
+    )]
     pub instances: IndexMap<Arc<str>, Value>,
     /// What was found about the plan, before and during the run.
+    #[cfg_attr(test, schemars(with = "Vec<super::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Which plan.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlanV1 {
     /// Its name.
@@ -60,6 +71,7 @@ pub struct PlanV1 {
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ReportStatus {
     /// Every step that had to run did.
     Succeeded,
@@ -76,6 +88,7 @@ pub enum ReportStatus {
 }
 
 /// A step, an item of its loop, or a round of its repetition.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct StepV1 {
     /// The step's id.
@@ -94,11 +107,14 @@ pub struct StepV1 {
     /// How it ended.
     pub status: &'static str,
     /// The arguments.
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
     /// What it gave.
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
     /// Content that is not text, as MCP writes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub content: Vec<Value>,
     /// How often its tool was called.
     pub attempts: u32,
@@ -125,6 +141,7 @@ pub struct StepV1 {
 }
 
 /// Why a step failed.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorV1 {
     /// What kind of failure it is.
@@ -132,14 +149,19 @@ pub struct ErrorV1 {
     /// What the other side said, or one clause of our own.
     pub message: String,
     /// What else is known.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub data: Value,
 }
 
 /// Why a step did not run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
-pub struct ReasonV1(pub SkipReason);
+pub struct ReasonV1(
+    #[cfg_attr(test, schemars(with = "super::reference::ReasonShape"))] pub SkipReason,
+);
 
 /// One call.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct CallV1 {
     /// The step's id.
@@ -158,6 +180,7 @@ pub struct CallV1 {
     /// The tool, as the plan names it.
     pub tool: Arc<str>,
     /// The arguments.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub args: Value,
     /// Whether the tool answered without an error.
     pub ok: bool,

@@ -5,11 +5,11 @@
 //! is about converting it. In a `text`, `\xfc` is the byte of that number. Blocks called `tools`, `library`, `given` and `policy` say what both are checked against.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use planwright::core::{Code, Object, Value};
+use planwright_testkit::pages::{Block, blocks};
 
 use crate::inspect::Subject;
 
@@ -46,20 +46,6 @@ fn examples_do_what_their_page_says() {
 }
 
 #[test]
-fn the_index_lists_every_code() {
-    let path = page("README");
-    let index = fs::read_to_string(&path).unwrap();
-    let head = "| code | title |\n| --- | --- |\n";
-    let (before, rows) = index.split_once(head).unwrap();
-    let mut expected = String::new();
-    for code in Code::ALL {
-        writeln!(expected, "| [{code}]({code}.md) | {} |", code.title()).unwrap();
-    }
-    assert!(!before.is_empty(), "the index says nothing");
-    assert_eq!(rows, expected, "the rows of {}", path.display());
-}
-
-#[test]
 fn every_page_has_a_code() {
     let codes: BTreeSet<String> = Code::ALL.iter().map(|code| format!("{code}.md")).collect();
     let pages: BTreeSet<String> = fs::read_dir(page("README").parent().unwrap())
@@ -76,18 +62,25 @@ fn page(name: &str) -> PathBuf {
         .join(format!("{name}.md"))
 }
 
+/// The examples of one page.
 #[derive(Debug, Default)]
-struct Examples {
-    wrong: Vec<Subject>,
-    right: Vec<Subject>,
+pub(crate) struct Examples {
+    /// Plans that get the finding.
+    pub(crate) wrong: Vec<Subject>,
+    /// Plans that do not.
+    pub(crate) right: Vec<Subject>,
 }
 
 impl Examples {
+    /// Those of the page of `code`.
+    pub(crate) fn of_code(code: Code) -> Self {
+        Self::of(&fs::read_to_string(page(code.as_str())).unwrap())
+    }
+
     fn of(page: &str) -> Self {
         let mut surroundings = Subject::default();
         let mut examples = Self::default();
-        for (kind, content) in blocks(page) {
-            let words: Vec<&str> = kind.split_whitespace().collect();
+        for Block { words, content, .. } in blocks(page) {
             match words.as_slice() {
                 ["json", "wrong", rest @ ..] => {
                     examples.wrong.push(example(content.into(), rest));
@@ -102,7 +95,7 @@ impl Examples {
                 ["json", "library"] => surroundings.library = object(content),
                 ["json", "given"] => surroundings.given = object(content),
                 ["json", "policy"] => surroundings.policy = object(content),
-                _ => panic!("a page has no block called `{kind}`"),
+                _ => panic!("a page has no block called {words:?}"),
             }
         }
         for example in examples.wrong.iter_mut().chain(&mut examples.right) {
@@ -113,15 +106,6 @@ impl Examples {
         }
         examples
     }
-}
-
-/// The fenced blocks of a page: what follows the opening backticks, and what they hold.
-fn blocks(page: &str) -> Vec<(&str, &str)> {
-    page.split("```")
-        .skip(1)
-        .step_by(2)
-        .map(|block| block.split_once('\n').unwrap())
-        .collect()
 }
 
 fn example(text: Vec<u8>, words: &[&str]) -> Subject {

@@ -1,0 +1,162 @@
+//! The schemas of reports and events, and the pages about them, made of the types themselves.
+
+// Nobody makes values of the shapes below: they stand for types of other crates.
+#![expect(dead_code, reason = "the types describe a shape")]
+
+use std::fmt::Write;
+
+use planwright_testkit::generated;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use super::{EventV1, ReportV1};
+
+/// A finding.
+#[derive(JsonSchema)]
+#[schemars(rename = "diagnostic")]
+pub(super) struct DiagnosticShape {
+    /// The code, such as `PW0201`.
+    code: String,
+    /// `error` or `warning`.
+    severity: String,
+    /// What is the matter.
+    message: String,
+    /// Where, as a JSON pointer into the plan's text.
+    pointer: String,
+    /// Where, as `start` and `end` in bytes of the text, if it was written down.
+    span: Option<Value>,
+    /// The way out.
+    help: Option<String>,
+    /// A change that mends it, where one is safe: the text `replacement` at the JSON pointer `pointer`.
+    fix: Option<Value>,
+    /// The plan of the library that pointer and span refer to, where it is not the plan itself.
+    source: Option<String>,
+}
+
+/// Why a step did not run.
+#[derive(JsonSchema)]
+#[schemars(rename = "reason")]
+pub(super) struct ReasonShape {
+    /// The kind of reason: `step`, `branch`, `condition` or `stopped`.
+    because: String,
+    /// The step or slot that it is about.
+    of: String,
+}
+
+const REPORT_HEAD: &str = "\
+# The report
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright run --format json` prints: one object, `planwright.report/1`. As a JSON Schema:
+[report.schema.json](../schema/report.schema.json). Fields marked with *optional* are left out where they say nothing.
+A reader that meets another version in `schema` should refuse it.
+";
+
+const EVENT_HEAD: &str = "\
+# Events
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright run --format events` prints: one object a line, `planwright.event/1`, as soon as it happens. As a JSON
+Schema: [event.schema.json](../schema/event.schema.json). Fields marked with *optional* are left out where they say
+nothing about the event.
+";
+
+#[test]
+fn generated_page_of_reports() {
+    publish::<ReportV1>("report", REPORT_HEAD);
+}
+
+#[test]
+fn generated_page_of_events() {
+    publish::<EventV1>("event", EVENT_HEAD);
+}
+
+fn publish<T: JsonSchema>(name: &str, head: &str) {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    generated::check(&format!("docs/schema/{name}.schema.json"), &text);
+    generated::check(&format!("docs/reference/{name}.md"), &page(&schema, head));
+}
+
+fn page(schema: &Schema, head: &str) -> String {
+    let schema = schema.as_value();
+    let mut text = head.to_owned();
+    describe("The whole", schema, &mut text);
+    for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
+        describe(&heading(name), part, &mut text);
+    }
+    text
+}
+
+/// What a part of the schema is called on the page.
+fn heading(name: &str) -> String {
+    let name = name.trim_end_matches("V1").trim_start_matches("Report");
+    format!("`{}`", name.to_lowercase())
+}
+
+fn describe(title: &str, part: &Value, text: &mut String) {
+    write!(text, "\n## {title}\n").unwrap();
+    if let Some(description) = part["description"].as_str() {
+        write!(text, "\n{description}\n").unwrap();
+    }
+    text.push('\n');
+    let required = part["required"].as_array();
+    for (name, field) in part["properties"].as_object().into_iter().flatten() {
+        let is_required = required.is_some_and(|all| all.contains(&Value::from(name.as_str())));
+        let optional = if is_required { "" } else { ", *optional*" };
+        let (kind, description) = (kind(field), said(field));
+        writeln!(text, "- `{name}` ({kind}{optional}): {description}").unwrap();
+    }
+    for word in part["oneOf"].as_array().into_iter().flatten() {
+        let name = word["const"].as_str().unwrap();
+        writeln!(text, "- `{name}`: {}", said(word)).unwrap();
+    }
+}
+
+/// What the documentation says about a part, with links to the schema's name taken for what they show.
+fn said(part: &Value) -> String {
+    let text = part["description"].as_str().unwrap();
+    text.replace("[`REPORT_SCHEMA`]", "`planwright.report/1`")
+        .replace("[`EVENT_SCHEMA`]", "`planwright.event/1`")
+}
+
+/// What kind of value a field holds, in a word or two, with a link where the page says more.
+fn kind(field: &Value) -> String {
+    if let Some(name) = field["$ref"].as_str() {
+        let heading = heading(name.trim_start_matches("#/$defs/"));
+        return format!("[{heading}](#{})", heading.trim_matches('`'));
+    }
+    if let Some(parts) = field["anyOf"].as_array().or(field["allOf"].as_array()) {
+        let kinds: Vec<String> = parts.iter().map(kind).collect();
+        return kinds.join(" or ");
+    }
+    if let Some(kinds) = field["type"].as_array() {
+        let kinds: Vec<&str> = kinds
+            .iter()
+            .map(|kind| word(kind.as_str().unwrap()))
+            .collect();
+        return kinds.join(" or ");
+    }
+    match field["type"].as_str() {
+        Some("array") => match &field["items"] {
+            items if items["$ref"].is_string() => format!("list of {}", kind(items)),
+            items if items["type"].is_string() => format!("list of {}s", kind(items)),
+            _ => "list".to_owned(),
+        },
+        Some(name) => word(name).to_owned(),
+        None => "anything".to_owned(),
+    }
+}
+
+fn word(kind: &str) -> &str {
+    match kind {
+        "string" => "text",
+        "integer" => "whole number",
+        "boolean" => "true or false",
+        other => other,
+    }
+}

@@ -1,0 +1,76 @@
+//! A folder in which the commands of one page are given.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::transcript::{commands, matches};
+
+/// A folder in which the commands of one page are given.
+#[derive(Debug)]
+pub(super) struct Session {
+    folder: tempfile::TempDir,
+    /// How the last command ended.
+    status: i32,
+}
+
+impl Session {
+    /// A folder with the JSON files that lie beside `page`.
+    pub(super) fn beside(page: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(page.parent().unwrap()).unwrap() {
+            let file = entry.unwrap().path();
+            if file
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+            }
+        }
+        Self { folder, status: 0 }
+    }
+
+    /// Puts a file there.
+    pub(super) fn write(&self, name: &str, content: &str) -> Result<(), String> {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap())
+            .and_then(|()| fs::write(path, content))
+            .map_err(|error| format!("cannot write `{name}`: {error}"))
+    }
+
+    /// Gives the commands of a block, and compares what they print.
+    pub(super) fn replay(&mut self, block: &str) -> Result<(), String> {
+        for (command, expected) in commands(block)? {
+            let printed = self.run(command);
+            if !matches(expected, &printed) {
+                return Err(format!(
+                    "`{command}` prints\n{printed}\nand not\n{expected}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a command prints on standard output and standard error, in the order in which it does.
+    fn run(&mut self, line: &str) -> String {
+        let path = self.folder.path().join(".printed");
+        let printed = fs::File::create(&path).unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_planwright"));
+        let search = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+        let status = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(format!("(exit {})\n{line}", self.status))
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", search)
+            .env("HOME", self.folder.path())
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(printed.try_clone().unwrap())
+            .stderr(printed)
+            .status()
+            .unwrap();
+        self.status = status.code().unwrap_or(-1);
+        fs::read_to_string(&path).unwrap()
+    }
+}

@@ -1,0 +1,102 @@
+//! Commands with what they print, as pages show them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What stands for anything.
+const ANYTHING: &str = "…";
+
+/// A length of time in a line that people read, or in JSON, and the blanks before it.
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#" *<?\b\d+(\.\d+)?(ns|µs|us|ms|s)\b|_ms": ?\d+(\.\d+)?"#).unwrap()
+});
+
+/// The commands of a block, each with what it prints.
+pub(super) fn commands(block: &str) -> Result<Vec<(&str, &str)>, String> {
+    let Some(rest) = block.strip_prefix("$ ") else {
+        return Err(format!("it begins with no command: {block}"));
+    };
+    Ok(rest
+        .split("\n$ ")
+        .map(|part| part.split_once('\n').unwrap_or((part, "")))
+        .collect())
+}
+
+/// Whether what was printed is what the page shows.
+pub(super) fn matches(expected: &str, printed: &str) -> bool {
+    let expected: Vec<String> = expected.trim_end().lines().map(even).collect();
+    let printed: Vec<String> = printed.trim_end().lines().map(even).collect();
+    lines_match(&expected, &printed)
+}
+
+/// A line with its lengths of time evened out.
+fn even(line: &str) -> String {
+    TIME.replace_all(line.trim_end(), " TIME").into_owned()
+}
+
+fn lines_match(expected: &[String], printed: &[String]) -> bool {
+    let Some((first, rest)) = expected.split_first() else {
+        return printed.is_empty();
+    };
+    if first.trim() == ANYTHING {
+        return (0..=printed.len()).any(|skipped| lines_match(rest, &printed[skipped..]));
+    }
+    printed
+        .split_first()
+        .is_some_and(|(line, others)| line_matches(first, line) && lines_match(rest, others))
+}
+
+fn line_matches(expected: &str, printed: &str) -> bool {
+    if expected == printed {
+        return true;
+    }
+    let Some((head, last)) = expected.rsplit_once(ANYTHING) else {
+        return false;
+    };
+    let mut parts = head.split(ANYTHING);
+    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[test]
+fn what_differs_is_seen() {
+    let check = |expected: &str, printed: &str, fits: bool| {
+        assert_eq!(matches(expected, printed), fits, "{expected}\n{printed}");
+    };
+    check("", "", true);
+    check("a\nb\n", "a\nb", true);
+    check("a", "", false);
+    check("", "a", false);
+    check("a", "b", false);
+    check("3 steps in 1ms", "3 steps in 21.5ms", true);
+    check("3 steps in 1ms", "4 steps in 1ms", false);
+    check("a   5ms", "a 120ms", true);
+    check("\"at_ms\": 0.5", "\"at_ms\": 12", true);
+    check("a\n…\nz", "a\nb\nc\nz", true);
+    check("a\n…\nz", "a\nz", true);
+    check("a\n…", "a\nb", true);
+    check("a\n…\nz", "a\nb", false);
+    check("run …, done", "run 4f, done", true);
+    check("run …, done", "run 4f, not", false);
+    check("a … b … c", "a 1 b 2 c", true);
+    check("a … b … c", "a 1 c", false);
+}
+
+#[test]
+fn commands_are_told_from_what_they_print() {
+    let block = "$ one\nout\n\nmore\n$ two\n";
+    assert_eq!(
+        commands(block).unwrap(),
+        [("one", "out\n\nmore"), ("two", "")]
+    );
+    assert!(commands("out\n").is_err());
+}

@@ -1,0 +1,6 @@
+//! Pages that are made of what the library knows.
+
+mod codes;
+mod complete;
+mod dialects;
+mod plan;
