@@ -1,6 +1,9 @@
 //! The commands beside `run`.
 
+use std::sync::Arc;
+
 use clap::CommandFactory;
+use indexmap::IndexSet;
 use planwright::core::{Catalog, Diagnostic, Tool, Value};
 use planwright::drawing::{Drawing, Style, Symbols};
 use serde::Serialize;
@@ -134,7 +137,7 @@ pub(crate) async fn tools(
         })
     };
     let catalog = &toolbox.catalog;
-    let found: Vec<&Tool> = catalog
+    let mut found: Vec<&Tool> = catalog
         .tools()
         .map(AsRef::as_ref)
         .filter(|tool| matches(tool))
@@ -159,6 +162,9 @@ pub(crate) async fn tools(
             output::json(&listing, RunFormat::Json, printer)?;
         }
         Format::Text => {
+            // A server whose tools are not listed in one go has one heading all the same.
+            let servers: IndexSet<&Arc<str>> = found.iter().map(|tool| &tool.server).collect();
+            found.sort_by_key(|tool| servers.get_index_of(&tool.server));
             let mut server = None;
             for tool in &found {
                 if server != Some(&tool.server) {

@@ -140,6 +140,9 @@ fn value(value: &PossibleValue) -> String {
 
 fn decapitalised(text: &str) -> String {
     let mut letters = text.chars();
+    if letters.clone().nth(1).is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
 }

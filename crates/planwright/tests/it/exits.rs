@@ -164,6 +164,15 @@ fn a_report_that_cannot_be_written_is_no_success() {
 }
 
 #[test]
+fn each_server_is_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = r#"{"tools": {"a": {}, "crm.b": {}, "c": {}}}"#;
+    fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let output = run(folder.path(), &["tools", "--simulate", "tools.json"]);
+    assert_eq!(stdout(&output), "simulated:\n  a()\n  c()\ncrm:\n  b()\n");
+}
+
+#[test]
 fn plans_that_the_library_lacks() {
     let text = r#"{"steps": [{"id": "a", "plan": "summry"}]}"#;
     let run = ["run", "plan.json", "--simulate", "tools.json"];

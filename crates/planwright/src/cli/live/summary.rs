@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use planwright::core::Severity;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::legible;
@@ -42,6 +43,10 @@ pub(super) fn summary(run: &RunSummary) -> String {
                 styled(ODD, "–")
             )
         }
+        _ if failures.is_empty() => format!(
+            "{} {steps} in {took}, but the output cannot be made",
+            styled(BAD, "✗")
+        ),
         _ => {
             let count = failures.len();
             format!("{} {count} of {steps} failed in {took}", styled(BAD, "✗"))
@@ -65,7 +70,11 @@ pub(super) fn summary(run: &RunSummary) -> String {
     }
     for warning in run.warnings.iter().take(MOST) {
         let message = legible::one_line(&warning.message).into_owned();
-        let _ = writeln!(text, "{} {message}", styled(ODD, "warning:"));
+        let severity = match warning.severity {
+            Severity::Error => styled(BAD, "error:"),
+            Severity::Warning => styled(ODD, "warning:"),
+        };
+        let _ = writeln!(text, "{severity} {message}");
     }
     if run.warnings.len() > MOST {
         let _ = writeln!(

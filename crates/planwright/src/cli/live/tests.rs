@@ -184,6 +184,19 @@ fn failures_are_told() {
 }
 
 #[test]
+fn an_output_that_cannot_be_made_is_no_step() {
+    let ran = run(
+        r#"{"steps": [{"id": "a", "tool": "get"}], "output": "${a.wind}"}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.summary(), @"
+    ✗ 1 step in 0.4s, but the output cannot be made (1 call)
+    error: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
+    see every step and call with `--format json`
+    ");
+}
+
+#[test]
 fn items_and_rounds() {
     let ran = run(
         r#"{"steps": [
