@@ -30,6 +30,9 @@ A plan with an *error* does not run. A *warning* is about a plan that runs, but 
 /// Where findings are written down, a line `SEVERITY CODE at …` for each.
 const GOLDEN: &str = "crates/planwright/tests/golden/findings";
 
+/// Where is written down what cannot be converted, a line that begins with the severity for each.
+const CONVERSIONS: &str = "crates/dialects/tests/golden/conversions";
+
 #[test]
 fn generated_index_of_codes() {
     let severities = severities();
@@ -60,12 +63,17 @@ fn severities() -> BTreeMap<Code, BTreeSet<Severity>> {
             }
         }
     }
-    for entry in fs::read_dir(generated::project_file(GOLDEN)).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "snap") {
-            continue;
+    for text in snapshots(CONVERSIONS) {
+        for line in text.lines() {
+            match line.split(' ').next() {
+                Some("Error") => note(Code::Unprintable, Severity::Error),
+                Some("Warning") => note(Code::Unprintable, Severity::Warning),
+                _ => false,
+            };
         }
-        for line in fs::read_to_string(&path).unwrap().lines() {
+    }
+    for text in snapshots(GOLDEN) {
+        for line in text.lines() {
             let words: Vec<&str> = line.split(' ').take(2).collect();
             for code in Code::ALL {
                 if words == ["error", code.as_str()] {
@@ -77,4 +85,15 @@ fn severities() -> BTreeMap<Code, BTreeSet<Severity>> {
         }
     }
     severities
+}
+
+fn snapshots(folder: &str) -> impl Iterator<Item = String> {
+    fs::read_dir(generated::project_file(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "snap")
+        })
+        .map(|path| fs::read_to_string(path).unwrap())
 }
