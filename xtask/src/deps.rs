@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::command;
+use crate::metadata;
 use crate::project::Project;
 
 /// What one of our crates may depend on.
@@ -80,6 +80,10 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("miette", &["planwright"]),
     ("rmcp", &["planwright-mcp"]),
     (
+        "schemars",
+        &["planwright-dialects", "planwright-engine", "planwright"],
+    ),
+    (
         "tokio",
         &[
             "planwright-engine",
@@ -107,13 +111,7 @@ struct Edge {
 ///
 /// All edges that are not allowed, and every circle.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
-    let metadata = command::output(command::command(
-        &project.root,
-        &["cargo", "metadata", "--no-deps", "--format-version", "1"],
-    ))?;
-    let metadata: Value = serde_json::from_str(&metadata)
-        .map_err(|error| format!("cannot read the metadata of cargo: {error}"))?;
-    let (crates, edges) = read(&metadata);
+    let (crates, edges) = read(&metadata::read(project)?);
     let findings = check(&crates, &edges);
     if findings.is_empty() {
         println!("{} crates keep to their layers", crates.len());

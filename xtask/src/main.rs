@@ -14,8 +14,11 @@ mod command;
 mod deps;
 mod fuzz;
 mod generate;
+mod metadata;
+mod package;
 mod path;
 mod project;
+mod semver;
 mod servers;
 mod test;
 mod tidy;
@@ -33,6 +36,8 @@ usage: cargo xtask CHORE
   test      everything that must hold before a change is merged
   tidy      house rules: captions, sizes, codes, rooms, words, links
   deps      allowed edges between the crates
+  package   whether what would be published is whole and builds
+  semver    whether the library keeps what its last release promised
   servers   installs the real MCP servers that the tests talk to
   generate  writes the generated files anew
   book      builds the book of docs and follows its links
@@ -45,6 +50,8 @@ fn main() -> ExitCode {
         ["test"] => return test::run(&project),
         ["tidy"] => tidy::run(&project),
         ["deps"] => deps::run(&project),
+        ["package"] => package::run(&project),
+        ["semver"] => semver::run(&project),
         ["servers"] => servers::run(&project),
         ["book"] => book::run(&project),
         ["generate"] => generate::run(&project),

@@ -219,6 +219,25 @@ impl From<u64> for Value {
     }
 }
 
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<f64> for Value {
+    /// What is no number or not finite becomes `null`, as `serde_json` has it.
+    fn from(value: f64) -> Self {
+        Number::from_f64(value).map_or(Self::Null, Self::Number)
+    }
+}
+
 impl From<Vec<Value>> for Value {
     fn from(items: Vec<Value>) -> Self {
         Self::List(Arc::new(items))

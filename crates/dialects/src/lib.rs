@@ -22,7 +22,7 @@ mod detect;
 mod parse;
 
 /// From values with places to nodes, the same in every dialect.
-mod lowering;
+pub mod lowering;
 
 /// Texts with `${…}` in them, as several dialects write references.
 mod template;
@@ -53,5 +53,5 @@ pub mod agentle;
 
 pub use detect::{by_name, detect};
 pub use dialect::{Dialect, Likeness};
-pub use parse::{ParseResult, ReadOptions, parse};
+pub use parse::{ParseResult, ReadOptions, parse, parse_as};
 pub use registry::{dialect, dialects};

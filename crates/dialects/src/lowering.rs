@@ -9,7 +9,7 @@ use crate::document::{Entry, Fields, Findings, Item, ItemKind, Offsets};
 use crate::template::{self, Piece};
 
 /// How a dialect writes references. Everything else about values is alike.
-pub(crate) trait References {
+pub trait References {
     /// What a text means: itself, or something with references.
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let _ = place;
@@ -29,7 +29,7 @@ pub(crate) trait References {
 }
 
 /// The node that `item` means.
-pub(crate) fn lower(item: &Item, references: &mut dyn References) -> Node {
+pub fn lower(item: &Item, references: &mut dyn References) -> Node {
     match &item.kind {
         ItemKind::Text(text) => Node {
             kind: references.text(text, item.place),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::{Diagnostic, Diagnostics, Plan};
 
 use crate::detect::{by_name, detect};
+use crate::dialect::Dialect;
 use crate::document::{Limits, read};
 
 /// How a text is to be read.
@@ -55,9 +56,37 @@ pub struct ParseResult {
     pub source: Arc<str>,
 }
 
+impl From<Plan> for ParseResult {
+    /// A plan that was never written down, or whose findings were read elsewhere.
+    fn from(plan: Plan) -> Self {
+        let source = plan.sources.iter().next();
+        Self {
+            source: source
+                .map(|source| Arc::clone(source.text()))
+                .unwrap_or_default(),
+            plan: Some(plan),
+            dialect: None,
+            diagnostics: Diagnostics::new(),
+        }
+    }
+}
+
 /// Reads a plan.
 pub fn parse(text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
     let chosen = options.dialect.map(by_name).transpose();
+    read_plan(text, options, chosen)
+}
+
+/// Reads a plan that is written in `dialect`, which need not be one of [`dialects`](crate::dialects()).
+pub fn parse_as(dialect: &dyn Dialect, text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
+    read_plan(text, options, Ok(Some(dialect)))
+}
+
+fn read_plan(
+    text: &[u8],
+    options: &ReadOptions<'_>,
+    chosen: Result<Option<&dyn Dialect>, Box<Diagnostic>>,
+) -> ParseResult {
     let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
     let Some(document) = document else {
         diagnostics.extend(chosen.err().map(|finding| *finding).into_iter().collect());

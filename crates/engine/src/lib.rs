@@ -49,7 +49,9 @@ pub mod backend;
 pub mod event;
 
 pub use approval::{Approver, Decision};
-pub use backend::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+pub use backend::{
+    Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 pub use dispatch::{Canceller, Engine, RunHandle};
 pub use durations::Durations;
 pub use event::{RunEvent, StampedEvent};

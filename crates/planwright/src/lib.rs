@@ -1,7 +1,299 @@
-//! Checks and runs declarative plans of tool calls over MCP servers.
+//! Checks and runs plans of tool calls: each call starts as soon as the results that it refers to are there.
 //!
-//! A plan is read by [`dialects`], proved sound by [`core`](mod@core), and run by the [`engine`] over the tools of
-//! [`mcp`] servers, of the built-in [`workspace`], or of the program itself.
+//! - [A plan of five lines](#a-plan-of-five-lines)
+//! - [Tools of your own](#tools-of-your-own): Rust functions, errors, effects, `Sharable`
+//! - [MCP servers](#mcp-servers)
+//! - [What check finds](#what-check-finds)
+//! - [Events](#events), [runs that grow](#runs-that-grow), [approvals](#approvals), [giving up](#giving-up)
+//! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own)
+//! - [Features](#features)
+//!
+//! # A plan of five lines
+//!
+//! A plan says what to call and which results go where. The first two calls depend on nothing and run side by side:
+//!
+//! ```json
+//! {"steps": [
+//!   {"id": "oslo", "tool": "weather", "args": {"city": "Oslo"}},
+//!   {"id": "rome", "tool": "weather", "args": {"city": "Rome"}},
+//!   {"id": "tell", "tool": "tell", "args": {"text": "Oslo ${oslo}°, Rome ${rome}°"}}
+//! ]}
+//! ```
+//!
+//! Five lines open the tools, read the plan, check it, run it, and look at what it gave:
+//!
+//! ```
+//! use planwright::{Planwright, parse};
+//! # use planwright::{Error, Function, Functions, ToolError, schemars::{self, JsonSchema}};
+//! # const PLAN: &str = r#"{"steps": [
+//! #   {"id": "oslo", "tool": "weather", "args": {"city": "Oslo"}},
+//! #   {"id": "rome", "tool": "weather", "args": {"city": "Rome"}},
+//! #   {"id": "tell", "tool": "tell", "args": {"text": "Oslo ${oslo}°, Rome ${rome}°"}}
+//! # ]}"#;
+//! # #[derive(serde::Deserialize, JsonSchema)]
+//! # struct Weather { city: String }
+//! # #[derive(serde::Deserialize, JsonSchema)]
+//! # struct Tell { text: String }
+//! # async fn weather(args: Weather) -> Result<usize, ToolError> { Ok(args.city.len()) }
+//! # async fn tell(args: Tell) -> Result<String, ToolError> { Ok(args.text) }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let functions = Functions::new()
+//! #     .with(Function::new("weather", weather))
+//! #     .with(Function::new("tell", tell));
+//! let planwright = Planwright::builder().functions(functions).open().await?;
+//! let plan = planwright.check(parse(PLAN))?;
+//! let summary = planwright.run(plan).await;
+//! println!("{}: {}", summary.status.as_str(), summary.output);
+//! # assert_eq!(summary.output.get("tell").unwrap().as_text(), Some("Oslo 4°, Rome 4°"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It all happens in the tokio runtime that you have, of whichever kind; it needs its clock, and its input and output
+//! where there are MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
+//!
+//! A failure of a tool is no [`Error`]: the [`RunSummary`] says what became of each step, and `summary.status` of
+//! the whole.
+//!
+//! # Tools of your own
+//!
+//! A [`Function`] is an `async fn` whose parameters are the fields of one type. That type derives `Deserialize`
+//! and `JsonSchema`, the result `Serialize` and `JsonSchema`; so plans are checked against your types before anything runs.
+//! Add the crates `serde` (with its feature `derive`) and `schemars` (1) to your own, or use the
+//! [`schemars`] that is re-exported here.
+//!
+//! ```
+//! use planwright::{Error, Function, Functions, Planwright, Sharable, Value, parse};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//! # use planwright::schemars;
+//!
+//! /// Sends a letter.
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Letter {
+//!     /// An address, such as `ada@example.com`.
+//!     to: String,
+//!     text: Sharable<String>,
+//!     copies: Option<u32>,
+//! }
+//!
+//! #[derive(Serialize, JsonSchema)]
+//! struct Receipt {
+//!     pages: u32,
+//! }
+//!
+//! async fn send(letter: Letter) -> Result<Receipt, std::io::Error> {
+//!     if !letter.to.contains('@') {
+//!         return Err(std::io::Error::other("that is no address"));
+//!     }
+//!     Ok(Receipt { pages: letter.copies.unwrap_or(1) })
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let office = Functions::named("office").with(Function::new("send", send).title("Send a letter"));
+//! let planwright = Planwright::builder().functions(office).open().await?;
+//!
+//! let plan = parse(r#"{"steps": [
+//!     {"id": "sent", "tool": "send", "args": {"to": "ada@example.com", "text": "Dear Ada", "copies": 2}}
+//! ], "output": "${sent.pages}"}"#);
+//! let summary = planwright.run(planwright.check(plan)?).await;
+//! assert_eq!(summary.output, Value::from(2));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - Plans call it `send`, or `office.send` where several servers have a `send`.
+//! - It may fail with any error or text; its words become the failure of the step. A [`ToolError`] says more: a code,
+//!   data, whether another attempt may help.
+//! - Nothing is assumed about its effects: say [`read_only`](Function::read_only), [`idempotent`](Function::idempotent)
+//!   or [`needs_approval`](Function::needs_approval) where it is so.
+//! - [`Sharable`] marks a parameter that may receive data of other steps, for the dialects in which only such
+//!   parameters may.
+//! - [`Function::raw`] takes and gives bare [`Value`]s.
+//!
+//! # MCP servers
+//!
+//! Servers are named in the `mcp.json` that other clients use, as a file or as text, or one by one. They are started side by side,
+//! each as a child process, and started again when they break down.
+//!
+//! ```no_run
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let planwright = Planwright::builder()
+//!     .servers_file("mcp.json")
+//!     .server("time", "uvx", ["mcp-server-time", "--local-timezone", "UTC"])
+//!     .open()
+//!     .await?;
+//! for tool in planwright.catalog().tools() {
+//!     println!("{}", tool.qualified_name());
+//! }
+//! let plan = planwright.check(parse(r#"{"steps": [
+//!     {"id": "now", "tool": "time.get_current_time", "args": {"timezone": "Europe/Oslo"}}
+//! ]}"#))?;
+//! let summary = planwright.run(plan).await;
+//! planwright.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`close`](Planwright::close) lets them end in peace; a [`Planwright`] that is dropped kills them, with all that they
+//! started. [`embedding::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
+//!
+//! # What check finds
+//!
+//! Everything at once: what is wrong with the text, tools and steps that are not there, arguments and references that do not
+//! fit the schemas, circles, limits. A finding has a code with [a page](https://github.com/planwright/planwright/tree/main/docs/codes),
+//! a place, and mostly a way out; its text is made to be given back to a model.
+//!
+//! ```
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//! let text = r#"{"steps": [{"id": "a", "value": "${b.city}"}], "inputs": {"b": {"default": 1}}}"#;
+//! let error = planwright.check(parse(text)).unwrap_err();
+//! for finding in error.diagnostics().unwrap().iter() {
+//!     println!("{finding}");
+//! }
+//! # assert_eq!(error.diagnostics().unwrap().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Plans that are given inputs are [checked with them](Planwright::check_with). What plans may do, and how much, is a
+//! [policy](embedding::Builder::policy).
+//!
+//! # Events
+//!
+//! A run that is [started](Planwright::start) goes on by itself, and tells what happens. More can be said before:
+//!
+//! ```
+//! use std::time::Duration;
+//! use planwright::RunEvent;
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//! # let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
+//!
+//! let mut run = planwright
+//!     .run(plan)
+//!     .attempt_timeout(Duration::from_secs(5))
+//!     .fail_fast()
+//!     .start();
+//! while let Some(stamped) = run.next_event().await {
+//!     if let RunEvent::StepEnded { at, status, .. } = stamped.event {
+//!         println!("{:?} {at} {}", stamped.at, status.as_str());
+//!     }
+//! }
+//! let summary = run.await;
+//! # assert_eq!(summary.steps.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`wire`] has twins of events and summaries for other programs, as JSON with a version.
+//!
+//! # Runs that grow
+//!
+//! A plan may come bit by bit, as from a model that is still writing. New steps may refer to all before them, and are
+//! checked before they join.
+//!
+//! ```
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//! let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
+//! let mut run = planwright.run(plan).growing().start();
+//! run.extend(r#"{"steps": [{"id": "b", "value": "${a + 1}"}]}"#)?;
+//! let summary = run.finish().await;
+//! # assert_eq!(summary.output.get("b").unwrap().as_u64(), Some(2));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Approvals
+//!
+//! A call of a tool that needs approval, or of a step that says so, waits for an [`Approver`](engine::Approver): a person, a
+//! rule, a queue. Without one such calls are not made, and the run ends as waiting.
+//!
+//! ```
+//! use planwright::engine::approval::ApprovalRequest;
+//! use planwright::engine::backend::BoxFuture;
+//! use planwright::engine::{Approver, Decision};
+//! # use planwright::{Error, Planwright, parse};
+//!
+//! struct OnlySmall;
+//!
+//! impl Approver for OnlySmall {
+//!     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+//!         let amount = request.args.get("amount").and_then(|amount| amount.as_f64());
+//!         Box::pin(async move {
+//!             match amount {
+//!                 Some(amount) if amount < 100.0 => Decision::Approve { args: None },
+//!                 _ => Decision::Reject { because: Some("that is too much".to_owned()) },
+//!             }
+//!         })
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let planwright = Planwright::builder().approver(OnlySmall).open().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Giving up
+//!
+//! [`Run::cancel`] ends a run, and its summary tells how far it came. Dropping a [`Run`], or a future of this crate, is safe at any time: calls
+//! under way are cancelled, and no process, thread or task stays behind.
+//!
+//! # A backend of your own
+//!
+//! Tools of some other kind are a list of [`Tool`](core::Tool)s and a [`ToolBackend`](engine::ToolBackend) that calls them:
+//!
+//! ```
+//! use planwright::core::Tool;
+//! use planwright::engine::backend::{BoxFuture, ToolOutput};
+//! use planwright::engine::{ToolBackend, ToolCall};
+//! use planwright::{Error, Planwright, ToolError};
+//!
+//! struct Echo;
+//!
+//! impl ToolBackend for Echo {
+//!     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+//!         Box::pin(async move { Ok(ToolOutput::value(call.args)) })
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let tools = [Tool::new("echo", "say")];
+//! let planwright = Planwright::builder().backend("echo", tools, Echo).open().await?;
+//! # assert_eq!(planwright.catalog().len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A dialect of your own
+//!
+//! [`parse`] reads Planwright's own dialect; [`dialects::parse`](dialects::parse()) recognises all that there are. A way to write plans
+//! that is none of them is a [`Dialect`](dialects::Dialect), and [`dialects::parse_as`](dialects::parse_as()) reads it. The
+//! [example `own_dialect`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/own_dialect.rs)
+//! is one. A program may also build a [`Plan`] without any text, and have it checked.
+//!
+//! # Features
+//!
+//! - `cli`: the program `planwright`, and all that only a program needs. It is on unless you say otherwise, so name
+//!   the library with `default-features = false`.
+//! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
+#![warn(missing_docs)]
 
 /// What a plan is, and when it is sound.
 pub use planwright_core as core;
@@ -15,7 +307,14 @@ pub use planwright_engine as engine;
 /// How we speak MCP.
 pub use planwright_mcp as mcp;
 
+/// The derive macro and the types with which parameters of functions describe themselves.
+pub use schemars;
+
+/// What opens tools and starts runs, in full.
+pub mod embedding;
+
 /// The built-in server of file tools, confined to a folder.
+#[cfg(feature = "workspace")]
 pub mod workspace;
 
 /// Text that comes from elsewhere, made fit for a terminal.
@@ -29,3 +328,8 @@ pub mod wfformat;
 
 /// What other programs read: reports and events.
 pub mod wire;
+
+pub use embedding::{Error, Planwright, Run, parse};
+pub use planwright_core::{Catalog, CheckedPlan, Plan, Value};
+pub use planwright_engine::backend::{Function, Functions, Sharable, ToolError};
+pub use planwright_engine::{RunEvent, RunSummary};

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
 use crate::project::Project;
-use crate::{book, deps, servers, tidy};
+use crate::{book, deps, package, semver, servers, tidy};
 use stage::{Outcome, Summary};
 use tally::Tally;
 
@@ -21,13 +21,20 @@ const STAGES: &[(&str, Check)] = &[
     ("tidy", |project| tidy::run(project).map(|()| Tally::NONE)),
     ("deps", |project| deps::run(project).map(|()| Tally::NONE)),
     ("clippy", clippy),
+    ("library", library),
     ("servers", |project| {
         servers::run(project).map(|()| Tally::NONE)
     }),
     ("docs", docs),
     ("book", |project| book::run(project).map(|()| Tally::NONE)),
+    ("semver", |project| {
+        semver::run(project).map(|()| Tally::NONE)
+    }),
     ("doctests", doctests),
     ("tests", tests),
+    ("package", |project| {
+        package::run(project).map(|()| Tally::NONE)
+    }),
 ];
 
 /// Runs all stages and ends with the line `N passed, N failed`; a failed stage other than the tests counts as one.
@@ -65,6 +72,22 @@ fn clippy(project: &Project) -> Result<Tally, String> {
         "clippy",
         "--workspace",
         "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ];
+    run_command(command(&project.root, &line)).map(|()| Tally::NONE)
+}
+
+/// The library alone, as those who embed it build it.
+fn library(project: &Project) -> Result<Tally, String> {
+    let line = [
+        "cargo",
+        "clippy",
+        "--package",
+        "planwright",
+        "--lib",
+        "--no-default-features",
         "--",
         "--deny",
         "warnings",

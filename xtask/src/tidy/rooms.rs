@@ -14,6 +14,20 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/planwright/"]),
     ("rmcp", &["crates/mcp/"]),
+    ("schemars", SCHEMAS),
+    // A library lives in the runtime of whoever embeds it.
+    (
+        "tokio::runtime::Builder",
+        &["crates/planwright/src/cli/", "crates/planwright/tests/"],
+    ),
+    ("tokio::runtime::Runtime", &[]),
+];
+
+/// Where Rust types describe themselves as JSON Schema.
+const SCHEMAS: &[&str] = &[
+    "crates/dialects/src/native/schema.rs",
+    "crates/engine/src/backend/functions/",
+    "crates/planwright/",
 ];
 
 /// Paths that code must never begin with in the files below certain folders.

@@ -12,7 +12,10 @@ use crate::{Diagnostics, Object, Plan, StepId, Tool};
 /// A plan without errors, and what the check learned about it. Only [`check()`](crate::check())
 /// makes one. Cloning it is cheap.
 #[derive(Clone, Debug)]
-pub struct CheckedPlan(Arc<Sound>);
+pub struct CheckedPlan {
+    sound: Arc<Sound>,
+    warnings: Arc<Diagnostics>,
+}
 
 #[derive(Debug)]
 pub(super) struct Sound {
@@ -44,46 +47,62 @@ pub struct CheckedStep {
 
 impl CheckedPlan {
     pub(super) fn new(sound: Sound) -> Self {
-        Self(Arc::new(sound))
+        Self {
+            sound: Arc::new(sound),
+            warnings: Arc::default(),
+        }
+    }
+
+    /// The same plan, with `warnings` in place of what [`warnings`](Self::warnings) said.
+    pub fn with_warnings(self, warnings: Diagnostics) -> Self {
+        Self {
+            warnings: Arc::new(warnings),
+            ..self
+        }
+    }
+
+    /// What was found that keeps no plan from running. Whoever read the plan's text adds what was found there.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.0.plan
+        &self.sound.plan
     }
 
     /// What is known about its steps, in their order.
     pub fn steps(&self) -> &[CheckedStep] {
-        &self.0.steps
+        &self.sound.steps
     }
 
     /// The position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
-        self.0.ids.get(id).copied()
+        self.sound.ids.get(id).copied()
     }
 
     /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only
     /// in layout, titles and notes.
     pub fn digest(&self) -> &str {
-        &self.0.digest
+        &self.sound.digest
     }
 
     /// The values of the inputs by name: what was given over the defaults. Of a plan that runs as
     /// a step: its defaults.
     pub fn inputs(&self) -> &Object {
-        &self.0.inputs
+        &self.sound.inputs
     }
 
     /// The steps that must have settled before `read` can be answered, by position: the step
     /// itself, or all that may write a part of the slot, the slot, or one around it.
     pub fn producers(&self, read: &Read) -> Vec<u32> {
-        producers(&self.0.ids, &self.0.writers, read)
+        producers(&self.sound.ids, &self.sound.writers, read)
     }
 
     /// The places of slots of `kind` that the plan reads and that none of its steps writes: what
     /// it takes from its caller where the caller shares the slots.
     pub fn open_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
-        self.0
+        self.sound
             .open_reads
             .iter()
             .filter(move |read| read.source == Source::Slot(kind))

@@ -29,6 +29,7 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
     };
     let (checked, mut diagnostics) = check_plan(plan, surroundings, &mut session);
     diagnostics.sort();
+    let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
 }
 

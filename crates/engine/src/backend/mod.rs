@@ -9,11 +9,12 @@ mod simulated;
 use std::fmt;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use planwright_core::{StepId, Tool, Value};
 
+pub use futures::future::BoxFuture;
+
 pub use error::{ErrorKind, RetryAdvice, ToolError};
-pub use functions::Functions;
+pub use functions::{Function, Functions, Sharable};
 pub use output::ToolOutput;
 pub use router::Backends;
 pub use simulated::{ScriptError, Simulated};

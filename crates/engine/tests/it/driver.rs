@@ -9,9 +9,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::check::CheckContext;
 use planwright_core::plan::{Alternative, Approval, Field, Form, Node, Read, Reference, Source};
-use planwright_core::{Place, Plan, Step, StepId, Tool, Value};
+use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_engine::backend::{Backends, ErrorKind, Functions, ToolError, ToolOutput};
+use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::options::Arrival;
 use planwright_engine::{Decision, Engine, RunEvent, RunOptions, RunStatus, StepStatus};
 
@@ -56,7 +56,10 @@ where
     F: Fn(Value) -> R + Send + Sync + 'static,
     R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    Backends::new().with("s", Functions::new().with(Tool::new("s", "t"), function))
+    Backends::new().with(
+        "s",
+        Functions::named("s").with(Function::raw("t", function)),
+    )
 }
 
 fn answer(value: &str) -> ToolOutput {

@@ -45,7 +45,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                     secrets: toolbox.secrets(),
                     ..options
                 },
-                approver: approver(arguments, printer, &live)?,
+                approver: approver(arguments, &toolbox, printer, &live)?,
                 live: Arc::clone(&live),
                 format: arguments.format,
                 printer,

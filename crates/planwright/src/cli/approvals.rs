@@ -1,12 +1,13 @@
 //! Who decides about calls: a file, a flag, a person at the terminal.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright::core::Value;
+use planwright::core::{Catalog, Value};
+use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
 
@@ -14,10 +15,12 @@ use super::args::{Approve, RunArguments};
 use super::error::CommandError;
 use super::live::Live;
 use super::printer::Printer;
+use super::toolbox::Toolbox;
 
 /// Who decides in this run.
 pub(crate) fn approver(
     arguments: &RunArguments,
+    toolbox: &Toolbox,
     printer: Printer,
     live: &Arc<Live>,
 ) -> Result<Arc<dyn Approver>, CommandError> {
@@ -34,10 +37,14 @@ pub(crate) fn approver(
         Approve::Ask => Arc::new(Always(Decision::Later)),
     };
     match &arguments.approvals {
-        Some(path) => Ok(Arc::new(GivenAhead {
-            decisions: read(path)?,
-            otherwise,
-        })),
+        Some(path) => {
+            let decisions = read(path)?;
+            known(&decisions, path, toolbox)?;
+            Ok(Arc::new(GivenAhead {
+                decisions,
+                otherwise,
+            }))
+        }
         None => Ok(otherwise),
     }
 }
@@ -112,6 +119,44 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
         decisions.insert(tool.to_string(), decision);
     }
     Ok(decisions)
+}
+
+/// Sees to it that every decision is about a tool that there is: one with a slip in its name would decide about nothing.
+fn known(
+    decisions: &HashMap<String, Decision>,
+    path: &Path,
+    toolbox: &Toolbox,
+) -> Result<(), CommandError> {
+    let names = names(&toolbox.catalog);
+    let mut unknown: Vec<&String> = decisions
+        .keys()
+        .filter(|name| !names.contains(*name))
+        .collect();
+    unknown.sort();
+    for name in unknown {
+        let near = nearest(name, names.iter().map(String::as_str));
+        // A tool of a server that was not started may well be there.
+        if near.is_none() && !toolbox.is_complete() {
+            continue;
+        }
+        let error = CommandError::new(format!(
+            "`{}` decides about `{name}`, and there is no such tool",
+            path.display()
+        ));
+        return Err(match near {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("`planwright tools` lists those there are"),
+        });
+    }
+    Ok(())
+}
+
+/// The names of all tools, with their servers and without.
+fn names(catalog: &Catalog) -> BTreeSet<String> {
+    catalog
+        .tools()
+        .flat_map(|tool| [tool.qualified_name(), tool.name.to_string()])
+        .collect()
 }
 
 /// Asks the person at the terminal, one question at a time.

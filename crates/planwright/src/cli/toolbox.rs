@@ -23,6 +23,8 @@ pub(crate) struct Toolbox {
     pub(crate) backends: Backends,
     connections: Option<Connections>,
     has_source: bool,
+    /// Whether servers were left out because nobody needs them.
+    has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
 }
 
@@ -55,6 +57,7 @@ impl Toolbox {
             backends: Backends::new(),
             connections: None,
             has_source: false,
+            has_idle_servers: false,
             secrets: Vec::new(),
         }
     }
@@ -81,6 +84,11 @@ impl Toolbox {
                 format!("note: the tools of `{server}` are missing, since it did not start")
             })
             .collect()
+    }
+
+    /// Whether the catalog has the tools of every server that is configured.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.has_idle_servers && self.missing_servers().is_empty()
     }
 
     /// Texts of the configuration that must not be shown, such as keys and tokens.
@@ -161,6 +169,10 @@ impl Toolbox {
             only: needed.and_then(|names| servers_of(names, &config)),
             ..ConnectOptions::default()
         };
+        self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
+            let mut servers = config.servers.iter();
+            servers.any(|server| !needed.contains(&*server.name))
+        });
         let connections = Connections::connect(&config, options).await;
         for warning in connections.warnings() {
             printer.talk(&format!("warning: {warning}"));

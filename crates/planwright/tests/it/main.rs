@@ -1,8 +1,11 @@
 //! The program as its users meet it.
 
+mod approvals;
 mod cases;
 mod code_pages;
 mod demo;
+mod embedding;
+mod examples;
 mod exits;
 mod findings;
 mod guide;

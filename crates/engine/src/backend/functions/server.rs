@@ -1,0 +1,99 @@
+//! A server whose tools are functions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use indexmap::IndexMap;
+use planwright_core::Tool;
+
+use super::Function;
+use super::function::Body;
+use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+
+/// A server whose tools are functions of this program.
+///
+/// ```
+/// use planwright_engine::backend::{Function, Functions, ToolError};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Double {
+///     number: i64,
+/// }
+///
+/// async fn double(args: Double) -> Result<i64, ToolError> {
+///     Ok(2 * args.number)
+/// }
+///
+/// let functions = Functions::new().with(Function::new("double", double).read_only());
+/// assert_eq!(functions.tools().next().unwrap().qualified_name(), "functions.double");
+/// ```
+#[derive(Clone)]
+pub struct Functions {
+    name: Arc<str>,
+    by_name: IndexMap<Arc<str>, (Tool, Body)>,
+}
+
+impl Functions {
+    /// The name of a server that was not given one.
+    pub const NAME: &'static str = "functions";
+
+    /// A server `functions` without any function.
+    pub fn new() -> Self {
+        Self::named(Self::NAME)
+    }
+
+    /// A server `name` without any function.
+    pub fn named(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            by_name: IndexMap::new(),
+        }
+    }
+
+    /// Adds a function; an earlier one of its name is replaced.
+    pub fn with(mut self, function: Function) -> Self {
+        let (tool, body) = function.into_parts(&self.name);
+        self.by_name.insert(Arc::clone(&tool.name), (tool, body));
+        self
+    }
+
+    /// The server's name, as plans write it before the dot.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The tools, for a [`Catalog`](planwright_core::Catalog).
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.by_name.values().map(|(tool, _)| tool)
+    }
+}
+
+impl Default for Functions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ToolBackend for Functions {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        match self.by_name.get(&call.tool.name) {
+            Some((_, body)) => body(call.args),
+            None => {
+                let message = format!("there is no function `{}`", call.tool.name);
+                Box::pin(async move { Err(ToolError::new(ErrorKind::Unavailable, message)) })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Functions")
+            .field("name", &self.name)
+            .field("tools", &self.by_name.keys().collect::<Vec<_>>())
+            .finish()
+    }
+}

@@ -1,0 +1,222 @@
+//! Says which tools to open, and by which rules plans may call them.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use planwright_core::check::{Library, Policy};
+use planwright_core::{Plan, Tool};
+use planwright_engine::approval::Always;
+use planwright_engine::backend::{Functions, Simulated};
+use planwright_engine::{Approver, Decision, Engine, RunOptions, ToolBackend};
+use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
+
+use super::planwright::Open;
+use super::sources::{Lookup, Sources, environment};
+use super::{Error, Planwright};
+
+/// Says which tools to open, and by which rules plans may call them.
+///
+/// Nothing happens before [`open`](Self::open).
+#[must_use = "nothing is opened before `open`"]
+pub struct Builder {
+    sources: Sources,
+    library: Library,
+    policy: Policy,
+    approver: Arc<dyn Approver>,
+    options: RunOptions,
+    connect: ConnectOptions,
+    lookup: Lookup,
+    missing: Missing,
+}
+
+/// What a server means that does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Fails,
+    IsLeftOut,
+}
+
+impl Builder {
+    /// Adds functions of the program.
+    pub fn functions(mut self, functions: Functions) -> Self {
+        let tools = functions.tools().cloned().collect();
+        self.sources
+            .add_backend(Arc::clone(functions.name()), tools, Arc::new(functions));
+        self
+    }
+
+    /// Adds a server that `backend` speaks for, with its tools. Whatever server they name, they are tools of `server`.
+    pub fn backend(
+        mut self,
+        server: impl Into<Arc<str>>,
+        tools: impl IntoIterator<Item = Tool>,
+        backend: impl ToolBackend,
+    ) -> Self {
+        let server = server.into();
+        let tools = tools
+            .into_iter()
+            .map(|tool| Tool {
+                server: Arc::clone(&server),
+                ..tool
+            })
+            .collect();
+        self.sources.add_backend(server, tools, Arc::new(backend));
+        self
+    }
+
+    /// Adds tools that answer from a script.
+    pub fn simulated(mut self, simulated: Simulated) -> Self {
+        let simulated = Arc::new(simulated);
+        for server in simulated.servers() {
+            let tools = simulated
+                .tools()
+                .filter(|tool| tool.server == server)
+                .cloned()
+                .collect();
+            self.sources
+                .add_backend(server, tools, Arc::clone(&simulated) as _);
+        }
+        self
+    }
+
+    /// Adds the built-in tools for the files of one folder.
+    #[cfg(feature = "workspace")]
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.sources.add_workspace(folder.into());
+        self
+    }
+
+    /// Adds the MCP servers of an `mcp.json`, as other clients write it. They are started by
+    /// [`open`](Self::open): name no file that you would not start programs from.
+    pub fn servers_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.sources.add_file(path.into());
+        self
+    }
+
+    /// Adds the MCP servers of a text in the format of an `mcp.json`.
+    pub fn servers_json(mut self, text: impl Into<String>) -> Self {
+        self.sources.add_text(text.into());
+        self
+    }
+
+    /// Adds MCP servers.
+    pub fn servers(mut self, servers: ServersConfig) -> Self {
+        self.sources.add_servers(servers);
+        self
+    }
+
+    /// Adds the MCP server `name`: the program `command` with its arguments.
+    pub fn server<A: Into<String>>(
+        self,
+        name: impl Into<Arc<str>>,
+        command: impl Into<String>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        self.servers(ServersConfig {
+            servers: vec![ServerConfig {
+                args: arguments.into_iter().map(Into::into).collect(),
+                ..ServerConfig::new(name, command)
+            }],
+            ..ServersConfig::default()
+        })
+    }
+
+    /// What `${NAME}` in a configuration of servers stands for; the variables of the process where nothing is said.
+    pub fn variables(
+        mut self,
+        lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.lookup = Box::new(lookup);
+        self
+    }
+
+    /// How servers are started, limited and stopped.
+    pub fn connect_options(mut self, options: ConnectOptions) -> Self {
+        self.connect = options;
+        self
+    }
+
+    /// Leaves out servers that do not start; [`Planwright::missing_servers`] has them.
+    pub fn without_missing_servers(mut self) -> Self {
+        self.missing = Missing::IsLeftOut;
+        self
+    }
+
+    /// Adds a plan that others may run by name.
+    pub fn library_plan(mut self, name: impl Into<Arc<str>>, plan: Plan) -> Self {
+        self.library.add(name, plan);
+        self
+    }
+
+    /// What plans may do, and how much.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Who decides about calls that need a person's consent. Where nobody does, such calls wait, and runs end as waiting.
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// How runs go about their work, where they do not say otherwise.
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Opens everything: starts the servers, all at the same time, and asks them for their tools. Dropping the future
+    /// kills those that were started.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read, or the first server that does not start.
+    pub async fn open(self) -> Result<Planwright, Error> {
+        let tools = self.sources.open(&self.lookup, self.connect).await?;
+        if self.missing == Missing::Fails
+            && let Some(failure) = tools.failures().first()
+        {
+            return Err(Error::Server(failure.clone()));
+        }
+        let mut options = self.options;
+        options.secrets.extend(tools.secrets);
+        Ok(Planwright::new(Open {
+            engine: Engine::new(tools.backends),
+            catalog: tools.catalog,
+            connections: tools.connections,
+            warnings: tools.warnings,
+            library: self.library,
+            policy: self.policy,
+            approver: self.approver,
+            options,
+        }))
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            sources: Sources::default(),
+            library: Library::new(),
+            policy: Policy::new(),
+            approver: Arc::new(Always(Decision::Later)),
+            options: RunOptions::default(),
+            connect: ConnectOptions::default(),
+            lookup: Box::new(environment),
+            missing: Missing::Fails,
+        }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("sources", &self.sources)
+            .field("options", &self.options)
+            .field("connect", &self.connect)
+            .field("missing", &self.missing)
+            .finish_non_exhaustive()
+    }
+}

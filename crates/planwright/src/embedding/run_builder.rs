@@ -1,0 +1,140 @@
+//! A run before it starts.
+
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::CheckedPlan;
+use planwright_engine::options::{Arrival, FailurePolicy};
+use planwright_engine::{Approver, RunOptions, RunSummary};
+
+use super::{Planwright, Run};
+
+/// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
+///
+/// What is not said here is as the [builder](super::Builder::options) of the tools says.
+#[must_use = "a run starts when it is awaited or started"]
+pub struct RunBuilder {
+    planwright: Planwright,
+    plan: CheckedPlan,
+    id: Option<Arc<str>>,
+    approver: Arc<dyn Approver>,
+    options: RunOptions,
+}
+
+impl RunBuilder {
+    pub(super) fn new(planwright: Planwright, plan: CheckedPlan) -> Self {
+        let open = planwright.open();
+        Self {
+            id: None,
+            approver: Arc::clone(&open.approver),
+            options: open.options.clone(),
+            planwright,
+            plan,
+        }
+    }
+
+    /// The run's id; a random one where none is given. Servers see it as a part of each call's key.
+    pub fn id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The most calls that may be under way at the same time.
+    pub fn max_parallel(mut self, calls: NonZeroUsize) -> Self {
+        self.options.limits.total = calls;
+        self
+    }
+
+    /// The attempts in all, for steps that do not say otherwise.
+    pub fn attempts(mut self, attempts: NonZeroU32) -> Self {
+        self.options.attempts = attempts;
+        self
+    }
+
+    /// The pause before the second attempt; it doubles from there.
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.options.retry_delay = delay;
+        self
+    }
+
+    /// The longest that one attempt may take.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.options.attempt_timeout = Some(limit);
+        self
+    }
+
+    /// The longest that a step may take, for steps that do not say otherwise.
+    pub fn step_timeout(mut self, limit: Duration) -> Self {
+        self.options.step_timeout = Some(limit);
+        self
+    }
+
+    /// Starts nothing new after the first failure.
+    pub fn fail_fast(mut self) -> Self {
+        self.options.on_failure = FailurePolicy::Stop;
+        self
+    }
+
+    /// Lets the run go on after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
+    /// [come](Run::extend).
+    pub fn growing(mut self) -> Self {
+        self.options.arrival = Arrival::Growing;
+        self
+    }
+
+    /// Text that no event and no summary may show.
+    pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.options.secrets.push(text.into());
+        self
+    }
+
+    /// Who decides about calls that need a person's consent.
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Starts the run in the tokio runtime that this is called in. It needs the runtime's clock.
+    pub fn start(self) -> Run {
+        let engine = self
+            .planwright
+            .open()
+            .engine
+            .clone()
+            .with_options(self.options)
+            .with_approver(self.approver);
+        let id = self.id.unwrap_or_else(random_id);
+        let (handle, events) = engine.start(Arc::clone(&id), self.plan.clone());
+        Run::new(self.planwright, id, self.plan, handle, events)
+    }
+}
+
+impl IntoFuture for RunBuilder {
+    type Output = RunSummary;
+    type IntoFuture = Pin<Box<dyn Future<Output = RunSummary> + Send>>;
+
+    /// Dropping the future gives the run up, and its calls with it.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.start().finish().await })
+    }
+}
+
+impl fmt::Debug for RunBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunBuilder")
+            .field("id", &self.id)
+            .field("plan", &self.plan.plan().name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+fn random_id() -> Arc<str> {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    format!("{:016x}", hasher.finish()).into()
+}

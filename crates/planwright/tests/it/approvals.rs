@@ -1,0 +1,62 @@
+//! Decisions that are given ahead are about tools that there are.
+
+use std::fs;
+
+use crate::program::{planwright, stderr};
+
+const TOOLS: &str =
+    r#"{"tools": {"pay": {"approval": true, "returns": "paid"}, "look": {"returns": 1}}}"#;
+const PLAN: &str = r#"{"name": "p", "steps": [{"id": "a", "tool": "pay", "args": {}}]}"#;
+
+/// Runs the plan with this file of decisions.
+fn check(approvals: &str, exit: i32, on_stderr: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("tools.json", TOOLS),
+        ("plan.json", PLAN),
+        ("yes.json", approvals),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let output = planwright(folder.path())
+        .args([
+            "run",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--approvals",
+            "yes.json",
+        ])
+        .output()
+        .unwrap();
+    let talk = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{approvals}\n{talk}");
+    for words in on_stderr {
+        assert!(talk.contains(words), "`{words}` is not in {talk}");
+    }
+}
+
+#[test]
+fn unknown_tools_are_no_decision() {
+    check(r#"{"pay": {"decision": "approve"}}"#, 0, &[]);
+    check(r#"{"simulated.pay": {"decision": "approve"}}"#, 0, &[]);
+    // One that this plan does not call does no harm.
+    check(
+        r#"{"look": {"decision": "reject"}, "pay": {"decision": "approve"}}"#,
+        0,
+        &[],
+    );
+    check(
+        r#"{"pya": {"decision": "approve"}}"#,
+        2,
+        &[
+            "`yes.json` decides about `pya`, and there is no such tool",
+            "did you mean `pay`?",
+        ],
+    );
+    check(
+        r#"{"pay": {"decision": "approve"}, "transfer_money": {"decision": "reject"}}"#,
+        2,
+        &["`planwright tools` lists those there are"],
+    );
+}

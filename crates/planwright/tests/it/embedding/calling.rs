@@ -1,0 +1,123 @@
+//! Functions as tools: checked ahead, called with what they take, failing as they say.
+
+use planwright::core::Code;
+use planwright::{Error, Value, parse};
+use serde_json::json;
+
+use super::support::planwright;
+
+/// What the plan of `steps` gives.
+async fn outcome(steps: serde_json::Value) -> Result<serde_json::Value, Error> {
+    let planwright = planwright().await;
+    let plan = planwright.check(parse(json!({"steps": steps}).to_string()))?;
+    let summary = planwright.run(plan).await;
+    let failures = summary.steps.iter().filter_map(|step| step.error.as_ref());
+    let failures: Vec<String> = failures.map(ToString::to_string).collect();
+    Ok(json!({"output": serde_json::Value::from(summary.output), "failures": failures}))
+}
+
+/// The codes of the findings that keep the plan of `steps` from running.
+async fn rejected(steps: serde_json::Value) -> Vec<Code> {
+    let error = outcome(steps).await.unwrap_err();
+    let findings = error.diagnostics().unwrap();
+    findings.iter().map(|finding| finding.code).collect()
+}
+
+#[tokio::test]
+async fn data_passes_through_types() {
+    let steps = json!([
+        {"id": "a", "tool": "weather", "args": {"city": "Oslo"}},
+        {"id": "b", "tool": "functions.note", "args": {"to": "Ada", "text": "${a.city}: ${a.temp}"}},
+    ]);
+    assert_eq!(
+        outcome(steps).await.unwrap(),
+        json!({"output": {"a": {"city": "Oslo", "temp": 4}, "b": "Ada: Oslo: 4"}, "failures": []})
+    );
+}
+
+#[tokio::test]
+async fn a_failure_is_the_tools_own() {
+    let steps = json!([{"id": "a", "tool": "weather", "args": {"city": "Atlantis"}}]);
+    let outcome = outcome(steps).await.unwrap();
+    assert_eq!(outcome["failures"], json!(["it is under water"]));
+}
+
+#[tokio::test]
+async fn schemas_are_checked_ahead() {
+    let missing = json!([{"id": "a", "tool": "weather", "args": {}}]);
+    assert_eq!(rejected(missing).await, [Code::MissingArgument]);
+    let wrong = json!([{"id": "a", "tool": "weather", "args": {"city": 7}}]);
+    assert_eq!(rejected(wrong).await, [Code::InvalidLiteral]);
+    let no_field = json!([
+        {"id": "a", "tool": "weather", "args": {"city": "Oslo"}},
+        {"id": "b", "tool": "note", "args": {"to": "Ada", "text": "${a.wind}"}},
+    ]);
+    assert_eq!(rejected(no_field).await, [Code::ImpossiblePath]);
+}
+
+#[tokio::test]
+async fn sharable_parameters_take_data_in_concierge() {
+    let plan = |parameter: &str, other: &str| {
+        let reference = json!({"output_by_reference": {"a": ["city"]}});
+        let steps = json!([
+            {"id": "a", "tool": "weather", "args": {"city": "Oslo"}},
+            {"id": "b", "tool": "note", "args": {parameter: reference, other: "Ada"}},
+        ]);
+        json!({"steps": steps}).to_string()
+    };
+    let planwright = planwright().await;
+    let options = planwright::dialects::ReadOptions::new("plan").in_dialect("concierge");
+    let read = |text: String| planwright::dialects::parse(text.as_bytes(), &options);
+
+    let plan_to_run = planwright.check(read(plan("text", "to"))).unwrap();
+    let summary = planwright.run(plan_to_run).await;
+    assert_eq!(summary.steps[1].output, Some(Value::from("Ada: Oslo")));
+
+    let error = planwright.check(read(plan("to", "text"))).unwrap_err();
+    let findings = error.diagnostics().unwrap();
+    let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::NotSharable]);
+}
+
+#[tokio::test]
+async fn inputs_are_given_to_the_check() {
+    let planwright = planwright().await;
+    let text = r#"{"inputs": {"city": {"type": "string"}},
+                   "steps": [{"id": "a", "tool": "weather", "args": {"city": "${inputs.city}"}}]}"#;
+    let error = planwright.check(parse(text)).unwrap_err();
+    assert_eq!(error.diagnostics().unwrap().len(), 1);
+    let plan = planwright
+        .check_with(parse(text), [("city", "Bergen")])
+        .unwrap();
+    let summary = planwright.run(plan).await;
+    assert_eq!(
+        summary.output,
+        Value::from(json!({"a": {"city": "Bergen", "temp": 6}}))
+    );
+}
+
+#[tokio::test]
+async fn findings_of_text_and_check_come_together() {
+    let planwright = planwright().await;
+    let text = r#"{"steps": [{"id": "a", "tool": "wether", "args": {}, "tool": "weathr"}]}"#;
+    let error = planwright.check(parse(text)).unwrap_err();
+    let codes: Vec<Code> = error
+        .diagnostics()
+        .unwrap()
+        .iter()
+        .map(|one| one.code)
+        .collect();
+    assert_eq!(codes, [Code::DuplicateKey, Code::UnknownTool]);
+    assert!(
+        error
+            .to_string()
+            .starts_with("the plan is not sound: PW0004")
+    );
+    assert!(error.to_string().ends_with("; and 1 more"));
+
+    let odd = r#"{"inputs": {"x": {"default": 1}},
+                  "steps": [{"id": "a", "tool": "weather", "args": {"city": "Oslo"}}]}"#;
+    let plan = planwright.check(parse(odd)).unwrap();
+    let codes: Vec<Code> = plan.warnings().iter().map(|one| one.code).collect();
+    assert_eq!(codes, [Code::UnusedInput]);
+}

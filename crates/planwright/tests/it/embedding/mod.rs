@@ -1,0 +1,8 @@
+//! The library as programs embed it.
+
+mod calling;
+mod extending;
+mod opening;
+mod runtimes;
+mod stopping;
+mod support;

@@ -1,0 +1,110 @@
+//! Tools are opened together, or what is in the way is said.
+
+use planwright::core::Tool;
+use planwright::embedding::Builder;
+use planwright::engine::backend::Simulated;
+use planwright::{Functions, Planwright, Value, parse};
+use serde_json::json;
+
+use super::support::{fake, functions};
+
+fn script() -> serde_json::Value {
+    json!({"tools": [{"name": "echo"}]})
+}
+
+fn simulated(server: &str) -> Simulated {
+    let script = json!({"tools": {format!("{server}.say"): {"returns": "no"}}});
+    Simulated::from_script(&Value::from(script)).unwrap()
+}
+
+async fn names(builder: Builder) -> Vec<String> {
+    let planwright = builder.open().await.unwrap();
+    let catalog = planwright.catalog();
+    let names = catalog.tools().map(|tool| tool.qualified_name()).collect();
+    planwright.close().await;
+    names
+}
+
+#[tokio::test]
+async fn every_source_adds_its_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    std::fs::write(&file, fake(&script())).unwrap();
+    let all = Planwright::builder()
+        .functions(functions())
+        .backend("own", [Tool::new("other", "tool")], Functions::new())
+        .simulated(simulated("played"))
+        .servers_file(&file);
+    let expected = [
+        "functions.weather",
+        "functions.note",
+        "functions.never",
+        "own.tool",
+        "played.say",
+        "fake.echo",
+    ];
+    assert_eq!(names(all).await, expected);
+    let workspace = Planwright::builder().workspace(folder.path());
+    assert_eq!(names(workspace).await.len(), 5);
+}
+
+#[tokio::test]
+async fn variables_are_looked_up() {
+    let config = fake(&script()).replace(
+        "\"command\"",
+        "\"env\": {\"KEY\": \"${NAME}\"}, \"command\"",
+    );
+    let planwright = Planwright::builder()
+        .servers_json(config)
+        .variables(|name| (name == "NAME").then(|| "secret-value".to_owned()))
+        .open()
+        .await
+        .unwrap();
+    let text =
+        r#"{"steps": [{"id": "a", "tool": "echo", "args": {"x": "has secret-value inside"}}]}"#;
+    let plan = planwright.check(parse(text)).unwrap();
+    let summary = planwright.run(plan).await;
+    assert_eq!(
+        summary.output,
+        Value::from(json!({"a": {"x": "has [redacted] inside"}}))
+    );
+    planwright.close().await;
+}
+
+/// The message and the way out of a failed opening.
+async fn failure(builder: Builder) -> (String, Option<String>) {
+    let error = builder.open().await.unwrap_err();
+    (error.to_string(), error.help().map(str::to_owned))
+}
+
+#[tokio::test]
+async fn what_is_in_the_way_is_said() {
+    let twice = Planwright::builder()
+        .functions(functions())
+        .functions(Functions::new());
+    assert_eq!(failure(twice).await.0, "two servers are called `functions`");
+    let gone = Planwright::builder().servers_file("no/such/mcp.json");
+    assert_eq!(failure(gone).await.0, "cannot read `no/such/mcp.json`");
+    let gone = Planwright::builder().workspace("no/such/folder");
+    assert_eq!(failure(gone).await.0, "cannot read `no/such/folder`");
+    let (message, help) = failure(Planwright::builder().servers_json("{}")).await;
+    assert_eq!(message, "mcp.json: there is no `mcpServers` in it");
+    assert!(help.unwrap().starts_with("write `{\"mcpServers\""));
+    let missing = Planwright::builder().server("gone", "planwright-no-such-program", ["--now"]);
+    let (message, help) = failure(missing).await;
+    assert!(message.starts_with("the server `gone` did not start: "));
+    assert!(help.is_some());
+}
+
+#[tokio::test]
+async fn a_missing_server_may_be_left_out() {
+    let planwright = Planwright::builder()
+        .functions(functions())
+        .server::<&str>("gone", "planwright-no-such-program", [])
+        .without_missing_servers()
+        .open()
+        .await
+        .unwrap();
+    assert_eq!(&*planwright.missing_servers()[0].server, "gone");
+    assert_eq!(planwright.catalog().len(), 3);
+}

@@ -1,0 +1,149 @@
+//! Whatever is dropped leaves nothing behind: no call, no process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use planwright::{Function, Functions, Planwright, RunEvent, ToolError, parse};
+use planwright_testkit::fake_server::Recorder;
+use serde_json::json;
+
+use super::support::fake;
+
+const STUCK: &str = r#"{"steps": [{"id": "a", "tool": "stuck", "args": {}}]}"#;
+
+/// A server with a tool that never answers, open.
+async fn stuck_server(address: &str) -> Planwright {
+    let script = json!({
+        "record": address,
+        "tools": [{"name": "stuck", "does": {"never": true}}],
+    });
+    let opened = Planwright::builder()
+        .servers_json(fake(&script))
+        .open()
+        .await;
+    opened.unwrap()
+}
+
+/// What a server tells, waited for beside the runtime.
+struct Watched {
+    address: String,
+    recorder: Arc<Mutex<Recorder>>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let recorder = Recorder::new();
+        Self {
+            address: recorder.address().to_owned(),
+            recorder: Arc::new(Mutex::new(recorder)),
+        }
+    }
+
+    async fn tells<T: Send + 'static>(
+        &self,
+        wait: impl FnOnce(&Recorder) -> T + Send + 'static,
+    ) -> T {
+        let recorder = Arc::clone(&self.recorder);
+        let waiting = tokio::task::spawn_blocking(move || wait(&recorder.lock().unwrap()));
+        waiting.await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_future_cancels_its_call() {
+    let server = Watched::new();
+    let planwright = stuck_server(&server.address).await;
+    let plan = planwright.check(parse(STUCK)).unwrap();
+    let run = planwright.run(plan).into_future();
+    tokio::select! {
+        _ = run => panic!("the tool has answered"),
+        _ = server.tells(|recorder| recorder.message("tools/call")) => {}
+    }
+    server
+        .tells(|recorder| recorder.message("notifications/cancelled"))
+        .await;
+    planwright.close().await;
+    server.tells(Recorder::ended).await;
+}
+
+#[tokio::test]
+async fn a_dropped_run_leaves_no_process() {
+    let server = Watched::new();
+    let planwright = stuck_server(&server.address).await;
+    let plan = planwright.check(parse(STUCK)).unwrap();
+    let run = planwright.start(plan);
+    // The run alone keeps the server.
+    drop(planwright);
+    server
+        .tells(|recorder| recorder.message("tools/call"))
+        .await;
+    drop(run);
+    server.tells(Recorder::ended).await;
+}
+
+#[tokio::test]
+async fn a_dropped_opening_leaves_no_process() {
+    let server = Watched::new();
+    let script = json!({"record": server.address, "hang": true});
+    let opening = Planwright::builder().servers_json(fake(&script)).open();
+    tokio::select! {
+        _ = opening => panic!("the server has answered"),
+        _ = server.tells(Recorder::started) => {}
+    }
+    server.tells(Recorder::ended).await;
+}
+
+#[test]
+fn a_runtime_that_ends_leaves_no_process() {
+    let server = Watched::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let planwright = runtime.block_on(stuck_server(&server.address));
+    let plan = planwright.check(parse(STUCK)).unwrap();
+    let run = {
+        let _inside = runtime.enter();
+        planwright.start(plan)
+    };
+    drop(runtime);
+    drop((run, planwright));
+    server.recorder.lock().unwrap().ended();
+}
+
+#[tokio::test]
+async fn a_cancelled_run_drops_its_calls() {
+    /// Tells when it is dropped.
+    struct Guard(Arc<AtomicBool>);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    let dropped = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&dropped);
+    let stuck = Function::new("stuck", move |(): ()| {
+        let guard = Guard(Arc::clone(&seen));
+        async move {
+            let _guard = guard;
+            std::future::pending::<Result<(), ToolError>>().await
+        }
+    });
+    let functions = Functions::new().with(stuck);
+    let planwright = Planwright::builder()
+        .functions(functions)
+        .open()
+        .await
+        .unwrap();
+    let mut run = planwright.start(planwright.check(parse(STUCK)).unwrap());
+    while let Some(stamped) = run.next_event().await {
+        if matches!(stamped.event, RunEvent::AttemptStarted { .. }) {
+            run.cancel();
+        }
+    }
+    let summary = run.await;
+    assert_eq!(summary.status.as_str(), "cancelled");
+    assert!(dropped.load(Ordering::SeqCst));
+}
