@@ -61,8 +61,8 @@
 //!
 //! A [`Function`] is an `async fn` whose parameters are the fields of one type. That type derives `Deserialize`
 //! and `JsonSchema`, the result `Serialize` and `JsonSchema`; so plans are checked against your types before anything runs.
-//! Add the crates `serde` (with its feature `derive`) and `schemars` (1) to your own, or use the
-//! [`schemars`] that is re-exported here.
+//! Add the crates `serde` (with its feature `derive`) and `schemars` (1) to your own; or write
+//! `use planwright::schemars::{self, JsonSchema}`.
 //!
 //! ```
 //! use planwright::{Error, Function, Functions, Planwright, Sharable, Value, parse};
