@@ -26,9 +26,10 @@ impl Dialect for Calls {
     }
 
     fn recognise(&self, document: &Document) -> Likeness {
-        match document.root.has("calls") {
-            true => Likeness::Certain,
-            false => Likeness::No,
+        if document.root.has("calls") {
+            Likeness::Certain
+        } else {
+            Likeness::No
         }
     }
 

@@ -15,12 +15,15 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("miette", &["crates/planwright/"]),
     ("rmcp", &["crates/mcp/"]),
     ("schemars", SCHEMAS),
-    // A library lives in the runtime of whoever embeds it.
-    (
-        "tokio::runtime::Builder",
-        &["crates/planwright/src/cli/", "crates/planwright/tests/"],
-    ),
-    ("tokio::runtime::Runtime", &[]),
+    ("tokio::runtime::Builder", RUNTIMES),
+    ("tokio::runtime::Runtime", RUNTIMES),
+];
+
+/// Where runtimes are started: a library lives in that of whoever embeds it.
+const RUNTIMES: &[&str] = &[
+    "crates/mcp/tests/",
+    "crates/planwright/src/cli/",
+    "crates/planwright/tests/",
 ];
 
 /// Where Rust types describe themselves as JSON Schema.
