@@ -37,6 +37,12 @@ fn what_programs_hold_crosses_threads() {
     fn is_send<T: Send + 'static>() {}
     fn is_shared<T: Send + Sync + 'static>() {}
     fn sends<T: Send>(_: impl FnOnce() -> T) {}
+    fn futures(planwright: &Planwright, plan: CheckedPlan, run: &mut Run) {
+        sends(|| planwright.run(plan.clone()).into_future());
+        sends(|| planwright.start(plan).finish());
+        sends(|| planwright.close());
+        sends(|| run.next_event());
+    }
 
     is_shared::<Planwright>();
     is_shared::<CheckedPlan>();
@@ -49,12 +55,6 @@ fn what_programs_hold_crosses_threads() {
     is_send::<Run>();
     is_send::<Pin<Box<dyn Future<Output = RunSummary> + Send>>>();
     sends(|| Planwright::builder().open());
-    fn futures(planwright: &Planwright, plan: CheckedPlan, run: &mut Run) {
-        sends(|| planwright.run(plan.clone()).into_future());
-        sends(|| planwright.start(plan).finish());
-        sends(|| planwright.close());
-        sends(|| run.next_event());
-    }
     // It is enough that this compiles.
     let _: fn(&Planwright, CheckedPlan, &mut Run) = futures;
 }
