@@ -96,6 +96,13 @@ fn objects_have_no_other_fields() {
         #[expect(dead_code, reason = "only its schema counts")]
         Far { north: f64 },
     }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema counts")]
+    struct Rest {
+        id: u64,
+        #[serde(flatten)]
+        rest: serde_json::Map<String, serde_json::Value>,
+    }
     let spot = json!({"type": "object", "description": "Where something is.", "required": ["north"],
                       "properties": {"north": {"type": "number", "format": "double"}},
                       "additionalProperties": false});
@@ -116,13 +123,6 @@ fn objects_have_no_other_fields() {
     let mixed = only(Function::new("f", |(): ()| async {
         Err::<Mixed, _>("it does nothing")
     }));
-    #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only its schema counts")]
-    struct Rest {
-        id: u64,
-        #[serde(flatten)]
-        rest: serde_json::Map<String, serde_json::Value>,
-    }
     let rest = only(Function::new("f", |_: Rest| async {
         Err::<(), _>("it does nothing")
     }));
