@@ -333,3 +333,8 @@ pub use embedding::{Error, Planwright, Run, parse};
 pub use planwright_core::{Catalog, CheckedPlan, Plan, Value};
 pub use planwright_engine::backend::{Function, Functions, Sharable, ToolError};
 pub use planwright_engine::{RunEvent, RunSummary};
+
+/// The examples of the guide, which are compiled and run as those of the crate are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+mod guide {}
