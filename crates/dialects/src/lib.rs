@@ -5,6 +5,7 @@
 //! crate knows which dialect that was. [`Dialect::print`] goes the other way.
 //!
 //! The modules are listed in the order in which data flows through them.
+#![warn(missing_docs)]
 
 /// JSON with positions: every value knows where it stands.
 pub mod document;

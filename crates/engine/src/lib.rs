@@ -2,6 +2,7 @@
 //!
 //! The modules are listed in the order in which a run passes through them.
 #![warn(
+    missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,5 @@
 //! How Planwright speaks the Model Context Protocol. No other crate knows `rmcp`.
+#![warn(missing_docs)]
 
 /// `mcp.json`: which servers there are.
 mod config;

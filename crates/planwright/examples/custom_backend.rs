@@ -75,7 +75,7 @@ async fn main() -> Result<(), Error> {
         .await?;
     let plan = planwright.check(parse(PLAN))?;
     let summary = planwright.run(plan).await;
-    println!("{}: {}", summary.status.as_str(), summary.output);
+    println!("{}: {}", summary.status, summary.output);
     for step in summary.steps {
         if let Some(error) = step.error {
             println!("{}: {error}", step.at);

@@ -45,6 +45,6 @@ async fn main() -> Result<(), Error> {
     let planwright = Planwright::builder().functions(functions).open().await?;
     let plan = planwright.check(parse(PLAN))?;
     let summary = planwright.run(plan).await;
-    println!("{}: {}", summary.status.as_str(), summary.output);
+    println!("{}: {}", summary.status, summary.output);
     Ok(())
 }

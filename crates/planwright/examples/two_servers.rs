@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let plan = planwright.check_with(parse(PLAN), [("file", file)])?;
     let summary = planwright.run(plan).await;
-    println!("{}: {}", summary.status.as_str(), summary.output);
+    println!("{}: {}", summary.status, summary.output);
     planwright.close().await;
     Ok(())
 }

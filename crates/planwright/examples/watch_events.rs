@@ -41,8 +41,8 @@ async fn main() -> Result<(), Error> {
                 Some(error) => println!("{at}: {error}"),
                 None => println!("{at}: answered"),
             },
-            RunEvent::StepEnded { at, status, .. } => println!("{at}: {}", status.as_str()),
-            RunEvent::RunEnded { status } => println!("{}", status.as_str()),
+            RunEvent::StepEnded { at, status, .. } => println!("{at}: {status}"),
+            RunEvent::RunEnded { status } => println!("{status}"),
             _ => {}
         }
     }

@@ -45,7 +45,7 @@
 //! let planwright = Planwright::builder().functions(functions).open().await?;
 //! let plan = planwright.check(parse(PLAN))?;
 //! let summary = planwright.run(plan).await;
-//! println!("{}: {}", summary.status.as_str(), summary.output);
+//! println!("{}: {}", summary.status, summary.output);
 //! # assert_eq!(summary.output.get("tell").unwrap().as_text(), Some("Oslo 4°, Rome 4°"));
 //! # Ok(())
 //! # }
@@ -187,7 +187,7 @@
 //!     .start();
 //! while let Some(stamped) = run.next_event().await {
 //!     if let RunEvent::StepEnded { at, status, .. } = stamped.event {
-//!         println!("{:?} {at} {}", stamped.at, status.as_str());
+//!         println!("{:?} {at} {status}", stamped.at);
 //!     }
 //! }
 //! let summary = run.await;

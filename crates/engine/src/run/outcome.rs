@@ -1,5 +1,6 @@
 //! What became of a step.
 
+use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::Value;
@@ -37,6 +38,12 @@ impl StepStatus {
             Self::Cancelled => "cancelled",
             Self::Waiting => "waiting",
         }
+    }
+}
+
+impl fmt::Display for StepStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

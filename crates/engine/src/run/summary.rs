@@ -1,5 +1,6 @@
 //! What a run came to, as data: what reports, the gateway and people are shown.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,12 @@ impl RunStatus {
             Self::Waiting => "waiting",
             Self::Cancelled => "cancelled",
         }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
