@@ -1,6 +1,6 @@
 //! How long calls take, learned from those that were made.
 //!
-//! Each tool has a decaying mean: what was seen lately counts most, and after [`HALF_LIFE`] further calls an observation
+//! Each tool has a decaying mean: what was seen lately counts most, and after [`HALF_LIFE`](crate::durations::HALF_LIFE) further calls an observation
 //! counts half. What is observed is the time from sending a call to its good answer, and nothing else: not the wait for
 //! a place, for a person or for the next attempt. A call that failed, timed out or was given up says how long a failure
 //! takes, which is no help in planning a success, so it is not counted; of a call that went well at its third attempt
