@@ -25,12 +25,16 @@ pub(super) struct DiagnosticShape {
     /// Where, as a JSON pointer into the plan's text.
     pointer: String,
     /// Where, as `start` and `end` in bytes of the text, if it was written down.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     span: Option<Value>,
     /// The way out.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     /// A change that mends it, where one is safe: the text `replacement` at the JSON pointer `pointer`.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     fix: Option<Value>,
     /// The plan of the library that pointer and span refer to, where it is not the plan itself.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 

@@ -4,3 +4,4 @@ mod codes;
 mod complete;
 mod dialects;
 mod plan;
+mod schemas;
