@@ -65,7 +65,10 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
                     timer: timer @ Timer::Pause(_),
                     ..
                 } => due.push_back(Input::TimerFired(task, timer)),
-                Effect::SetTimer { .. } | Effect::ClearTimer(..) | Effect::Emit(_) => {}
+                Effect::SetTimer { .. }
+                | Effect::ClearTimer(..)
+                | Effect::Learn { .. }
+                | Effect::Emit(_) => {}
             }
         }
         if run.is_done() {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use tokio_util::time::delay_queue::Key;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::{ToolBackend, ToolError, ToolOutput};
+use crate::durations::Durations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::execute;
 use crate::options::RunOptions;
@@ -40,6 +41,7 @@ pub(crate) struct Dispatch {
     started: Instant,
     backend: Arc<dyn ToolBackend>,
     approver: Arc<dyn Approver>,
+    durations: SharedDurations,
     events: Vec<mpsc::UnboundedSender<StampedEvent>>,
     wishes: mpsc::UnboundedReceiver<Wish>,
     calls: JoinSet<Ended>,
@@ -55,6 +57,7 @@ impl Dispatch {
         run: Run,
         backend: Arc<dyn ToolBackend>,
         approver: Arc<dyn Approver>,
+        durations: SharedDurations,
         events: Vec<mpsc::UnboundedSender<StampedEvent>>,
         wishes: mpsc::UnboundedReceiver<Wish>,
     ) -> Self {
@@ -63,6 +66,7 @@ impl Dispatch {
             started: Instant::now(),
             backend,
             approver,
+            durations,
             events,
             wishes,
             calls: JoinSet::new(),
@@ -157,6 +161,11 @@ impl Dispatch {
         for effect in std::mem::take(&mut self.effects) {
             match effect {
                 Effect::Emit(event) => self.tell(&event),
+                Effect::Learn { tool, took } => {
+                    self.durations
+                        .lock()
+                        .observe(&tool.server, &tool.name, took);
+                }
                 Effect::Call { task, call } => {
                     let backend = Arc::clone(&self.backend);
                     let handle = self.calls.spawn(async move {
@@ -195,6 +204,21 @@ impl Dispatch {
     fn tell(&mut self, event: &StampedEvent) {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
+    }
+}
+
+/// What an engine has learned in all its runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);
+
+impl SharedDurations {
+    fn new(durations: Durations) -> Self {
+        Self(Arc::new(Mutex::new(durations)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Durations> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -274,6 +298,7 @@ pub struct Engine {
     backend: Arc<dyn ToolBackend>,
     approver: Arc<dyn Approver>,
     options: RunOptions,
+    durations: SharedDurations,
 }
 
 impl std::fmt::Debug for Engine {
@@ -292,6 +317,7 @@ impl Engine {
             backend: Arc::new(backend),
             approver: Arc::new(crate::approval::Always(Decision::Later)),
             options: RunOptions::default(),
+            durations: SharedDurations::default(),
         }
     }
 
@@ -301,10 +327,16 @@ impl Engine {
         self
     }
 
-    /// How runs go about their work.
+    /// How runs go about their work. The engine goes on learning from the durations that the options bring.
     pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.durations = SharedDurations::new(options.durations.clone());
         self.options = options;
         self
+    }
+
+    /// How long calls take: what the engine was given, and what it has learned in all its runs.
+    pub fn durations(&self) -> Durations {
+        self.durations.lock().clone()
     }
 
     /// Starts a run, and gives its events as they happen. It must be called within a tokio runtime with time enabled.
@@ -316,10 +348,15 @@ impl Engine {
     ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
         let (wishes, heard) = mpsc::unbounded_channel();
+        let options = RunOptions {
+            durations: self.durations(),
+            ..self.options.clone()
+        };
         let dispatch = Dispatch::new(
-            Run::new(run, plan, self.options.clone()),
+            Run::new(run, plan, options),
             Arc::clone(&self.backend),
             Arc::clone(&self.approver),
+            self.durations.clone(),
             vec![sender],
             heard,
         );

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
 
+use crate::durations::Durations;
 use crate::schedule::Limits;
 
 /// The settings of a run. The defaults are those of the command line.
@@ -27,6 +28,9 @@ pub struct RunOptions {
     pub arrival: Arrival,
     /// Texts that no event and no summary may show: they stand as `[redacted]` there.
     pub secrets: Vec<Arc<str>>,
+    /// How long calls are expected to take; what waits for a place starts accordingly. The outcome of a run does not
+    /// depend on it.
+    pub durations: Durations,
     /// What expressions may cost.
     pub evaluation: EvaluationLimits,
 }
@@ -62,6 +66,7 @@ impl Default for RunOptions {
             on_failure: FailurePolicy::AsPlan,
             arrival: Arrival::Complete,
             secrets: Vec::new(),
+            durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
         }
     }

@@ -31,7 +31,7 @@ impl Bounds {
     }
 
     /// The same without the effort of proving more.
-    pub(super) fn plain(jobs: &Jobs, width: NonZeroUsize) -> Self {
+    pub(crate) fn plain(jobs: &Jobs, width: NonZeroUsize) -> Self {
         let path = longest_paths(jobs).into_iter().max().unwrap_or(0);
         let total: u64 = calls(jobs).map(|(_, time)| time).sum();
         let work = spread(total, width.get());

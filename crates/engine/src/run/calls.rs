@@ -95,6 +95,7 @@ impl Run {
         self.begin(task, effects);
         let run = Arc::clone(&self.id);
         let index = self.calls.len();
+        let now = self.now;
         let Some(work) = self.work_mut(task) else {
             return;
         };
@@ -116,6 +117,7 @@ impl Run {
             attempt,
             args: args.clone(),
             error: None,
+            sent: now,
             ended: false,
         });
         let event = RunEvent::AttemptStarted {
@@ -197,6 +199,7 @@ impl Run {
         self.note_end(task, attempt, result.as_ref().err().cloned(), effects);
         let end = match result {
             Ok(output) => {
+                self.learn(task, effects);
                 if let Some(work) = self.work_mut(task) {
                     work.pending = Some(Outcome::succeeded(Arc::new(output)));
                 }
@@ -216,6 +219,22 @@ impl Run {
             }
         };
         self.tell(Event::AttemptEnded { task, attempt, end });
+    }
+
+    /// Learns from a call that has just gone well how long its tool takes.
+    fn learn(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let Some(work) = self.work(task) else {
+            return;
+        };
+        let sent = work.last_call.and_then(|index| self.calls.get(index));
+        let (Some(tool), Some(call)) = (work.tool.clone(), sent) else {
+            return;
+        };
+        let took = self.now.saturating_sub(call.sent);
+        self.options
+            .durations
+            .observe(&tool.server, &tool.name, took);
+        effects.push(Effect::Learn { tool, took });
     }
 
     pub(super) fn timer_fired(&mut self, task: TaskId, timer: Timer, effects: &mut Vec<Effect>) {

@@ -1,7 +1,9 @@
 //! What a run asks of its driver, and what the driver tells it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 
 use crate::approval::{ApprovalRequest, Decision};
@@ -39,6 +41,13 @@ pub enum Effect {
     },
     /// Forget this timer.
     ClearTimer(TaskId, Timer),
+    /// Keep in mind that a call of this tool went well and took this long.
+    Learn {
+        /// The tool.
+        tool: Arc<Tool>,
+        /// From sending the call to its answer.
+        took: Duration,
+    },
     /// Tell everyone who listens.
     Emit(StampedEvent),
 }

@@ -8,6 +8,7 @@ use planwright_core::{Object, Value};
 use super::bind::Unbound;
 use super::frame::Frame;
 use super::outcome::{Outcome, StepStatus};
+use super::pace::waves;
 use super::state::Run;
 use super::work::{Group, Layer, Work};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
@@ -157,7 +158,27 @@ impl Run {
         part.item = item.or_else(|| work.item.clone());
         part.index = Some(index);
         part.last = last;
-        let rank = self.scheduler.rank(group);
+        let rank = match &work.group {
+            // An item that comes late has fewer of its like behind it than one that comes early.
+            Some(Group::Items {
+                items,
+                each,
+                together,
+                ..
+            }) => {
+                let number = usize::try_from(index).unwrap_or(usize::MAX);
+                let left = items.len().saturating_sub(number);
+                let rank = waves(left, *together)
+                    .saturating_mul(*each)
+                    .saturating_add(work.behind);
+                part.behind = rank.saturating_sub(*each);
+                rank
+            }
+            _ => {
+                part.behind = work.behind;
+                self.scheduler.rank(group)
+            }
+        };
         let task = self.scheduler.add(Some(group), rank);
         self.work.push(part);
         if let Some(work) = self.work_mut(group) {

@@ -3,10 +3,12 @@
 mod bind;
 mod calls;
 mod effect;
+mod estimate;
 mod frame;
 mod group;
 mod opening;
 mod outcome;
+mod pace;
 mod prepare;
 mod preview;
 mod redact;
@@ -17,6 +19,7 @@ mod summary;
 mod work;
 
 pub use effect::{Effect, Input};
+pub use estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use outcome::{Because, SkipReason, StepStatus};
 pub use preview::{StepPreview, preview};
 pub use state::Run;

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use planwright_core::Object;
 use planwright_core::check::CheckedPlan;
-use planwright_core::plan::Action;
 
 use super::effect::Effect;
 use super::frame::Frame;
+use super::pace::{Pace, Paths};
 use super::slots::Slots;
 use super::state::Run;
 use super::work::{Layer, Work};
 use crate::event::{Address, RunEvent};
-use crate::schedule::{TaskId, UNIT, ranks};
+use crate::schedule::TaskId;
 
 impl Run {
     pub(super) fn open_roots(&mut self, plan: CheckedPlan) {
@@ -52,13 +52,19 @@ impl Run {
         let plan = frame.plan.clone();
         let owner = frame.owner;
         let instance = frame.instance.clone();
-        let base = owner.map_or(0, |_| UNIT);
-        let ranks = Self::ranks_of(&plan, first);
+        // What comes behind the step that runs this plan comes behind each of its steps as well.
+        let base = owner
+            .and_then(|owner| self.work(owner))
+            .map_or(0, |owner| owner.behind);
+        let paths = self.paths_of(&plan, owner, first);
+        let at = |list: &[u64], offset: usize| {
+            let own = list.get(offset - first).copied().unwrap_or(0);
+            own.saturating_add(base)
+        };
         for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
             let mut task = None;
             if step.instance.is_none() || step.instance == instance {
-                let rank = ranks.get(offset - first).copied().unwrap_or(UNIT);
-                let id = self.scheduler.add(owner, rank.saturating_add(base));
+                let id = self.scheduler.add(owner, at(&paths.ranks, offset));
                 let address = Arc::new(Address {
                     inside: owner.and_then(|owner| self.address(owner)),
                     instance: instance.clone(),
@@ -66,12 +72,10 @@ impl Run {
                     item: None,
                     round: None,
                 });
-                self.work.push(Work::new(
-                    frame_index,
-                    u32::try_from(offset).unwrap_or(u32::MAX),
-                    Layer::Step,
-                    address,
-                ));
+                let index = u32::try_from(offset).unwrap_or(u32::MAX);
+                let mut work = Work::new(frame_index, index, Layer::Step, address);
+                work.behind = at(&paths.behind, offset);
+                self.work.push(work);
                 if let Some(owner) = owner.and_then(|owner| self.work_mut(owner)) {
                     owner.parts.push(id);
                 }
@@ -84,34 +88,16 @@ impl Run {
         }
     }
 
-    /// The longest remaining path of each step from `first` on.
-    fn ranks_of(plan: &CheckedPlan, first: usize) -> Vec<u64> {
-        let steps = plan.steps().get(first..).unwrap_or_default();
-        let weights: Vec<u64> = plan
-            .plan()
-            .steps
-            .get(first..)
-            .unwrap_or_default()
-            .iter()
-            .map(|step| match step.action {
-                Action::Value(_) => 0,
-                Action::Tool(_) | Action::Plan(_) => UNIT,
-            })
-            .collect();
-        let waits: Vec<Vec<u32>> = steps
-            .iter()
-            .map(|step| {
-                step.dependencies
-                    .iter()
-                    .filter_map(|dependency| {
-                        (dependency.on as usize)
-                            .checked_sub(first)
-                            .and_then(|on| u32::try_from(on).ok())
-                    })
-                    .collect()
-            })
-            .collect();
-        ranks(&weights, &waits)
+    /// The longest remaining paths of the steps from `first` on, as far as durations are known now. The run's own plan is
+    /// looked ahead for; what comes later (inner plans, further steps) must fit in with what is under way.
+    fn paths_of(&self, plan: &CheckedPlan, owner: Option<TaskId>, first: usize) -> Paths {
+        let mut pace = Pace::new(&self.options.durations, &self.options.limits);
+        let is_whole = first == 0 && owner.is_none() && plan.plan().instances.is_empty();
+        if is_whole {
+            pace.foreseen(plan)
+        } else {
+            pace.paths(plan, first)
+        }
     }
 
     /// Lets the steps of a frame from `first` on wait for each other.

@@ -12,6 +12,7 @@ use super::bind::{Scope, Unbound};
 use super::effect::Effect;
 use super::frame::Frame;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
+use super::pace::Pace;
 use super::slots::Slots;
 use super::state::Run;
 use super::work::{Group, Layer, Work};
@@ -70,7 +71,13 @@ impl Run {
                     .step_of(task)
                     .and_then(|(_, step)| step.for_each.as_ref()?.max_parallel);
                 let window = max.map_or(WINDOW, |max| max.get() as usize);
-                let group = Group::Items { items, next: 0 };
+                let (each, together) = self.pace_of_items(task);
+                let group = Group::Items {
+                    items,
+                    next: 0,
+                    each,
+                    together,
+                };
                 self.open_group(task, group, effects);
                 for _ in 0..window {
                     self.next_part(task);
@@ -83,6 +90,17 @@ impl Run {
             Next::Call(args) => self.prepare_call(task, args),
             Next::Plan(args) => self.open_plan(task, args, effects),
         }
+    }
+
+    /// How long one item of a loop is expected to take, and how many may be under way together.
+    fn pace_of_items(&self, task: TaskId) -> (u64, u64) {
+        let mut pace = Pace::new(&self.options.durations, &self.options.limits);
+        self.step_of(task)
+            .and_then(|(frame, step)| {
+                let checked = frame.plan.steps().get(self.work(task)?.step as usize)?;
+                Some((pace.action(step, checked), pace.together(step, checked)))
+            })
+            .unwrap_or((0, 1))
     }
 
     fn open_group(&mut self, task: TaskId, group: Group, effects: &mut Vec<Effect>) {

@@ -14,6 +14,7 @@ use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use super::state::Run;
 use super::work::Work;
 use crate::backend::ToolError;
+use crate::durations::Durations;
 use crate::event::Address;
 use crate::schedule::{TaskId, TaskState};
 
@@ -78,6 +79,8 @@ pub struct RunSummary {
     pub data: Value,
     /// The state of each instance at the end.
     pub instances: IndexMap<Arc<str>, Value>,
+    /// How long calls take: what the run was given, and what it has learned.
+    pub durations: Durations,
     /// What the run found that is no failure, such as paths that led nowhere and count as `null`.
     pub warnings: Vec<Diagnostic>,
 }
@@ -181,6 +184,7 @@ impl Run {
                     Some((instance, frame.slots.own(SlotKind::State)))
                 })
                 .collect(),
+            durations: self.options.durations.clone(),
             warnings,
         };
         self.redactor.summary(&mut summary);

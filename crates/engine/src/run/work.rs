@@ -43,6 +43,8 @@ pub(crate) struct Work {
     /// Items, rounds, or steps of an inner plan, in their order.
     pub(crate) parts: Vec<TaskId>,
     pub(crate) attempts: u32,
+    /// The longest path behind its end, in microseconds.
+    pub(crate) behind: u64,
     /// The record of its last call.
     pub(crate) last_call: Option<usize>,
     pub(crate) started: Option<Duration>,
@@ -58,6 +60,10 @@ pub(crate) enum Group {
         items: Arc<Vec<Value>>,
         /// The first item that has not begun.
         next: usize,
+        /// How long one item is expected to take, in microseconds.
+        each: u64,
+        /// How many may be under way together.
+        together: u64,
     },
     /// The rounds of a `repeat`.
     Rounds {
@@ -80,6 +86,7 @@ pub(crate) struct CallRecord {
     pub(crate) attempt: u32,
     pub(crate) args: Value,
     pub(crate) error: Option<ToolError>,
+    pub(crate) sent: Duration,
     pub(crate) ended: bool,
 }
 
@@ -101,6 +108,7 @@ impl Work {
             outcome: None,
             parts: Vec::new(),
             attempts: 0,
+            behind: 0,
             last_call: None,
             started: None,
             ended: None,

@@ -2,4 +2,5 @@
 
 mod drive;
 mod driver;
+mod durations;
 mod properties;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::plan::{
     Alternative, Field, Form, Method, Name, Node, OnError, Read, Reference, Segment, SlotKind,
@@ -177,12 +178,17 @@ proptest! {
         seeds in prop::collection::vec(seed(), 1..24),
         choices in prop::collection::vec(any::<Index>(), 1..40),
         total in 1_usize..8,
+        known in prop::collection::vec(0_u64..100_000, 0..3),
     ) {
         let (plan, failing) = plan(&seeds);
         let plan = sound(plan);
         let one_by_one = drive(plan.clone(), RunOptions::default(), &failing, &mut |_| 0);
         let mut options = RunOptions::default();
         options.limits.total = NonZeroUsize::new(total).unwrap();
+        for (tool, millis) in ["t", "u"].into_iter().zip(known) {
+            let took = Duration::from_millis(millis);
+            options.durations.observe(&Arc::from("s"), &Arc::from(tool), took);
+        }
         let mut choices = choices.iter().cycle();
         let any_order = drive(plan.clone(), options, &failing, &mut |open| {
             choices.next().unwrap().index(open)

@@ -19,12 +19,15 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{limits, output};
+use super::{durations, limits, output};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let mut reading = plan_file::read(&arguments.plan)?;
-    let options = options(arguments)?;
+    let mut options = options(arguments)?;
+    if let Some(path) = &arguments.durations {
+        options.durations = durations::load(path)?;
+    }
     let needed = reading.tool_names();
     let mut signals = Signals::new()?;
     let toolbox = tokio::select! {
@@ -52,6 +55,9 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             };
             match drive(plan, &toolbox, session, signals).await {
                 Some(summary) => {
+                    if let Some(path) = &arguments.durations {
+                        durations::save(path, &summary.durations)?;
+                    }
                     output::report(&summary, &reading, arguments.format, &live, printer)
                         .map(|()| Exit::of_run(summary.status))
                 }

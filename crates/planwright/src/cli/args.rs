@@ -127,6 +127,9 @@ pub(crate) struct ToolArguments {
 /// The heading of what is about the run. It is said flag by flag, for those of flattened arguments go on behind them.
 const RUNNING: &str = "Running";
 
+/// The heading of what is about the estimate.
+const ESTIMATE: &str = "Estimating";
+
 /// No heading of its own: among the command's options, or its arguments.
 const OPTIONS: Option<&str> = None;
 
@@ -173,6 +176,9 @@ pub(crate) struct RunArguments {
     /// What to print: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
+    /// A file that keeps how long calls take, from run to run: what waits for a place starts accordingly.
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
+    pub(crate) durations: Option<PathBuf>,
     /// Keep nothing on disk. There is no store yet, so nothing is kept without it either.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) no_store: bool,
@@ -231,6 +237,21 @@ pub(crate) struct ShowArguments {
     /// The kind of picture.
     #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
     pub(crate) picture: Picture,
+    /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
+    #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
+    pub(crate) estimate: bool,
+    /// How long calls take, as `run --durations` keeps it; what simulated tools sleep counts for those that it lacks.
+    #[arg(help_heading = ESTIMATE, long, value_name = "FILE", requires = "estimate")]
+    pub(crate) durations: Option<PathBuf>,
+    /// The time that a model takes between two calls.
+    #[arg(help_heading = ESTIMATE, long, value_name = "TIME", default_value = "2s", value_parser = duration, allow_negative_numbers = true, requires = "estimate")]
+    pub(crate) round_trip: Duration,
+    /// How many calls may be under way at the same time.
+    #[arg(help_heading = ESTIMATE, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, requires = "estimate")]
+    pub(crate) max_parallel: NonZeroUsize,
+    /// How to print the estimate.
+    #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
+    pub(crate) format: Format,
 }
 
 /// A kind of picture.

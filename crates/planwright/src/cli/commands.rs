@@ -6,6 +6,7 @@ use clap::CommandFactory;
 use indexmap::IndexSet;
 use planwright::core::{Catalog, Diagnostic, Tool, Value};
 use planwright::drawing::{Drawing, Style, Symbols};
+use planwright::engine::Durations;
 use serde::Serialize;
 
 use super::args::{
@@ -15,7 +16,7 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
 use super::toolbox::Toolbox;
-use super::{findings, output, plan_file};
+use super::{durations, estimate, findings, output, plan_file};
 
 #[derive(Serialize)]
 struct Checked<'a> {
@@ -71,9 +72,15 @@ pub(crate) async fn show(
     let with_tools = arguments.tools.servers.is_some()
         || arguments.tools.simulate.is_some()
         || arguments.tools.workspace.is_some();
+    let mut scripted = Durations::new();
+    let kept = match &arguments.durations {
+        Some(path) => durations::load(path)?,
+        None => Durations::new(),
+    };
     let catalog = if with_tools {
         let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         toolbox.close().await;
+        scripted = toolbox.durations;
         toolbox.catalog
     } else {
         // A picture needs no tools: whatever the plan names is taken to exist.
@@ -81,13 +88,23 @@ pub(crate) async fn show(
             .iter()
             .map(|name| match name.split_once('.') {
                 Some((server, tool)) => Tool::new(server, tool),
-                None => Tool::new("unknown", name.as_str()),
+                None => Tool::new(server_of(name, &kept), name.as_str()),
             })
             .collect::<Catalog>()
     };
     let written = reading.plan.clone();
     let sound = reading.check(&catalog);
     findings::show(&reading.diagnostics, &reading.texts, printer);
+    if arguments.estimate {
+        let Some(plan) = &sound else {
+            return Ok(Exit::Rejected);
+        };
+        for (server, tool, learned) in kept.tools() {
+            scripted.insert(server, tool, learned);
+        }
+        estimate::show(plan, arguments, &scripted, printer)?;
+        return Ok(Exit::Success);
+    }
     let (drawing, exit) = match (&sound, &written) {
         (Some(plan), _) => (Drawing::of(plan), Exit::Success),
         // A picture, as far as it goes, helps to find what is wrong.
@@ -105,6 +122,16 @@ pub(crate) async fn show(
         Picture::Json => output::json(&drawing.json(), RunFormat::Json, printer)?,
     }
     Ok(exit)
+}
+
+/// The server of a tool that a plan names without one, by what was seen of it in runs.
+fn server_of(tool: &str, kept: &Durations) -> Arc<str> {
+    let tools = kept.tools().into_iter();
+    let mut servers = tools.filter(|(_, name, _)| &***name == tool);
+    match (servers.next(), servers.next()) {
+        (Some((server, ..)), None) => Arc::clone(server),
+        _ => Arc::from("unknown"),
+    }
 }
 
 #[derive(Serialize)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::core::{Catalog, Value};
-use planwright::engine::Backends;
 use planwright::engine::backend::Simulated;
+use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
 use planwright::workspace::Workspace;
 
@@ -21,6 +21,8 @@ use super::trust;
 pub(crate) struct Toolbox {
     pub(crate) catalog: Catalog,
     pub(crate) backends: Backends,
+    /// What simulated tools say of how long they take.
+    pub(crate) durations: Durations,
     connections: Option<Connections>,
     has_source: bool,
     /// Whether servers were left out because nobody needs them.
@@ -55,6 +57,7 @@ impl Toolbox {
         Self {
             catalog: Catalog::new(),
             backends: Backends::new(),
+            durations: Durations::new(),
             connections: None,
             has_source: false,
             has_idle_servers: false,
@@ -136,6 +139,7 @@ impl Toolbox {
         for tool in simulated.tools() {
             self.catalog.add(tool.clone());
         }
+        self.durations = simulated.durations();
         let servers = simulated.servers();
         let simulated = Arc::new(simulated);
         for server in servers {

@@ -1,12 +1,16 @@
 //! What other programs read: versioned twins of what the engine knows, serialised only here.
 
 mod bench;
+mod durations;
+mod estimate;
 mod event;
 #[cfg(test)]
 mod reference;
 mod report;
 
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
+pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
+pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
 pub use event::{EVENT_SCHEMA, EventV1};
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,

@@ -4,6 +4,7 @@ mod approvals;
 mod cases;
 mod code_pages;
 mod demo;
+mod durations;
 mod embedding;
 mod examples;
 mod exits;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 
+use crate::durations::{Durations, Learned};
+
 use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use behaviour::Behaviour;
 pub use script::ScriptError;
@@ -36,6 +38,18 @@ impl Simulated {
     /// The tools, for a [`Catalog`](planwright_core::Catalog).
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter()
+    }
+
+    /// How long calls take, by what the script says of tools that sleep. Its cases are not looked at.
+    pub fn durations(&self) -> Durations {
+        let mut durations = Durations::new();
+        for tool in &self.tools {
+            if let Some(behaviour) = self.behaviours.get(&tool.qualified_name()) {
+                let learned = Learned::exactly(behaviour.sleep);
+                durations.insert(&tool.server, &tool.name, learned);
+            }
+        }
+        durations
     }
 
     /// The servers that the tools belong to.

@@ -1,8 +1,8 @@
 //! `planwright bench`, from outside.
 
 use std::fs;
-use std::path::Path;
 
+use planwright_testkit::generated;
 use serde_json::Value;
 
 use super::shapes::montage;
@@ -20,17 +20,8 @@ fn sample() -> String {
 }
 
 #[test]
-fn the_sample_is_generated() {
-    let written = fs::read_to_string(SAMPLE).unwrap_or_default();
-    let generated = sample();
-    if written.replace("\r\n", "\n") != generated {
-        let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("montage.json");
-        fs::write(&beside, generated).unwrap();
-        panic!(
-            "`docs/workflows/montage.json` differs from {}",
-            beside.display()
-        );
-    }
+fn generated_sample() {
+    generated::check("docs/workflows/montage.json", &sample());
 }
 
 #[test]

@@ -1,0 +1,182 @@
+//! What runs learn about durations, and what they do with it.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::plan::{ForEach, Name, Node};
+use planwright_core::{Place, Plan, Step, Value};
+use planwright_engine::backend::{Backends, Function, Functions, ToolError, ToolOutput};
+use planwright_engine::run::{Assumption, estimate};
+use planwright_engine::schedule::Limits;
+use planwright_engine::{Durations, Engine, RunOptions, RunStatus};
+
+use crate::drive::{drive, sound};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A step that calls `tool` after `on`.
+fn step(id: &str, tool: &str, on: &[&str]) -> Step {
+    let args = Node::literal(Value::empty_object(), Place::NOWHERE);
+    let mut step = Step::call(id, tool, args);
+    step.after = on
+        .iter()
+        .map(|on| Name {
+            text: Arc::from(*on),
+            place: Place::NOWHERE,
+        })
+        .collect();
+    step
+}
+
+fn over(mut step: Step, items: usize) -> Step {
+    step.for_each = Some(ForEach {
+        over: Node::literal(Value::list((0..items).map(|_| Value::Null)), Place::NOWHERE),
+        max_parallel: None,
+    });
+    step
+}
+
+fn plan(steps: Vec<Step>) -> Plan {
+    Plan {
+        steps,
+        ..Plan::default()
+    }
+}
+
+/// What is known of `t` and `u`, in seconds.
+fn known(t: u64, u: u64) -> Durations {
+    let mut durations = Durations::new();
+    for (tool, seconds) in [("t", t), ("u", u)] {
+        let took = Duration::from_secs(seconds);
+        durations.observe(&Arc::from("s"), &Arc::from(tool), took);
+    }
+    durations
+}
+
+fn check_order(steps: Vec<Step>, durations: Durations, width: usize, expected: &[&str]) {
+    let mut options = RunOptions {
+        durations,
+        ..RunOptions::default()
+    };
+    options.limits.total = NonZeroUsize::new(width).unwrap();
+    let driven = drive(sound(plan(steps)), options, &BTreeSet::new(), &mut |_| 0);
+    let began: Vec<&str> = driven
+        .log
+        .iter()
+        .filter_map(|entry| entry.strip_prefix('+'))
+        .collect();
+    assert_eq!(began, expected);
+}
+
+#[test]
+fn what_takes_longer_starts_first() {
+    let steps = || vec![step("a", "t", &[]), step("b", "u", &[])];
+    check_order(steps(), Durations::new(), 1, &["a", "b"]);
+    check_order(steps(), known(9, 1), 1, &["a", "b"]);
+    // Three calls of two places: the long one must not come last.
+    let steps = || {
+        vec![
+            step("a", "t", &[]),
+            step("b", "t", &[]),
+            step("c", "u", &[]),
+        ]
+    };
+    check_order(steps(), known(1, 3), 2, &["c", "a", "b"]);
+    check_order(steps(), known(3, 1), 2, &["a", "b", "c"]);
+}
+
+#[test]
+fn a_long_list_leaves_room_for_a_long_chain() {
+    let mut steps = vec![over(step("list", "t", &[]), 6), step("one", "u", &[])];
+    steps.push(step("two", "u", &["one"]));
+    // Six items take three waves of two; the chain takes two calls as long as two waves.
+    let expected = ["one", "list", "list", "two", "list", "list", "list", "list"];
+    check_order(steps, known(1, 2), 2, &expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_good_answers_are_learned_from() {
+    let tools = Functions::named("s")
+        .with(Function::raw("t", |_| async {
+            tokio::time::sleep(2 * SECOND).await;
+            Ok(ToolOutput::default())
+        }))
+        .with(Function::raw("u", |_| async {
+            tokio::time::sleep(SECOND).await;
+            Err(ToolError::tool("no", Value::Null))
+        }));
+    let engine = Engine::new(Backends::new().with("s", tools));
+    let both = sound(plan(vec![step("a", "t", &[]), step("b", "u", &[])]));
+    let summary = engine.run("r", both).await;
+    assert_eq!(summary.status, RunStatus::Failed);
+    let learned = summary.durations.of("s", "t").unwrap();
+    assert!(learned.mean.abs_diff(2 * SECOND) < Duration::from_millis(10));
+    assert_eq!(summary.durations.of("s", "u"), None);
+    assert_eq!(engine.durations(), summary.durations);
+
+    let again = sound(plan(vec![step("a", "t", &[]), step("b", "t", &["a"])]));
+    engine.run("r", again).await;
+    assert_eq!(engine.durations().of("s", "t").unwrap().calls, 3);
+}
+
+fn check_estimate(steps: Vec<Step>, width: usize, expected: u64, path: &[&str], assumed: usize) {
+    let limits = Limits {
+        total: NonZeroUsize::new(width).unwrap(),
+        ..Limits::default()
+    };
+    let plan = sound(plan(steps));
+    let estimate = estimate(&plan, &known(1, 5), &limits, &EvaluationLimits::default());
+    assert_eq!(estimate.expected, Duration::from_secs(expected));
+    let calls: Vec<String> = estimate
+        .path
+        .iter()
+        .map(|call| call.at.to_string())
+        .collect();
+    assert_eq!(calls, path);
+    assert_eq!(
+        estimate.assumptions.len(),
+        assumed,
+        "{:?}",
+        estimate.assumptions
+    );
+}
+
+#[test]
+fn an_estimate_goes_by_graph_limits_and_lists() {
+    let chain = || {
+        vec![
+            step("a", "t", &[]),
+            step("b", "u", &["a"]),
+            step("c", "t", &[]),
+        ]
+    };
+    check_estimate(chain(), 2, 6, &["a", "b"], 0);
+    check_estimate(chain(), 1, 7, &["a", "b"], 0);
+    let list = || vec![over(step("a", "t", &[]), 10), step("b", "u", &["a"])];
+    check_estimate(list(), 4, 8, &["a[0]", "b"], 0);
+    let mut asks = step("a", "u", &[]);
+    asks.approval = planwright_core::plan::Approval::Ask;
+    asks.when = Some(Node::literal(Value::Bool(true), Place::NOWHERE));
+    check_estimate(vec![asks], 4, 5, &["a"], 2);
+}
+
+#[test]
+fn what_is_not_known_is_named() {
+    let plan = sound(plan(vec![step("a", "t", &[])]));
+    let limits = Limits::default();
+    let estimate = estimate(
+        &plan,
+        &Durations::new(),
+        &limits,
+        &EvaluationLimits::default(),
+    );
+    let assumption = Assumption::Unknown {
+        tool: "s.t".to_owned(),
+        takes: SECOND,
+    };
+    assert_eq!(estimate.assumptions, BTreeSet::from([assumption]));
+    assert_eq!(estimate.work, SECOND);
+}

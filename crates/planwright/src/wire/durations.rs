@@ -1,0 +1,72 @@
+//! How long calls take, as a file, `planwright.durations/1`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_engine::Durations;
+use planwright_engine::durations::Learned;
+use serde::{Deserialize, Serialize};
+
+/// The schema's name and version.
+pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
+
+/// How long calls take.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DurationsV1 {
+    /// [`DURATIONS_SCHEMA`].
+    pub schema: String,
+    /// The tools, sorted by server and name.
+    pub tools: Vec<ToolDurationV1>,
+}
+
+/// How long calls of one tool take.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolDurationV1 {
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// The decaying mean, in nanoseconds.
+    pub mean_ns: u64,
+    /// How far off the mean a call usually is, in nanoseconds.
+    pub spread_ns: u64,
+    /// How many calls were seen.
+    pub calls: u64,
+}
+
+impl From<&Durations> for DurationsV1 {
+    fn from(durations: &Durations) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let tools = durations.tools().into_iter();
+        Self {
+            schema: DURATIONS_SCHEMA.to_owned(),
+            tools: tools
+                .map(|(server, tool, learned)| ToolDurationV1 {
+                    server: server.to_string(),
+                    tool: tool.to_string(),
+                    mean_ns: nanos(learned.mean),
+                    spread_ns: nanos(learned.spread),
+                    calls: learned.calls,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<&DurationsV1> for Durations {
+    fn from(written: &DurationsV1) -> Self {
+        let mut durations = Self::new();
+        for tool in &written.tools {
+            let learned = Learned {
+                mean: Duration::from_nanos(tool.mean_ns),
+                spread: Duration::from_nanos(tool.spread_ns),
+                calls: tool.calls,
+            };
+            let (server, name) = (Arc::from(&*tool.server), Arc::from(&*tool.tool));
+            durations.insert(&server, &name, learned);
+        }
+        durations
+    }
+}
