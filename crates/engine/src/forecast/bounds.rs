@@ -111,13 +111,18 @@ fn provable(jobs: &Jobs, width: usize) -> u64 {
 
 /// Of the `k * width + 1` longest jobs, one place must take `k + 1`.
 fn uncut(longest_first: impl Iterator<Item = u64>, width: usize) -> u64 {
-    let times: Vec<u64> = longest_first.collect();
-    let mut best = 0;
-    for (k, last) in (0_usize..).zip((0..times.len()).step_by(width)) {
-        let shortest = times.get(last.saturating_sub(k)..=last).unwrap_or_default();
-        best = best.max(shortest.iter().sum());
-    }
-    best
+    // The sums of the first ones, so that many in a row are summed up at once.
+    let mut sums = vec![0];
+    sums.extend(longest_first.scan(0_u64, |sum, time| {
+        *sum += time;
+        Some(*sum)
+    }));
+    let sum = |count: usize| sums.get(count).copied().unwrap_or(0);
+    let lasts = (1..sums.len()).step_by(width).enumerate();
+    lasts
+        .map(|(k, last)| sum(last).saturating_sub(sum(last.saturating_sub(k + 1))))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Some of the values, evenly chosen where there are many.
