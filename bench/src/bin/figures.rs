@@ -1,0 +1,246 @@
+//! Prints a table of every figure that `docs/performance.md` promises, measured now, beside its bound.
+//!
+//! ```console
+//! $ cargo run --release -p planwright-bench --bin figures
+//! ```
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "figures are printed with three digits"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use planwright_bench::scheduler::schedule;
+use planwright_bench::shape::Shape;
+use planwright_bench::stdio::{Bare, Ours, Peer};
+use planwright_bench::{engine, memory, plans};
+use planwright_testkit::fake_server;
+use tokio::runtime::Runtime;
+
+fn main() {
+    println!("{:<52} {:>12} {:>12}", "what", "measured", "at most");
+    scheduler();
+    soundness();
+    let runtime = Runtime::new().expect("a runtime");
+    whole_engine(&runtime);
+    one_value(&runtime);
+    over_stdio(&runtime);
+    start();
+}
+
+fn row(what: &str, measured: &str, bound: &str) {
+    println!("{what:<52} {measured:>12} {bound:>12}");
+}
+
+/// The median of `rounds` measurements.
+fn median(rounds: usize, mut measure: impl FnMut() -> Duration) -> Duration {
+    let mut times: Vec<Duration> = (0..rounds).map(|_| measure()).collect();
+    times.sort_unstable();
+    times[rounds / 2]
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn per_step(time: Duration, steps: u32) -> f64 {
+    time.as_secs_f64() * 1e6 / f64::from(steps)
+}
+
+fn scheduler() {
+    for shape in Shape::ALL {
+        let mut costs = Vec::new();
+        for (steps, rounds) in [(1_000, 201), (100_000, 11), (1_000_000, 5)] {
+            let waits = shape.waits(steps);
+            let time = median(rounds, || {
+                timed(|| assert_eq!(schedule(&waits), waits.len()))
+            });
+            let cost = per_step(time, steps);
+            costs.push(cost);
+            row(
+                &format!("scheduler, {}, {steps} steps", shape.name()),
+                &format!("{cost:.3} µs"),
+                "1 µs",
+            );
+        }
+        let growth = costs[2].max(costs[1]) / costs[0];
+        row(
+            &format!("scheduler, {}, from smallest to largest", shape.name()),
+            &format!("{growth:.2} ×"),
+            "1.50 ×",
+        );
+    }
+    let steps = 1_000_000;
+    let waits = Shape::Layered.waits(steps);
+    let before = memory::resident();
+    let mut most = 0;
+    let held = planwright_bench::scheduler::set_up(&waits);
+    if let (Some(before), Some(after)) = (before, memory::resident()) {
+        most = (after - before) / steps as usize;
+    }
+    drop(held);
+    row(
+        "scheduler, memory of a step",
+        &format!("{most} B"),
+        "1024 B",
+    );
+}
+
+fn soundness() {
+    let tools = 500;
+    let catalog = plans::catalog(tools);
+    for (steps, rounds, bound) in [(20, 501, "0.3 ms"), (1_000, 51, "20 ms")] {
+        let text = plans::text(steps, tools);
+        let time = median(rounds, || timed(|| drop(plans::checked(&text, &catalog))));
+        row(
+            &format!("parse and check, {steps} steps against {tools} tools"),
+            &format!("{:.3} ms", time.as_secs_f64() * 1e3),
+            bound,
+        );
+    }
+}
+
+fn whole_engine(runtime: &Runtime) {
+    let engine = engine::engine();
+    let catalog = engine::catalog();
+    for shape in Shape::ALL {
+        for (steps, rounds) in [(1_000, 51), (10_000, 11)] {
+            let plan = plans::shaped(shape, steps, &catalog);
+            let time = median(rounds, || {
+                let plan = plan.clone();
+                timed(|| drop(runtime.block_on(engine::run(&engine, plan))))
+            });
+            row(
+                &format!("engine, {}, {steps} steps that do nothing", shape.name()),
+                &format!("{:.2} µs", per_step(time, steps)),
+                "5 µs",
+            );
+        }
+    }
+}
+
+fn one_value(runtime: &Runtime) {
+    let engine = engine::engine();
+    let [small, big] = ["small", "big"].map(|source| {
+        let plan = engine::one_to_many(source, 1_000);
+        median(21, || {
+            let plan = plan.clone();
+            timed(|| drop(runtime.block_on(engine::run(&engine, plan))))
+        })
+    });
+    row(
+        "10 MB for 1000 readers, against 3 bytes",
+        &format!("{:.2} ×", big.as_secs_f64() / small.as_secs_f64()),
+        "",
+    );
+    let plan = engine::one_to_many("big", 1_000);
+    let before = memory::resident();
+    let summary = runtime.block_on(engine::run(&engine, plan));
+    if let (Some(before), Some(after)) = (before, memory::resident()) {
+        let more = after.saturating_sub(before) as f64 / 1e6;
+        row(
+            "10 MB for 1000 readers, memory in all",
+            &format!("{more:.1} MB"),
+            "",
+        );
+    }
+    drop(summary);
+}
+
+fn over_stdio(runtime: &Runtime) {
+    let calls = 1_000;
+    for (name, peer) in [("quick", Peer::quick()), ("real", Peer::real())] {
+        let ours = runtime.block_on(Ours::connect(&peer));
+        let bare = runtime.block_on(Bare::connect(&peer));
+        let plan = ours.plan(calls);
+        let mut pairs: Vec<f64> = (0..31)
+            .map(|round| {
+                let run = || {
+                    let plan = plan.clone();
+                    timed(|| runtime.block_on(ours.run(plan)))
+                };
+                let call = || timed(|| runtime.block_on(bare.call(calls)));
+                // Whoever comes second must not be the same one each time.
+                let (ours, bare) = if round % 2 == 0 {
+                    let ours = run();
+                    (ours, call())
+                } else {
+                    let bare = call();
+                    (run(), bare)
+                };
+                ours.as_secs_f64() / bare.as_secs_f64()
+            })
+            .collect();
+        pairs.sort_unstable_by(f64::total_cmp);
+        row(
+            &format!("{calls} calls over stdio, {name} server, against rmcp"),
+            &format!("{:.3} ×", pairs[pairs.len() / 2]),
+            "1.050 ×",
+        );
+        runtime.block_on(async {
+            ours.close().await;
+            bare.close().await;
+        });
+    }
+}
+
+/// From the start of the program to the first call, as its events tell.
+fn start() {
+    let own = std::env::current_exe().expect("a program");
+    let program = own.with_file_name("planwright");
+    if !program.exists() {
+        row("program, from start to first call", "not built", "20 ms");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("planwright-figures-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let plan = folder.join("plan.json");
+    let servers = folder.join("mcp.json");
+    std::fs::write(
+        &plan,
+        r#"{"steps": [{"id": "a", "tool": "echo", "args": {"message": "x"}}], "output": ["a"]}"#,
+    )
+    .expect("a file");
+    let script = r#"{"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}"#;
+    let server = serde_json::json!({"mcpServers": {"quick": {
+        "command": fake_server::program(), "args": [script],
+    }}});
+    std::fs::write(&servers, server.to_string()).expect("a file");
+    let time = median(31, || first_call(&program, &plan, &servers));
+    row(
+        "program, from start to first call",
+        &format!("{:.1} ms", time.as_secs_f64() * 1e3),
+        "20 ms",
+    );
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+fn first_call(program: &Path, plan: &Path, servers: &Path) -> Duration {
+    let start = Instant::now();
+    let mut child = Command::new(program)
+        .args(["run", "--format", "events", "--no-store"])
+        .arg(plan)
+        .arg("--servers")
+        .arg(servers)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let events = BufReader::new(child.stdout.take().expect("an output"));
+    let mut first = None;
+    for line in events.lines() {
+        let line = line.expect("a line");
+        if first.is_none() && line.contains("attempt_started") {
+            first = Some(start.elapsed());
+        }
+    }
+    child.wait().expect("the program ends");
+    first.expect("a call")
+}

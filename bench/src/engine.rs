@@ -1,0 +1,69 @@
+//! The engine with tools that do nothing, or that sleep.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Catalog, Tool, Value};
+use planwright_engine::backend::{Functions, ToolOutput};
+use planwright_engine::{Backends, Engine, RunStatus, RunSummary};
+use serde_json::json;
+
+use crate::plans;
+
+/// The tools of the server `here`: `noop` gives `null`, `big` a list of ten megabytes, `sleep` sleeps as many
+/// milliseconds as its argument `ms` says.
+pub fn functions() -> Functions {
+    let big = Value::list((0..100).map(|_| Value::text("x".repeat(100_000))));
+    Functions::new()
+        .with(Tool::new("here", "noop"), |_| async {
+            Ok(ToolOutput::value(Value::Null))
+        })
+        .with(Tool::new("here", "small"), |_| async {
+            Ok(ToolOutput::value(Value::list([Value::text("x")])))
+        })
+        .with(Tool::new("here", "big"), move |_| {
+            let big = big.clone();
+            async move { Ok(ToolOutput::value(big)) }
+        })
+        .with(Tool::new("here", "sleep"), |args: Value| async move {
+            let pause = args.get("ms").and_then(Value::as_u64).unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            Ok(ToolOutput::value(Value::Null))
+        })
+}
+
+/// Those tools.
+pub fn catalog() -> Catalog {
+    functions().tools().cloned().collect()
+}
+
+/// An engine over those tools.
+pub fn engine() -> Engine {
+    Engine::new(Backends::new().with("here", functions()))
+}
+
+/// Runs a plan to its end.
+///
+/// # Panics
+///
+/// Where it does not succeed.
+pub async fn run(engine: &Engine, plan: CheckedPlan) -> RunSummary {
+    let summary = engine.run(Arc::from("run"), plan).await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    summary
+}
+
+/// A plan in which `readers` steps are given what the tool `source` gives, as a whole.
+pub fn one_to_many(source: &str, readers: usize) -> CheckedPlan {
+    let readers = (0..readers).map(
+        |number| json!({"id": format!("r{number}"), "tool": "noop", "args": {"all": "${source}", "n": number}}),
+    );
+    let steps: Vec<serde_json::Value> = std::iter::once(json!({"id": "source", "tool": source}))
+        .chain(readers)
+        .collect();
+    plans::checked(
+        &json!({"steps": steps, "output": ["r0"]}).to_string(),
+        &catalog(),
+    )
+}

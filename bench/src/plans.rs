@@ -1,0 +1,100 @@
+//! Plans and catalogs of the size that is wanted.
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::{Catalog, Schema, Tool, Value};
+use planwright_dialects::{ReadOptions, parse};
+use serde_json::{Map, json};
+
+use crate::shape::Shape;
+
+/// `tools` tools with schemas as they are in the field: some texts and numbers, a list, an object in an object.
+pub fn catalog(tools: usize) -> Catalog {
+    (0..tools)
+        .map(|number| {
+            let input = Schema::from_value(Value::from(json!({
+                "type": "object",
+                "properties": {
+                    "query": {"type": "string", "minLength": 1, "description": "what to look for"},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "sort": {"enum": ["name", "score", "date"]},
+                    "near": {"type": "object", "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}}},
+                },
+                "required": ["query"],
+                "additionalProperties": false,
+            })));
+            let output = Schema::from_value(Value::from(json!({
+                "type": "object",
+                "properties": {
+                    "items": {"type": "array", "items": {"type": "object", "properties": {
+                        "id": {"type": "string"}, "name": {"type": "string"}, "score": {"type": "number"},
+                    }, "required": ["id", "name"]}},
+                    "total": {"type": "integer"},
+                },
+                "required": ["items", "total"],
+            })));
+            Tool {
+                input,
+                output,
+                ..Tool::new(format!("server{}", number / 20), format!("tool_{number}"))
+            }
+        })
+        .collect()
+}
+
+/// The text of a native plan with `steps` steps over the tools of a [`catalog`] of `tools`. Each but the first refers
+/// to earlier steps: as a whole, by paths, inside of text and with an alternative.
+pub fn text(steps: usize, tools: usize) -> String {
+    let steps: Vec<serde_json::Value> = (0..steps)
+        .map(|number| {
+            let before = number.saturating_sub(1);
+            let earlier = number / 2;
+            let args = if number == 0 {
+                json!({"query": "everything", "limit": 20})
+            } else {
+                json!({
+                    "query": format!("more of ${{s{before}.items[0].name}} like ${{s{earlier}.items[0].name}}"),
+                    "limit": 20,
+                    "tags": [format!("${{s{before}.items[0].id}}"), "new", format!("${{s{earlier}.items[1].id ?? \"none\"}}")],
+                    "sort": "score",
+                    "near": {"lat": 59.9, "lon": format!("${{s{earlier}.items[0].score ?? 10.7}}")},
+                })
+            };
+            json!({"id": format!("s{number}"), "tool": format!("tool_{}", number * 7 % tools), "args": args})
+        })
+        .collect();
+    json!({"name": "measured", "steps": steps, "output": ["s0"]}).to_string()
+}
+
+/// Reads and checks `text`.
+///
+/// # Panics
+///
+/// Where the plan is not sound.
+pub fn checked(text: &str, catalog: &Catalog) -> CheckedPlan {
+    let result = parse(text.as_bytes(), &ReadOptions::new("measured"));
+    let plan = result.plan.expect("a plan");
+    let (checked, findings) = check(plan, &CheckContext::new(catalog));
+    checked.unwrap_or_else(|| panic!("{findings:#?}"))
+}
+
+/// A sound plan of `steps` calls of the tool `noop` of the server `here` in this shape. What a step waits for
+/// are arguments that refer to it.
+pub fn shaped(shape: Shape, steps: u32, catalog: &Catalog) -> CheckedPlan {
+    checked(&shaped_text(shape, steps, "noop"), catalog)
+}
+
+/// The text of that plan, with calls of `tool`.
+pub fn shaped_text(shape: Shape, steps: u32, tool: &str) -> String {
+    let steps: Vec<serde_json::Value> = (0..)
+        .zip(shape.waits(steps))
+        .map(|(number, waits): (u32, Vec<u32>)| {
+            let args: Map<String, serde_json::Value> = waits
+                .iter()
+                .map(|on| (format!("from{on}"), json!(format!("${{s{on}}}"))))
+                .collect();
+            json!({"id": format!("s{number}"), "tool": tool, "args": args})
+        })
+        .collect();
+    json!({"steps": steps, "output": ["s0"]}).to_string()
+}

@@ -1,0 +1,81 @@
+//! The scheduler alone: a graph of calls, driven to its end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_engine::schedule::{
+    AttemptEnd, CallTerms, Command, Event, LaneId, Limits, Prepared, Scheduler, TaskId, UNIT, ranks,
+};
+
+/// Schedules a call for each entry of `waits`, which lists what it waits for; calls end in the order in which they began.
+/// How many were made.
+///
+/// # Panics
+///
+/// Where the scheduler does not come to its end.
+pub fn schedule(waits: &[Vec<u32>]) -> usize {
+    let (mut scheduler, lane, mut commands) = set_up(waits);
+    let mut under_way = VecDeque::new();
+    let mut todo = Vec::new();
+    let mut calls = 0;
+    loop {
+        while !commands.is_empty() {
+            std::mem::swap(&mut commands, &mut todo);
+            for command in todo.drain(..) {
+                match command {
+                    Command::Prepare(task) => scheduler.handle(
+                        Event::Prepared(task, Prepared::Call(terms(lane))),
+                        &mut commands,
+                    ),
+                    Command::Call { task, attempt } => {
+                        calls += 1;
+                        under_way.push_back((task, attempt));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        scheduler.start_ready(&mut commands);
+        if !commands.is_empty() {
+            continue;
+        }
+        let Some((task, attempt)) = under_way.pop_front() else {
+            break;
+        };
+        let end = AttemptEnd::Final;
+        scheduler.handle(Event::AttemptEnded { task, attempt, end }, &mut commands);
+    }
+    assert!(scheduler.is_done());
+    calls
+}
+
+/// A scheduler with a task for each entry of `waits`, the lane of their calls, and what it wants to be done first.
+pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<Command>) {
+    let mut scheduler = Scheduler::new(Limits::default());
+    let lane = scheduler.lane(&Arc::from("server"), &Arc::from("tool"));
+    for rank in ranks(&vec![UNIT; waits.len()], waits) {
+        scheduler.add(None, rank);
+    }
+    let mut commands = Vec::new();
+    let mut on = Vec::new();
+    for (task, waits) in (0..).zip(waits) {
+        on.clear();
+        on.extend(waits.iter().map(|task| TaskId(*task)));
+        scheduler.start(TaskId(task), &on, &mut commands);
+    }
+    (scheduler, lane, commands)
+}
+
+fn terms(lane: LaneId) -> CallTerms {
+    CallTerms {
+        lane,
+        alone: false,
+        approval: false,
+        attempts: 1,
+        retry_pause: Duration::ZERO,
+        attempt_timeout: None,
+        step_timeout: None,
+        retry_uncertain: false,
+    }
+}

@@ -1,0 +1,168 @@
+//! Calls over stdio: a plan's, and those of a bare `rmcp` client.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use futures::stream::{self, StreamExt};
+use planwright_core::Catalog;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::{Engine, RunStatus};
+use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
+use planwright_testkit::{fake_server, real_servers};
+use rmcp::ServiceExt;
+use rmcp::model::CallToolRequestParams;
+use rmcp::service::{RoleClient, RunningService};
+use serde_json::json;
+use tokio::process::{Child, Command};
+
+use crate::plans;
+
+/// How many calls are under way at the same time, on both sides.
+pub const AT_ONCE: usize = 16;
+
+/// A server that the calls go to.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    program: PathBuf,
+    args: Vec<String>,
+}
+
+impl Peer {
+    /// A small server written in Rust, which answers at once: what a call costs is what the clients cost.
+    pub fn quick() -> Self {
+        let script = json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]});
+        Self {
+            program: fake_server::program().to_owned(),
+            args: vec![script.to_string()],
+        }
+    }
+
+    /// The reference server for Node.js.
+    pub fn real() -> Self {
+        Self {
+            program: real_servers::program("mcp-server-everything"),
+            args: vec!["stdio".to_owned()],
+        }
+    }
+}
+
+/// Our client, and what it needs for a plan.
+#[derive(Debug)]
+pub struct Ours {
+    connections: Connections,
+    engine: Engine,
+    catalog: Catalog,
+}
+
+impl Ours {
+    /// Starts the server and connects to it.
+    ///
+    /// # Panics
+    ///
+    /// Where that fails.
+    pub async fn connect(peer: &Peer) -> Self {
+        let server = ServerConfig {
+            args: peer.args.clone(),
+            ..ServerConfig::new("peer", peer.program.to_string_lossy())
+        };
+        let config = ServersConfig {
+            servers: vec![server],
+            ..ServersConfig::default()
+        };
+        let connections = Connections::connect(&config, ConnectOptions::default()).await;
+        assert_eq!(connections.failures(), []);
+        Self {
+            engine: Engine::new(connections.backends()),
+            catalog: connections.tools().iter().cloned().collect(),
+            connections,
+        }
+    }
+
+    /// A plan of `calls` independent calls.
+    pub fn plan(&self, calls: usize) -> CheckedPlan {
+        let steps: Vec<serde_json::Value> = (0..calls)
+            .map(|number| {
+                let message = format!("call {number}");
+                json!({"id": format!("s{number}"), "tool": "echo", "args": {"message": message}})
+            })
+            .collect();
+        plans::checked(
+            &json!({"steps": steps, "output": ["s0"]}).to_string(),
+            &self.catalog,
+        )
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not succeed.
+    pub async fn run(&self, plan: CheckedPlan) {
+        let summary = self.engine.run(Arc::from("run"), plan).await;
+        assert_eq!(summary.status, RunStatus::Succeeded);
+    }
+
+    /// Ends the server.
+    pub async fn close(self) {
+        self.connections.shutdown().await;
+    }
+}
+
+/// A bare client.
+#[derive(Debug)]
+pub struct Bare {
+    service: RunningService<RoleClient, ()>,
+    server: Child,
+}
+
+impl Bare {
+    /// Starts the server and connects to it.
+    ///
+    /// # Panics
+    ///
+    /// Where that fails.
+    pub async fn connect(peer: &Peer) -> Self {
+        let mut server = Command::new(&peer.program)
+            .args(&peer.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the server starts");
+        let output = server.stdout.take().expect("an output");
+        let input = server.stdin.take().expect("an input");
+        let service = ().serve((output, input)).await.expect("the server answers");
+        Self { service, server }
+    }
+
+    /// Makes `calls` calls, [`AT_ONCE`] at a time.
+    ///
+    /// # Panics
+    ///
+    /// Where one fails.
+    pub async fn call(&self, calls: usize) {
+        let done = stream::iter(0..calls)
+            .map(|number| async move {
+                let arguments = json!({"message": format!("call {number}")});
+                let params = CallToolRequestParams::new("echo")
+                    .with_arguments(arguments.as_object().cloned().unwrap_or_default());
+                self.service.call_tool(params).await.expect("an answer")
+            })
+            .buffer_unordered(AT_ONCE)
+            .count()
+            .await;
+        assert_eq!(done, calls);
+    }
+
+    /// Ends the server.
+    ///
+    /// # Panics
+    ///
+    /// Where the connection's task panicked.
+    pub async fn close(mut self) {
+        self.service.cancel().await.expect("the task ends");
+        self.server.wait().await.expect("the server ends");
+    }
+}
