@@ -42,28 +42,46 @@ pub fn catalog(tools: usize) -> Catalog {
         .collect()
 }
 
+/// How many references the steps of a plan hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Density {
+    /// Two: one inside of text, one as a whole argument, which may fall back.
+    Usual,
+    /// Six: most of the arguments, in lists and objects too.
+    High,
+}
+
 /// The text of a native plan with `steps` steps over the tools of a [`catalog`] of `tools`. Each but the first refers
-/// to earlier steps: as a whole, by paths, inside of text and with an alternative.
-pub fn text(steps: usize, tools: usize) -> String {
+/// to earlier ones by paths.
+pub fn text(steps: usize, tools: usize, density: Density) -> String {
     let steps: Vec<serde_json::Value> = (0..steps)
         .map(|number| {
-            let before = number.saturating_sub(1);
-            let earlier = number / 2;
-            let args = if number == 0 {
-                json!({"query": "everything", "limit": 20})
-            } else {
-                json!({
-                    "query": format!("more of ${{s{before}.items[0].name}} like ${{s{earlier}.items[0].name}}"),
-                    "limit": 20,
-                    "tags": [format!("${{s{before}.items[0].id}}"), "new", format!("${{s{earlier}.items[1].id ?? \"none\"}}")],
-                    "sort": "score",
-                    "near": {"lat": 59.9, "lon": format!("${{s{earlier}.items[0].score ?? 10.7}}")},
-                })
-            };
+            let args = args(number, density);
             json!({"id": format!("s{number}"), "tool": format!("tool_{}", number * 7 % tools), "args": args})
         })
         .collect();
     json!({"name": "measured", "steps": steps, "output": ["s0"]}).to_string()
+}
+
+fn args(number: usize, density: Density) -> serde_json::Value {
+    let before = number.saturating_sub(1);
+    let earlier = number / 2;
+    match density {
+        _ if number == 0 => json!({"query": "everything", "limit": 20}),
+        Density::Usual => json!({
+            "query": format!("more of ${{s{before}.items[0].name}}"),
+            "limit": format!("${{s{earlier}.total ?? 20}}"),
+            "tags": ["new", "used"],
+            "sort": "score",
+        }),
+        Density::High => json!({
+            "query": format!("more of ${{s{before}.items[0].name}} like ${{s{earlier}.items[0].name}}"),
+            "limit": format!("${{s{earlier}.total ?? 20}}"),
+            "tags": [format!("${{s{before}.items[0].id}}"), "new", format!("${{s{earlier}.items[1].id ?? \"none\"}}")],
+            "sort": "score",
+            "near": {"lat": 59.9, "lon": format!("${{s{earlier}.items[0].score ?? 10.7}}")},
+        }),
+    }
 }
 
 /// Reads and checks `text`.

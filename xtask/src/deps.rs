@@ -53,6 +53,17 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "planwright-bench",
+        may_use: &[
+            "planwright-core",
+            "planwright-dialects",
+            "planwright-engine",
+            "planwright-mcp",
+            "planwright-testkit",
+        ],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "planwright-fuzz",
         may_use: &[
             "planwright-core",
@@ -78,7 +89,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("indicatif", &["planwright"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright"]),
-    ("rmcp", &["planwright-mcp"]),
+    // The measured program is compared with it.
+    ("rmcp", &["planwright-mcp", "planwright-bench"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],
@@ -89,13 +101,17 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-engine",
             "planwright-mcp",
             "planwright-testkit",
+            "planwright-bench",
             "planwright",
         ],
     ),
 ];
 
 /// The only crates of ours that may depend on a foreign one for their tests, and no crate otherwise.
-const FOREIGN_FOR_TESTS: &[(&str, &[&str])] = &[("cel", &["planwright-core"])];
+const FOREIGN_FOR_TESTS: &[(&str, &[&str])] = &[
+    ("cel", &["planwright-core"]),
+    ("criterion", &["planwright-bench"]),
+];
 
 /// One line of a crate's manifest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Prints a table of every figure that `docs/performance.md` promises, measured now, beside its bound.
 //!
 //! ```console
-//! $ cargo run --release -p planwright-bench --bin figures
+//! $ cargo run --release -p planwright-bench --bin figures [scheduler] [soundness] [engine] [stdio]
 //! ```
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
@@ -15,22 +15,36 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use planwright_bench::plans::Density;
 use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
 use planwright_bench::stdio::{Bare, Ours, Peer};
 use planwright_bench::{engine, memory, plans};
 use planwright_testkit::fake_server;
-use tokio::runtime::Runtime;
+use tokio::runtime::{self, Runtime};
 
 fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |part: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == part);
     println!("{:<52} {:>12} {:>12}", "what", "measured", "at most");
-    scheduler();
-    soundness();
     let runtime = Runtime::new().expect("a runtime");
-    whole_engine(&runtime);
-    one_value(&runtime);
-    over_stdio(&runtime);
-    start();
+    if is_wanted("scheduler") {
+        memory_of_a_step();
+        scheduler();
+    }
+    if is_wanted("soundness") {
+        soundness();
+    }
+    if is_wanted("engine") {
+        let single = runtime::Builder::new_current_thread().enable_all().build();
+        whole_engine("one thread", &single.expect("a runtime"));
+        whole_engine("all threads", &runtime);
+        one_value(&runtime);
+    }
+    if is_wanted("stdio") {
+        over_stdio(&runtime);
+        start();
+    }
 }
 
 fn row(what: &str, measured: &str, bound: &str) {
@@ -52,6 +66,21 @@ fn timed(work: impl FnOnce()) -> Duration {
 
 fn per_step(time: Duration, steps: u32) -> f64 {
     time.as_secs_f64() * 1e6 / f64::from(steps)
+}
+
+/// It comes first: what other measurements leave behind would be used again.
+fn memory_of_a_step() {
+    let steps = 1_000_000;
+    let waits = Shape::Layered.waits(steps);
+    let before = memory::resident();
+    let held = planwright_bench::scheduler::set_up(&waits);
+    let after = memory::resident();
+    drop(held);
+    let measured = before.zip(after).map_or_else(
+        || "unknown".to_owned(),
+        |(before, after)| format!("{} B", after.saturating_sub(before) / steps as usize),
+    );
+    row("scheduler, memory of a step", &measured, "1024 B");
 }
 
 fn scheduler() {
@@ -77,37 +106,28 @@ fn scheduler() {
             "1.50 ×",
         );
     }
-    let steps = 1_000_000;
-    let waits = Shape::Layered.waits(steps);
-    let before = memory::resident();
-    let mut most = 0;
-    let held = planwright_bench::scheduler::set_up(&waits);
-    if let (Some(before), Some(after)) = (before, memory::resident()) {
-        most = (after - before) / steps as usize;
-    }
-    drop(held);
-    row(
-        "scheduler, memory of a step",
-        &format!("{most} B"),
-        "1024 B",
-    );
 }
 
 fn soundness() {
     let tools = 500;
     let catalog = plans::catalog(tools);
-    for (steps, rounds, bound) in [(20, 501, "0.3 ms"), (1_000, 51, "20 ms")] {
-        let text = plans::text(steps, tools);
-        let time = median(rounds, || timed(|| drop(plans::checked(&text, &catalog))));
-        row(
-            &format!("parse and check, {steps} steps against {tools} tools"),
-            &format!("{:.3} ms", time.as_secs_f64() * 1e3),
-            bound,
-        );
+    for (density, name) in [
+        (Density::Usual, "usual"),
+        (Density::High, "many references"),
+    ] {
+        for (steps, rounds, bound) in [(20, 501, "0.3 ms"), (1_000, 51, "20 ms")] {
+            let text = plans::text(steps, tools, density);
+            let time = median(rounds, || timed(|| drop(plans::checked(&text, &catalog))));
+            row(
+                &format!("parse and check, {name}, {steps} steps, {tools} tools"),
+                &format!("{:.3} ms", time.as_secs_f64() * 1e3),
+                bound,
+            );
+        }
     }
 }
 
-fn whole_engine(runtime: &Runtime) {
+fn whole_engine(threads: &str, runtime: &Runtime) {
     let engine = engine::engine();
     let catalog = engine::catalog();
     for shape in Shape::ALL {
@@ -118,7 +138,7 @@ fn whole_engine(runtime: &Runtime) {
                 timed(|| drop(runtime.block_on(engine::run(&engine, plan))))
             });
             row(
-                &format!("engine, {}, {steps} steps that do nothing", shape.name()),
+                &format!("engine, {threads}, {}, {steps} no-op steps", shape.name()),
                 &format!("{:.2} µs", per_step(time, steps)),
                 "5 µs",
             );

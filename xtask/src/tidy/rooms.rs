@@ -13,7 +13,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("indicatif", &["crates/planwright/"]),
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/planwright/"]),
-    ("rmcp", &["crates/mcp/"]),
+    ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
     ("schemars", SCHEMAS),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
@@ -21,6 +21,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 /// Where runtimes are started: a library lives in that of whoever embeds it.
 const RUNTIMES: &[&str] = &[
+    "bench/",
     "crates/mcp/tests/",
     "crates/planwright/src/cli/",
     "crates/planwright/tests/",
