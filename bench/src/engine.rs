@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Catalog, Tool, Value};
-use planwright_engine::backend::{Functions, ToolOutput};
+use planwright_core::{Catalog, Value};
+use planwright_engine::backend::{Function, Functions, ToolOutput};
 use planwright_engine::{Backends, Engine, RunStatus, RunSummary};
 use serde_json::json;
 
@@ -15,22 +15,18 @@ use crate::plans;
 /// milliseconds as its argument `ms` says.
 pub fn functions() -> Functions {
     let big = Value::list((0..100).map(|_| Value::text("x".repeat(100_000))));
-    Functions::new()
-        .with(Tool::new("here", "noop"), |_| async {
-            Ok(ToolOutput::value(Value::Null))
-        })
-        .with(Tool::new("here", "small"), |_| async {
-            Ok(ToolOutput::value(Value::list([Value::text("x")])))
-        })
-        .with(Tool::new("here", "big"), move |_| {
-            let big = big.clone();
-            async move { Ok(ToolOutput::value(big)) }
-        })
-        .with(Tool::new("here", "sleep"), |args: Value| async move {
+    let give = |value: Value| async move { Ok(ToolOutput::value(value)) };
+    Functions::named("here")
+        .with(Function::raw("noop", move |_| give(Value::Null)))
+        .with(Function::raw("small", move |_| {
+            give(Value::list([Value::text("x")]))
+        }))
+        .with(Function::raw("big", move |_| give(big.clone())))
+        .with(Function::raw("sleep", |args: Value| async move {
             let pause = args.get("ms").and_then(Value::as_u64).unwrap_or(0);
             tokio::time::sleep(Duration::from_millis(pause)).await;
             Ok(ToolOutput::value(Value::Null))
-        })
+        }))
 }
 
 /// Those tools.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::Hashing;
 use crate::schema::Schema;
 
 /// One tool of one server.
@@ -89,8 +90,8 @@ impl Tool {
 /// All tools that a plan may call, in the order in which the servers list them.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    tools: IndexMap<String, Arc<Tool>>,
-    by_name: HashMap<Arc<str>, Vec<usize>>,
+    tools: IndexMap<String, Arc<Tool>, Hashing>,
+    by_name: HashMap<Arc<str>, Vec<usize>, Hashing>,
 }
 
 /// What a tool's name leads to.

@@ -60,4 +60,4 @@ pub use expression::Expression;
 pub use place::{Place, PointerSegment, Source, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;
-pub use value::{Number, Object, Value};
+pub use value::{Hashing, Number, Object, Value};

@@ -9,7 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::Number;
 
 /// The fields of an object, in the order in which they were written.
-pub type Object = IndexMap<Arc<str>, Value>;
+pub type Object = IndexMap<Arc<str>, Value, Hashing>;
+
+/// How the keys of objects, the ids of steps and other names are hashed: quickly, and in a way that nobody outside can
+/// foretell.
+pub type Hashing = foldhash::fast::RandomState;
 
 /// A JSON value whose text, lists and objects are shared between its clones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,7 +56,7 @@ impl Value {
 
     /// An object without fields.
     pub fn empty_object() -> Self {
-        Self::Object(Arc::new(Object::new()))
+        Self::Object(Arc::new(Object::default()))
     }
 
     /// The word for this value's kind, as messages use it.
@@ -364,7 +368,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut fields = Object::new();
+        let mut fields = Object::default();
         while let Some((key, value)) = access.next_entry::<String, Value>()? {
             fields.insert(key.into(), value);
         }

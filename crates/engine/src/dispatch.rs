@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
+use planwright_core::Hashing;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -45,10 +46,10 @@ pub(crate) struct Dispatch {
     events: Vec<mpsc::UnboundedSender<StampedEvent>>,
     wishes: mpsc::UnboundedReceiver<Wish>,
     calls: JoinSet<Ended>,
-    call_handles: HashMap<TaskId, AbortHandle>,
+    call_handles: HashMap<TaskId, AbortHandle, Hashing>,
     questions: FuturesUnordered<BoxFuture<'static, (TaskId, Decision)>>,
     timers: DelayQueue<(TaskId, Timer)>,
-    timer_keys: HashMap<(TaskId, Timer), Key>,
+    timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
     effects: Vec<Effect>,
 }
 
@@ -70,10 +71,10 @@ impl Dispatch {
             events,
             wishes,
             calls: JoinSet::new(),
-            call_handles: HashMap::new(),
+            call_handles: HashMap::default(),
             questions: FuturesUnordered::new(),
             timers: DelayQueue::new(),
-            timer_keys: HashMap::new(),
+            timer_keys: HashMap::default(),
             effects: Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ pub(crate) async fn attempt(
     backend: Arc<dyn ToolBackend>,
     call: ToolCall,
 ) -> Result<ToolOutput, ToolError> {
-    let tool = call.tool.qualified_name();
+    let tool = Arc::clone(&call.tool);
     match AssertUnwindSafe(async move { backend.call(call).await })
         .catch_unwind()
         .await
@@ -26,7 +26,10 @@ pub(crate) async fn attempt(
                 .unwrap_or_else(|| "no message".to_owned());
             Err(ToolError::new(
                 ErrorKind::Internal,
-                format!("the backend of `{tool}` panicked: {what}"),
+                format!(
+                    "the backend of `{}` panicked: {what}",
+                    tool.qualified_name()
+                ),
             ))
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::soundness;
 use super::writers::{Writers, slot_keys};
 use super::{CheckContext, Dependency};
+use crate::Hashing;
 use crate::plan::{Read, SlotKind, Source};
 use crate::{Diagnostics, Object, Plan, StepId, Tool};
 
@@ -21,7 +22,7 @@ pub struct CheckedPlan {
 pub(super) struct Sound {
     pub(super) plan: Plan,
     pub(super) steps: Vec<CheckedStep>,
-    pub(super) ids: HashMap<StepId, u32>,
+    pub(super) ids: HashMap<StepId, u32, Hashing>,
     pub(super) writers: Writers,
     pub(super) digest: String,
     pub(super) inputs: Object,
@@ -123,7 +124,11 @@ impl CheckedPlan {
     }
 }
 
-pub(super) fn producers(ids: &HashMap<StepId, u32>, writers: &Writers, read: &Read) -> Vec<u32> {
+pub(super) fn producers(
+    ids: &HashMap<StepId, u32, Hashing>,
+    writers: &Writers,
+    read: &Read,
+) -> Vec<u32> {
     match &read.source {
         Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
         Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)),

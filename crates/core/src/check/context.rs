@@ -182,5 +182,5 @@ impl Default for Limits {
 
 fn no_values() -> &'static Object {
     static NONE: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
-    NONE.get_or_init(Object::new)
+    NONE.get_or_init(Object::default)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::checked::{CheckedPlan, producers};
 use super::writers::Writers;
+use crate::Hashing;
 use crate::plan::{Action, Form, Node, OnError, Ordering, Read, Reference, Source};
 use crate::{Plan, Step, StepId};
 
@@ -34,7 +35,7 @@ pub enum DependencyKind {
 /// What each step of `plan` waits for, as far as can be told of a plan that was not checked: names that nothing is
 /// called by are left out, and plans that steps run are not looked into.
 pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
-    let mut ids = HashMap::with_capacity(plan.steps.len());
+    let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
         ids.entry(step.id.clone()).or_insert(index);
     }
@@ -54,7 +55,7 @@ pub(super) struct Waits {
 /// What each step of `plan` waits for. `sub_plans` are the plans that the steps run, where they are known.
 pub(super) fn waits(
     plan: &Plan,
-    ids: &HashMap<StepId, u32>,
+    ids: &HashMap<StepId, u32, Hashing>,
     writers: &Writers,
     sub_plans: &[Option<CheckedPlan>],
 ) -> Vec<Waits> {
@@ -98,7 +99,7 @@ pub(super) enum Reflexive {
 
 struct Finder<'a> {
     plan: &'a Plan,
-    ids: &'a HashMap<StepId, u32>,
+    ids: &'a HashMap<StepId, u32, Hashing>,
     writers: &'a Writers,
 }
 

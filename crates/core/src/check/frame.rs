@@ -1,5 +1,6 @@
 //! Arguments as far as they are known, with holes where references stand.
 
+use crate::Hashing;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{FaultKind, SchemaFault};
 use crate::{PointerSegment, Value};
@@ -55,7 +56,8 @@ fn known(
             values.into()
         }
         NodeKind::Object(fields) => {
-            let mut values = crate::Object::with_capacity(fields.len());
+            let mut values =
+                crate::Object::with_capacity_and_hasher(fields.len(), Hashing::default());
             for field in fields {
                 path.push(PointerSegment::Key(field.key.clone()));
                 values.insert(field.key.clone(), known(&field.value, path, holes));

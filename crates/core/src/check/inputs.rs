@@ -11,7 +11,7 @@ use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
 /// The values of the inputs: what was given over the defaults, and what was given beside them.
 pub(super) fn values(plan: &Plan, given: &Object) -> Object {
-    let mut values = Object::new();
+    let mut values = Object::default();
     for input in &plan.inputs {
         if let Some(default) = &input.default {
             values.insert(Arc::clone(&input.name), default.clone());

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::findings::{Findings, listed};
 use super::survey::Survey;
+use crate::Hashing;
 use crate::plan::{Action, Name, Output};
 use crate::{Catalog, Code, Diagnostic, Lookup, StepId};
 
@@ -55,7 +56,8 @@ pub(super) fn step_advice(
 }
 
 fn ids(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    let mut first: HashMap<&StepId, usize> = HashMap::with_capacity(survey.plan.steps.len());
+    let mut first: HashMap<&StepId, usize, Hashing> =
+        HashMap::with_capacity_and_hasher(survey.plan.steps.len(), Hashing::default());
     for (position, step) in survey.plan.steps.iter().enumerate() {
         if step.id.as_str().trim().is_empty() {
             let finding = findings

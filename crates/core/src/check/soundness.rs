@@ -14,6 +14,7 @@ use super::{
     CheckContext, arguments, cycles, digest, inputs, limits, names, policy, references, sharable,
     slots,
 };
+use crate::Hashing;
 use crate::plan::{Action, Output, Read, Source};
 use crate::{Diagnostics, Lookup, Object, Plan, Sources, StepId, Tool};
 
@@ -76,7 +77,7 @@ pub(super) fn check_plan(
     let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &surroundings, session, &mut findings);
     let waits = waits(&plan, &ids, &writers, &sub_plans);
-    let nothing = Object::new();
+    let nothing = Object::default();
     let given = if role.is_main() {
         context.given
     } else {
@@ -124,8 +125,8 @@ pub(super) fn check_plan(
 }
 
 /// The position of every id; of two steps with one id, the first.
-fn step_ids(plan: &Plan) -> HashMap<StepId, u32> {
-    let mut ids = HashMap::with_capacity(plan.steps.len());
+fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
+    let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
         ids.entry(step.id.clone()).or_insert(index);
     }
@@ -162,7 +163,7 @@ fn checked_steps(
 /// The reads of slots that no step of the plan writes, those of shared sub-plans included.
 fn open_reads(
     plan: &Plan,
-    ids: &HashMap<StepId, u32>,
+    ids: &HashMap<StepId, u32, Hashing>,
     writers: &Writers,
     sub_plans: &[Option<CheckedPlan>],
 ) -> Vec<Read> {

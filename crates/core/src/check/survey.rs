@@ -7,6 +7,7 @@ use super::CheckContext;
 use super::checked::{CheckedPlan, producers};
 use super::dependencies::{Reflexive, Waits, each_node};
 use super::writers::Writers;
+use crate::Hashing;
 use crate::plan::{Node, Output, Read, Reference, SlotKind};
 use crate::{Object, Plan, Step, StepId, Tool};
 
@@ -50,7 +51,7 @@ pub(super) struct Survey<'a> {
     pub(super) plan: &'a Plan,
     pub(super) context: &'a CheckContext<'a>,
     pub(super) role: &'a Role,
-    pub(super) ids: &'a HashMap<StepId, u32>,
+    pub(super) ids: &'a HashMap<StepId, u32, Hashing>,
     pub(super) writers: &'a Writers,
     /// The tool of each step that calls a known one.
     pub(super) tools: &'a [Option<Arc<Tool>>],

@@ -4,6 +4,7 @@ use super::budget::Budget;
 use super::operator::{self, Operator, whole_index};
 use super::tree::{Loop, Move, Tree};
 use super::{EvaluationError, function};
+use crate::Hashing;
 use crate::Value;
 use crate::path::{follow_path, with_article};
 use crate::plan::{Missing, Segment};
@@ -96,7 +97,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn object(&mut self, fields: &[(Tree, Tree)]) -> Result<Value> {
-        let mut object = Object::with_capacity(fields.len());
+        let mut object = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
         for (key, value) in fields {
             let Value::Text(key) = self.value_of(key)? else {
                 return Err(failed("a key must be text"));

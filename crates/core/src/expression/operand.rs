@@ -54,7 +54,7 @@ impl Parser<'_> {
     fn object(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.bump();
         let mut fields = Vec::new();
-        let mut literals = Some(Object::new());
+        let mut literals = Some(Object::default());
         if self.lone_comma("}")? {
             return Ok(Tree::Literal(Value::empty_object()));
         }

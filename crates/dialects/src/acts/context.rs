@@ -183,7 +183,7 @@ impl<'a> SlotsMessage<'a> {
             kind,
             instance: None,
             schema: object("schema"),
-            value: Object::new(),
+            value: Object::default(),
         };
         let mut beside = Vec::new();
         for entry in message.as_object()? {

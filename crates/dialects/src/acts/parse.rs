@@ -133,7 +133,7 @@ impl<'a> Parts<'a> {
             calls: Calls::Here(calls),
             output: None,
             mode: None,
-            kept: Object::new(),
+            kept: Object::default(),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'a> Parts<'a> {
                 None => Calls::Unreadable,
             },
         };
-        let mut kept = Object::new();
+        let mut kept = Object::default();
         for name in KEPT {
             if let Some(item) = fields.optional(name) {
                 kept.insert(name.into(), item.to_value());

@@ -104,7 +104,7 @@ fn parameters(step: &Step, writer: &Writer<'_>, unsaid: &mut Unsaid<'_>) -> Obje
     let args = write_node(&step.args, writer, unsaid);
     let Value::Object(fields) = &args else {
         unsaid.error(step.args.place, "arguments that are no object");
-        return Object::new();
+        return Object::default();
     };
     let written = fields.iter().map(|(key, value)| {
         let key = if key.starts_with('_') {

@@ -141,7 +141,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let mut schema = planwright_core::Object::new();
+        let mut schema = planwright_core::Object::default();
         for entry in entries {
             match &*entry.key {
                 "default" => input.default = Some(entry.item.to_value()),

@@ -96,7 +96,7 @@ fn write_input(input: &Input) -> Value {
         Value::Bool(false) => [("not".into(), Value::empty_object())]
             .into_iter()
             .collect(),
-        _ => planwright_core::Object::new(),
+        _ => planwright_core::Object::default(),
     };
     if input.kind == InputKind::Variable {
         schema.insert("x-variable".into(), true.into());

@@ -15,6 +15,7 @@ use planwright_core::{Code, Diagnostic, Object, Value};
 use super::frame::Frame;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use crate::backend::{ErrorKind, ToolError};
+use planwright_core::Hashing;
 
 /// Why there is no value.
 #[derive(Clone, Debug)]
@@ -93,7 +94,7 @@ impl Scope<'_> {
                 Ok(values.into())
             }
             NodeKind::Object(fields) => {
-                let mut values = Object::with_capacity(fields.len());
+                let mut values = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
                 let mut waits = Vec::new();
                 for field in fields {
                     let inner = expected

@@ -60,7 +60,7 @@ impl Frame {
 /// The slots that all instances of `plan` share.
 pub(crate) fn shared_slots(plan: &CheckedPlan) -> Slots {
     let mut slots = Slots::default();
-    fill(&mut slots, plan, None, &Object::new());
+    fill(&mut slots, plan, None, &Object::default());
     slots
 }
 

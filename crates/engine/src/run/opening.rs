@@ -18,11 +18,17 @@ impl Run {
     pub(super) fn open_roots(&mut self, plan: CheckedPlan) {
         let instances = plan.plan().instances.clone();
         if instances.is_empty() {
-            self.open_frame(plan, None, None, &Object::new(), None);
+            self.open_frame(plan, None, None, &Object::default(), None);
         } else {
             for instance in instances {
                 let shared = Some(Arc::clone(&self.shared));
-                self.open_frame(plan.clone(), None, Some(instance), &Object::new(), shared);
+                self.open_frame(
+                    plan.clone(),
+                    None,
+                    Some(instance),
+                    &Object::default(),
+                    shared,
+                );
             }
         }
         self.roots = self.frames.len();

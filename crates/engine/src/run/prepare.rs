@@ -196,7 +196,7 @@ impl Run {
             work.args = Some(args.clone());
         }
         self.open_group(task, Group::Plan { frame }, effects);
-        let none = Object::new();
+        let none = Object::default();
         let given = args.as_object().unwrap_or(&none);
         self.open_frame(plan, Some(task), None, given, shared);
         self.start_steps(frame, 0);

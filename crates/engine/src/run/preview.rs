@@ -33,7 +33,7 @@ pub struct StepPreview {
 
 /// What a run of `plan` would do, in plan order. Nothing is called.
 pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
-    let none = Object::new();
+    let none = Object::default();
     let instances = &plan.plan().instances;
     if instances.is_empty() {
         let frame = Frame::new(plan.clone(), None, None, &none, None);
@@ -82,7 +82,7 @@ fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
             after.sort_unstable();
             after.dedup();
             let parts = checked.plan.as_ref().map(|inner| {
-                let none = Object::new();
+                let none = Object::default();
                 let given = args.as_object().unwrap_or(&none);
                 steps(&Frame::new(inner.clone(), None, None, given, None), limits)
             });

@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::task::TaskId;
+use planwright_core::Hashing;
 
 /// How many calls may be under way at the same time.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ pub(super) struct Ready {
     limits: Limits,
     lanes: Vec<Lane>,
     servers: Vec<Server>,
-    lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId>,
+    lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId, Hashing>,
     server_ids: HashMap<Arc<str>, usize>,
     startable: BTreeSet<(Key, usize)>,
     alone: BinaryHeap<Reverse<Key>>,

@@ -80,7 +80,7 @@ impl Reading {
             dialect: Some("native"),
             diagnostics: Diagnostics::new(),
             library: Library::new(),
-            given: Object::new(),
+            given: Object::default(),
             texts: vec![("demo".to_owned(), text.to_owned())],
             policy: Policy::new(),
             has_library: false,
@@ -218,7 +218,7 @@ fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError
 
 /// What the plan is given: the file first, then the single values over it.
 fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
-    let mut given = Object::new();
+    let mut given = Object::default();
     if let Some(path) = &arguments.vars_file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| CommandError::unreadable(path, &error))?;

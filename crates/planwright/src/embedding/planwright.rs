@@ -56,7 +56,7 @@ impl Planwright {
     ///
     /// [`Error::Rejected`] with every finding. The warnings of a sound plan are in [`CheckedPlan::warnings`].
     pub fn check(&self, plan: impl Into<ParseResult>) -> Result<CheckedPlan, Error> {
-        self.checked(plan.into(), &Object::new())
+        self.checked(plan.into(), &Object::default())
     }
 
     /// Checks a plan that is given `inputs`.

@@ -111,8 +111,8 @@ fn write_inputs(plan: &Plan, messages: &mut Vec<Value>, unsaid: &mut Unsaid<'_>)
     if plan.inputs.is_empty() {
         return;
     }
-    let mut defaults = Object::new();
-    let mut properties = Object::new();
+    let mut defaults = Object::default();
+    let mut properties = Object::default();
     for input in &plan.inputs {
         report_input(input, unsaid);
         if !input.schema.is_null() {
