@@ -88,7 +88,7 @@ pub fn estimate(
         calls: BTreeMap::new(),
         assumptions: BTreeSet::new(),
     };
-    let none = Object::new();
+    let none = Object::default();
     let instances = &plan.plan().instances;
     if instances.is_empty() {
         outline.plan(
@@ -214,7 +214,7 @@ impl Outline<'_> {
             return self.jobs.add(Job::default(), waits);
         }
         let args = self.look(frame, item, |scope| scope.preview(&step.args));
-        let none = Object::new();
+        let none = Object::default();
         let given = args.as_object().unwrap_or(&none);
         let frame = Frame::new(inner.clone(), None, None, given, None);
         self.plan(&frame, Some(&Arc::new(address)), waits)
