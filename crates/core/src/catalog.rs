@@ -76,6 +76,17 @@ impl Tool {
         format!("{}.{}", self.server, self.name)
     }
 
+    /// `server__tool`, of the letters, digits, `_` and `-` that the APIs of models allow in names.
+    pub fn model_name(&self) -> String {
+        let plain = |name: &str| {
+            name.replace(
+                |character: char| !matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'),
+                "_",
+            )
+        };
+        format!("{}__{}", plain(&self.server), plain(&self.name))
+    }
+
     /// Whether a second call with the same arguments does no further harm, as far as one may believe it.
     pub fn is_repeatable(&self) -> bool {
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
@@ -92,6 +103,7 @@ impl Tool {
 pub struct Catalog {
     tools: IndexMap<String, Arc<Tool>, Hashing>,
     by_name: HashMap<Arc<str>, Vec<usize>, Hashing>,
+    by_model_name: HashMap<String, Vec<usize>, Hashing>,
 }
 
 /// What a tool's name leads to.
@@ -122,10 +134,15 @@ impl Catalog {
                 .entry(Arc::clone(&tool.name))
                 .or_default()
                 .push(index);
+            self.by_model_name
+                .entry(tool.model_name())
+                .or_default()
+                .push(index);
         }
     }
 
-    /// The tool that a plan calls `name`: `tool` where one server offers it, `server.tool` always.
+    /// The tool that a plan calls `name`: `tool` where one server offers it, `server.tool` always, and
+    /// [`server__tool`](Tool::model_name) where nothing else has that name.
     pub fn find(&self, name: &str) -> Lookup {
         if let Some(tool) = self.tools.get(name) {
             return Lookup::Found(Arc::clone(tool));
@@ -133,6 +150,7 @@ impl Catalog {
         let found: Vec<Arc<Tool>> = self
             .by_name
             .get(name)
+            .or_else(|| self.by_model_name.get(name))
             .into_iter()
             .flatten()
             .filter_map(|index| self.tools.get_index(*index))

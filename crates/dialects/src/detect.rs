@@ -1,9 +1,9 @@
 //! Which dialect a text is written in, by its shape.
 
-use planwright_core::{Code, Diagnostic};
+use planwright_core::{Code, Diagnostic, Diagnostics};
 
 use crate::dialect::{Dialect, Likeness};
-use crate::document::{Document, nearest, quote};
+use crate::document::{Document, GIVE_JSON, Limits, Syntax, nearest, quote, read_lines};
 use crate::registry::{dialect, dialects, names};
 
 /// The dialect called `name`.
@@ -23,6 +23,40 @@ pub fn by_name(name: &str) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
     })
 }
 
+/// What a text is made of: JSON, unless a dialect of lines sees its own.
+pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
+    let begins = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    if matches!(begins, Some(b'{' | b'[' | b'"')) {
+        return Syntax::Json;
+    }
+    let (Some(document), _) = read_lines(text, "", 0, &Limits::default()) else {
+        return Syntax::Json;
+    };
+    let sees = |dialect: &&dyn Dialect| dialect.recognise(&document) > Likeness::No;
+    match of_syntax(Syntax::Lines).find(sees) {
+        Some(_) => Syntax::Lines,
+        None => Syntax::Json,
+    }
+}
+
+/// Says with a text that is no JSON that there are notations of lines, too.
+pub(crate) fn mention_lines(diagnostics: &mut Diagnostics) {
+    let is_first = |finding: &&mut Diagnostic| {
+        finding.code == Code::NotJson && finding.help.as_deref() == Some(GIVE_JSON)
+    };
+    if let Some(finding) = diagnostics.iter_mut().find(is_first) {
+        let shapes: Vec<String> = of_syntax(Syntax::Lines)
+            .map(|dialect| format!("{}: {}", dialect.name(), dialect.shape()))
+            .collect();
+        finding.help = Some(format!("{GIVE_JSON}, or lines; {}", shapes.join("; ")));
+    }
+}
+
+fn of_syntax(syntax: Syntax) -> impl Iterator<Item = &'static dyn Dialect> {
+    let fits = move |dialect: &&dyn Dialect| dialect.syntax() == syntax;
+    dialects().iter().copied().filter(fits)
+}
+
 /// The dialect that `document` is written in.
 ///
 /// # Errors
@@ -31,7 +65,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
 pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
     let mut best = Likeness::Possible;
     let mut candidates: Vec<&'static dyn Dialect> = Vec::new();
-    for dialect in dialects().iter().copied() {
+    for dialect in of_syntax(document.syntax) {
         let likeness = dialect.recognise(document);
         if likeness > best {
             best = likeness;

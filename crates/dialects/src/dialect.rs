@@ -2,7 +2,7 @@
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::document::Document;
+use crate::document::{Document, Syntax};
 
 /// One way to write plans.
 pub trait Dialect: Sync {
@@ -11,6 +11,16 @@ pub trait Dialect: Sync {
 
     /// The shape in a few words, for those whose text has none of the shapes.
     fn shape(&self) -> &'static str;
+
+    /// What its texts are made of.
+    fn syntax(&self) -> Syntax {
+        Syntax::Json
+    }
+
+    /// Whether plans can be written in this dialect, or only read.
+    fn is_writable(&self) -> bool {
+        true
+    }
 
     /// Whether a text looks like this dialect, judged by its shape alone. A plan without a single step and
     /// without anything else that tells is [`Likeness::No`]: only the native dialect claims it.

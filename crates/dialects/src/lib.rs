@@ -7,7 +7,7 @@
 //! The modules are listed in the order in which data flows through them.
 #![warn(missing_docs)]
 
-/// JSON with positions: every value knows where it stands.
+/// Texts with positions: every value of a JSON text knows where it stands; texts in lines are kept whole.
 pub mod document;
 
 /// What a dialect is.
@@ -27,6 +27,9 @@ pub mod lowering;
 
 /// Texts with `${…}` in them, as several dialects write references.
 mod template;
+
+/// Texts in lines: what stands where, and values with references as line notations write them.
+mod lines;
 
 /// Paths such as `.a[0]`, as several dialects write them.
 mod path;
@@ -51,6 +54,21 @@ pub mod clear_ai;
 
 /// `execute_tool_plan`: `"$ref:id.path"`.
 pub mod agentle;
+
+/// Tool calls of a message, as OpenAI's APIs write them. Only read.
+pub mod openai;
+
+/// Tool calls of a message, as Anthropic's API writes them. Only read.
+pub mod anthropic;
+
+/// Numbered lines of calls, `$1`. Only read.
+pub mod llm_compiler;
+
+/// `Plan:` and `#E1 = Tool[input]`. Only read.
+pub mod rewoo;
+
+/// Labelled calls, `$var_1.field$`. Only read.
+pub mod nestful;
 
 pub use detect::{by_name, detect};
 pub use dialect::{Dialect, Likeness};

@@ -1,11 +1,13 @@
 //! From values with places to nodes: what is the same in every dialect.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, TextPart};
 use planwright_core::{Code, Diagnostic, Place, Source};
 
-use crate::document::{Entry, Fields, Findings, Item, ItemKind, Offsets};
+use crate::document::{Entry, Fields, Findings, Item, ItemKind, Limits, Offsets, read_inside};
 use crate::template::{self, Piece};
 
 /// How a dialect writes references. Everything else about values is alike.
@@ -72,8 +74,6 @@ pub(crate) type Found<T> = Result<T, Box<Diagnostic>>;
 
 /// A text with `${…}` in it: `quotes` are the characters that open and close quoted text inside of a marker,
 /// and `read` makes a reference of what stands in the braces, or says why not.
-///
-/// A text in which something is wrong stands as it is, so that further findings can be made about the rest.
 pub(crate) fn lower_template(
     text: &Arc<str>,
     place: Place,
@@ -81,8 +81,55 @@ pub(crate) fn lower_template(
     (source, findings): (&mut Source, &mut Findings),
     read: &mut dyn FnMut(&str, Place) -> Found<Reference>,
 ) -> NodeKind {
-    let pieces = template::split(text, quotes);
-    if let [Piece::Marker(inside, range)] = pieces.as_slice()
+    let fragments = template::split(text, quotes)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Literal(literal) => Fragment::Literal(literal),
+            Piece::Marker(inside, range) => Fragment::Marker(inside, range),
+            Piece::Unclosed(range) => Fragment::Fault(Box::new(unclosed()), range),
+        })
+        .collect();
+    let whole = Whole {
+        text,
+        place,
+        offsets: None,
+    };
+    lower_fragments(whole, fragments, (source, findings), read)
+}
+
+/// A piece of a text, in whichever way its dialect marks references.
+pub(crate) enum Fragment<'a> {
+    /// Text that stands as it is, escapes resolved.
+    Literal(Cow<'a, str>),
+    /// A reference: what `read` is to be given of it, and the bytes of the whole marker.
+    Marker(&'a str, Range<usize>),
+    /// Something that looks like a reference and is none, what is to be said about it, and its bytes.
+    Fault(Box<Diagnostic>, Range<usize>),
+}
+
+/// A text that was cut into fragments.
+pub(crate) struct Whole<'a> {
+    pub(crate) text: &'a Arc<str>,
+    pub(crate) place: Place,
+    /// Where its bytes stand; where they do as in JSON, it need not be said.
+    pub(crate) offsets: Option<Offsets>,
+}
+
+/// What a text means that was cut into `fragments`: itself, one whole reference, or text with references inside.
+///
+/// A text in which something is wrong stands as it is, so that further findings can be made about the rest.
+pub(crate) fn lower_fragments(
+    whole: Whole<'_>,
+    fragments: Vec<Fragment<'_>>,
+    (source, findings): (&mut Source, &mut Findings),
+    read: &mut dyn FnMut(&str, Place) -> Found<Reference>,
+) -> NodeKind {
+    let Whole {
+        text,
+        place,
+        mut offsets,
+    } = whole;
+    if let [Fragment::Marker(inside, range)] = fragments.as_slice()
         && range.len() == text.len()
     {
         return match read(inside, place) {
@@ -93,25 +140,20 @@ pub(crate) fn lower_template(
             }
         };
     }
-    let mut offsets = None;
-    let mut parts = Vec::with_capacity(pieces.len());
+    let mut parts = Vec::with_capacity(fragments.len());
     let mut sound = true;
-    for piece in pieces {
-        let (inside, range) = match piece {
-            Piece::Literal(literal) => {
+    for fragment in fragments {
+        let (outcome, range) = match fragment {
+            Fragment::Literal(literal) => {
                 parts.push(TextPart::Literal(literal.into()));
                 continue;
             }
-            Piece::Marker(inside, range) => (Some(inside), range),
-            Piece::Unclosed(range) => (None, range),
+            Fragment::Marker(inside, range) => (Ok(inside), range),
+            Fragment::Fault(finding, range) => (Err(finding), range),
         };
         let offsets = offsets.get_or_insert_with(|| Offsets::of(source, place));
         let marker = offsets.place(source, place, range);
-        let reference = match inside {
-            Some(inside) => read(inside, marker),
-            None => Err(Box::new(unclosed())),
-        };
-        match reference {
+        match outcome.and_then(|inside| read(inside, marker)) {
             Ok(reference) => parts.push(TextPart::Reference(reference)),
             Err(finding) => {
                 findings.push(marker, *finding);
@@ -132,6 +174,39 @@ pub(crate) fn lower_template(
 fn unclosed() -> Diagnostic {
     Diagnostic::error(Code::MalformedReference, "`${` is never closed")
         .help("add `}`, or write `$${` for a literal `${`")
+}
+
+/// Texts that are what they are: a notation without references.
+#[derive(Debug)]
+pub(crate) struct Literals;
+
+impl References for Literals {}
+
+/// The object in `item`, or in the JSON text that it holds; blank text stands for an empty one. The findings call
+/// it `field`.
+pub(crate) fn object_or_text(
+    item: &Item,
+    field: &str,
+    (source, limits): (&mut Source, &Limits),
+    findings: &mut Findings,
+) -> Option<Item> {
+    let object = match &item.kind {
+        ItemKind::Text(text) if text.trim().is_empty() => Item {
+            kind: ItemKind::Object(Vec::new()),
+            place: item.place,
+        },
+        ItemKind::Text(_) => {
+            let (read, diagnostics) = read_inside(source, item, limits);
+            findings.extend(diagnostics);
+            read?
+        }
+        _ => item.clone(),
+    };
+    if object.as_object().is_none() {
+        findings.wrong_type(&object, field, "an object");
+        return None;
+    }
+    Some(object)
 }
 
 /// What the step with `fields` calls: the tool named in `tool`. Without a name (which is a finding) it calls

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use planwright_core::{Diagnostic, Diagnostics, Plan};
 
-use crate::detect::{by_name, detect};
+use crate::detect::{by_name, detect, mention_lines, syntax_of};
 use crate::dialect::Dialect;
-use crate::document::{Limits, read};
+use crate::document::{Limits, Syntax, read, read_lines};
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,19 @@ fn read_plan(
     options: &ReadOptions<'_>,
     chosen: Result<Option<&dyn Dialect>, Box<Diagnostic>>,
 ) -> ParseResult {
+    let syntax = match &chosen {
+        Ok(Some(dialect)) => dialect.syntax(),
+        Ok(None) | Err(_) => syntax_of(text),
+    };
+    let read = match syntax {
+        Syntax::Json => read,
+        Syntax::Lines => read_lines,
+    };
     let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
     let Some(document) = document else {
+        if let Ok(None) = chosen {
+            mention_lines(&mut diagnostics);
+        }
         diagnostics.extend(chosen.err().map(|finding| *finding).into_iter().collect());
         return ParseResult {
             plan: None,

@@ -6,7 +6,9 @@ mod order;
 use std::sync::Arc;
 
 use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
-use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Sources, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
+
+use crate::registry;
 
 pub(crate) use features::{Feature, report_unsaid};
 pub(crate) use order::report_order;
@@ -35,6 +37,13 @@ impl<'a> Unsaid<'a> {
         self.push(place, Diagnostic::error(Code::Unprintable, message));
     }
 
+    /// The same, with a way out.
+    pub(crate) fn error_with(&mut self, place: Place, what: &str, way_out: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        let finding = Diagnostic::error(Code::Unprintable, message);
+        self.push(place, finding.help(way_out));
+    }
+
     /// The loss of `what` at `place` leaves a plan that does much the same.
     pub(crate) fn warning(&mut self, place: Place, what: &str) {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
@@ -53,6 +62,15 @@ impl<'a> Unsaid<'a> {
         let text = serde_json::to_string_pretty(plan).map(|text| text + "\n");
         (text.ok(), self.diagnostics)
     }
+}
+
+/// Says that plans are not written in `dialect`, only read.
+pub(crate) fn read_only(dialect: &str, plan: &Plan) -> (Option<String>, Diagnostics) {
+    let message = format!("the {dialect} dialect is only read, not written");
+    let help = format!("plans can be written in {}", registry::writable_names());
+    let finding = Diagnostic::error(Code::Unprintable, message).help(help);
+    let finding = finding.at(plan.place, &plan.sources);
+    (None, [finding].into_iter().collect())
 }
 
 /// How a dialect writes what stands in arguments.

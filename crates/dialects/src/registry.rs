@@ -2,13 +2,30 @@
 
 use crate::acts::Acts;
 use crate::agentle::Agentle;
+use crate::anthropic::Anthropic;
 use crate::clear_ai::ClearAi;
 use crate::concierge::Concierge;
 use crate::dialect::Dialect;
+use crate::llm_compiler::LlmCompiler;
 use crate::mcp_cli::McpCli;
 use crate::native::Native;
+use crate::nestful::Nestful;
+use crate::openai::OpenAi;
+use crate::rewoo::Rewoo;
 
-static DIALECTS: &[&dyn Dialect] = &[&Native, &Concierge, &Acts, &McpCli, &ClearAi, &Agentle];
+static DIALECTS: &[&dyn Dialect] = &[
+    &Native,
+    &Concierge,
+    &Acts,
+    &McpCli,
+    &ClearAi,
+    &Agentle,
+    &OpenAi,
+    &Anthropic,
+    &LlmCompiler,
+    &Rewoo,
+    &Nestful,
+];
 
 /// Every dialect, the native one first.
 pub fn dialects() -> &'static [&'static dyn Dialect] {
@@ -25,8 +42,18 @@ pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
 
 /// The names of all dialects, as messages list them.
 pub(crate) fn names() -> String {
+    listed(|_| true)
+}
+
+/// The names of those that plans can be written in.
+pub(crate) fn writable_names() -> String {
+    listed(|dialect| dialect.is_writable())
+}
+
+fn listed(wanted: impl Fn(&dyn Dialect) -> bool) -> String {
     let names: Vec<String> = dialects()
         .iter()
+        .filter(|dialect| wanted(**dialect))
         .map(|dialect| format!("`{}`", dialect.name()))
         .collect();
     names.join(", ")

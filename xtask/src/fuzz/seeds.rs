@@ -68,13 +68,11 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
         "servers" => {}
         dialect => {
             let named = format!("/{dialect}/");
-            let ending = format!(".{dialect}.json");
+            let ending = format!(".{dialect}.");
             let any = dialect == "any-notation";
             seeds.extend(
                 golden
-                    .filter(|file| {
-                        any || file.path.contains(&named) || file.path.ends_with(&ending)
-                    })
+                    .filter(|file| any || file.path.contains(&named) || file.path.contains(&ending))
                     .map(|file| file.text.clone()),
             );
             seeds.extend(

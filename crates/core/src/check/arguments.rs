@@ -211,7 +211,7 @@ impl CallPass<'_> {
         if let FaultKind::Unknown(field) = &kind {
             path.push(PointerSegment::Key(Arc::clone(field)));
         }
-        let place = findings.inside(self.or_step(node), &path);
+        let place = self.inside(node, &path, findings);
         let finding = match kind {
             FaultKind::Missing(field) if is_top => {
                 let message = format!("{name} needs the argument `{field}`");
@@ -336,6 +336,23 @@ impl CallPass<'_> {
         let finding = findings.error(Code::InvalidLiteral, self.or_step(node), message);
         findings.push(finding);
         false
+    }
+
+    /// Where the part of `node` at `path` was written.
+    fn inside(
+        &self,
+        node: &Node,
+        path: &[PointerSegment],
+        findings: &Findings<'_>,
+    ) -> crate::Place {
+        if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
+            (&node.kind, path.split_first())
+            && let Some(field) = fields.iter().find(|field| field.key == *key)
+            && field.value.place != crate::Place::NOWHERE
+        {
+            return self.inside(&field.value, rest, findings);
+        }
+        findings.inside(self.or_step(node), path)
     }
 
     fn place(&self) -> crate::Place {

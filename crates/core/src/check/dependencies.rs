@@ -73,6 +73,9 @@ pub(super) fn waits(
 /// refer to itself there.
 pub(super) fn each_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node, Reflexive)) {
     visit(&step.args, Reflexive::No);
+    for argument in &step.positional {
+        visit(argument, Reflexive::No);
+    }
     if let Action::Value(value) = &step.action {
         visit(value, Reflexive::No);
     }

@@ -16,6 +16,7 @@ mod names;
 mod nearest;
 mod plans;
 mod policy;
+mod positional;
 mod receiver;
 mod references;
 mod shapes;
@@ -28,6 +29,7 @@ mod writers;
 pub use checked::{CheckedPlan, CheckedStep};
 pub use context::{CheckContext, Library, Limits, Policy};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
+pub use positional::name_arguments;
 pub use soundness::check;
 
 #[cfg(test)]

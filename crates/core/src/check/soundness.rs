@@ -11,8 +11,8 @@ use super::shapes::Shapes;
 use super::survey::{Role, Survey};
 use super::writers::Writers;
 use super::{
-    CheckContext, arguments, cycles, digest, inputs, limits, names, policy, references, sharable,
-    slots,
+    CheckContext, arguments, cycles, digest, inputs, limits, names, policy, positional, references,
+    sharable, slots,
 };
 use crate::Hashing;
 use crate::plan::{Action, Output, Read, Source};
@@ -62,7 +62,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 pub(super) fn check_plan(
-    plan: Plan,
+    mut plan: Plan,
     surroundings: Surroundings<'_>,
     session: &mut Session<'_>,
 ) -> (Option<CheckedPlan>, Diagnostics) {
@@ -72,6 +72,7 @@ pub(super) fn check_plan(
     if limits::size(&plan, &context.policy.limits, &mut findings).is_break() {
         return (None, findings.finish());
     }
+    positional::name(&mut plan, context.catalog, &mut findings);
     let ids = step_ids(&plan);
     let writers = Writers::of(&plan.steps);
     let tools = tools(&plan, context);

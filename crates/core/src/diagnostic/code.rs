@@ -48,6 +48,7 @@ codes! {
     ConflictingFields = "PW0107", "fields exclude each other";
     InvalidFieldValue = "PW0108", "a field has a value that is not allowed";
     InvalidId = "PW0109", "an id is blank or reserved";
+    MalformedLine = "PW0110", "a line cannot be read";
 
     UnknownTool = "PW0201", "a tool is not known";
     AmbiguousTool = "PW0202", "several servers offer a tool of that name";
@@ -76,6 +77,7 @@ codes! {
     WrongReferenceType = "PW0504", "a reference has the wrong type";
     InvalidSchema = "PW0505", "a schema is malformed";
     InvalidInputValue = "PW0506", "an input value does not fit its schema";
+    UnnamedArgument = "PW0507", "an argument has no name";
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";

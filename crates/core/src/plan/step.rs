@@ -18,8 +18,11 @@ pub struct Step {
     pub place: Place,
     /// What it does.
     pub action: Action,
-    /// The arguments: an object.
+    /// The arguments by name: an object.
     pub args: Node,
+    /// Arguments without names, in the order of what takes them. [`check`](crate::check()) gives each the name of a
+    /// parameter, so that a checked plan has none.
+    pub positional: Vec<Node>,
     /// Steps that must have ended before, though no data comes from them.
     pub after: Vec<Name>,
     /// A condition; when it gives `false` the step is skipped.
@@ -174,6 +177,7 @@ impl Step {
             place: Place::NOWHERE,
             action,
             args,
+            positional: Vec::new(),
             after: Vec::new(),
             when: None,
             for_each: None,

@@ -54,6 +54,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
         .enumerate()
         .map(|(position, step)| {
             report_order(plan, position, &mut unsaid);
+            context::report_strange(step.instance.as_ref(), step.place, plan, &mut unsaid);
             let name = ids.name_for(step.id.text()).unwrap_or_else(|| {
                 let what = format!("the id {} of a step", quote(step.id.as_str()));
                 unsaid.error(step.place, &what);

@@ -6,15 +6,26 @@ use planwright_core::{Number, Place, Source, Span, Value};
 
 use super::Limits;
 
-/// A JSON text that was read.
+/// A text that was read.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The value.
+    /// What the text is made of.
+    pub syntax: Syntax,
+    /// The value; for a text in lines, the text itself.
     pub root: Item,
     /// The text and the places in it.
     pub source: Source,
     /// The bounds under which it was read, for what is read further inside of it.
     pub limits: Limits,
+}
+
+/// What a text is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// One JSON value.
+    Json,
+    /// Lines, which each dialect reads in its own way.
+    Lines,
 }
 
 /// One value of a text.

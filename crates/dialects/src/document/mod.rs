@@ -1,4 +1,4 @@
-//! JSON with positions: every value knows where it stands, every fault is found at once.
+//! JSON with positions: every value knows where it stands, every fault is found at once. A text in lines is one value.
 
 mod fields;
 mod findings;
@@ -12,11 +12,13 @@ mod reader;
 
 pub use fields::Fields;
 pub use findings::{Findings, article, quote};
-pub use item::{Document, Entry, Item, ItemKind};
+pub use item::{Document, Entry, Item, ItemKind, Syntax};
 pub use limits::Limits;
 pub use nearest::nearest;
 pub use offsets::Offsets;
-pub use read::{read, read_inside};
+pub use read::{read, read_inside, read_lines};
+
+pub(crate) use reader::GIVE_JSON;
 
 #[cfg(test)]
 mod tests;

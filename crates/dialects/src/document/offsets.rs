@@ -33,6 +33,24 @@ impl Offsets {
         Self { whole, runs }
     }
 
+    /// The offsets of a text that stands as it is from byte `start` of the text around it, `length` bytes long.
+    pub(crate) fn plain(start: usize, length: usize) -> Self {
+        Self {
+            whole: (start..start + length).into(),
+            runs: Some(vec![Run {
+                inner: 0,
+                outer: start,
+            }]),
+        }
+    }
+
+    /// From byte `inner` of the value on, it stands where byte `outer` of the text around it does.
+    pub(crate) fn run(&mut self, inner: usize, outer: usize) {
+        if let Some(runs) = &mut self.runs {
+            runs.push(Run { inner, outer });
+        }
+    }
+
     /// Where `range` of the value stands.
     pub fn span(&self, range: Range<usize>) -> Span {
         match &self.runs {

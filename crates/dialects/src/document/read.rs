@@ -1,9 +1,9 @@
 //! The front door of the reader: bytes in, a document or findings out.
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
 
 use super::reader::Reader;
-use super::{Document, Item, Limits, Offsets};
+use super::{Document, Item, ItemKind, Limits, Offsets, Syntax};
 
 /// Reads one JSON text called `name`, whose places are numbered from `base` on.
 ///
@@ -17,24 +17,59 @@ pub fn read(
     base: u32,
     limits: &Limits,
 ) -> (Option<Document>, Diagnostics) {
-    let bytes = text.as_ref();
-    if bytes.len() > limits.bytes {
-        return (None, too_large(limits));
-    }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => return (None, not_utf8(bytes, error.valid_up_to())),
+    let mut source = match source(text.as_ref(), name, base, limits) {
+        Ok(source) => source,
+        Err(diagnostics) => return (None, diagnostics),
     };
-    let mut source = Source::new(name, text, base);
     let text = source.text().clone();
     let reader = Reader::new(&text, &mut source, limits, None);
     let (root, diagnostics) = reader.read(Place::NOWHERE, PointerSegment::Root);
     let document = root.map(|root| Document {
+        syntax: Syntax::Json,
         root,
         source,
         limits: *limits,
     });
     (document, diagnostics)
+}
+
+/// Reads a text that is made of lines, under the same name and within the same bounds: its one value is the text.
+pub fn read_lines(
+    text: impl AsRef<[u8]>,
+    name: &str,
+    base: u32,
+    limits: &Limits,
+) -> (Option<Document>, Diagnostics) {
+    let mut source = match source(text.as_ref(), name, base, limits) {
+        Ok(source) => source,
+        Err(diagnostics) => return (None, diagnostics),
+    };
+    let text = source.text().clone();
+    let span = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let place = source.add(Place::NOWHERE, PointerSegment::Root, span);
+    let document = Document {
+        syntax: Syntax::Lines,
+        root: Item {
+            kind: ItemKind::Text(text),
+            place,
+        },
+        source,
+        limits: *limits,
+    };
+    (Some(document), Diagnostics::new())
+}
+
+fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source, Diagnostics> {
+    if bytes.len() > limits.bytes {
+        return Err(too_large(limits));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(name, text, base)),
+        Err(error) => Err(not_utf8(bytes, error.valid_up_to())),
+    }
 }
 
 /// Reads the JSON that stands inside of `item`, a text of `source`. Its places join `source`: their pointers

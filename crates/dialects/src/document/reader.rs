@@ -3,6 +3,8 @@
 mod complaint;
 mod scalar;
 
+pub(crate) use complaint::GIVE_JSON;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

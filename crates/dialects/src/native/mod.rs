@@ -23,6 +23,7 @@
 //!   with an `instance` where it belongs to one. `slot_schemas` says what the slots are meant to hold.
 //! - `output` is a list of step ids, or any other value with references; `{"value": …}` stands for a value that
 //!   would be taken for one of the two.
+//! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
 mod duration;
@@ -61,6 +62,7 @@ const PLAN_MARKS: &[&str] = &[
 const STEP_MARKS: &[&str] = &[
     "plan",
     "value",
+    "positional",
     "after",
     "when",
     "for_each",

@@ -218,6 +218,11 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
     if args.as_object().is_some_and(|fields| !fields.is_empty()) {
         object.field("args", args);
     }
+    if !step.positional.is_empty() {
+        let positional = step.positional.iter();
+        let positional = positional.map(|node| write_node(node, &Writer, unsaid));
+        object.field("positional", Value::list(positional));
+    }
     object
         .optional(
             "repeat",

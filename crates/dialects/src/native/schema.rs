@@ -91,6 +91,9 @@ struct StepShape {
     /// The arguments, with references at any depth: `"${step.field[0]}"` keeps the value's type, in longer text it is inserted.
     #[schemars(schema_with = "objects")]
     args: (),
+    /// Arguments without names, for the tool's parameters in their order, the required ones first.
+    #[schemars(schema_with = "list")]
+    positional: (),
     /// Ids of steps that must end first, though no data comes from them.
     #[schemars(schema_with = "texts")]
     after: (),
@@ -218,6 +221,10 @@ fn text(_: &mut SchemaGenerator) -> Schema {
 
 fn texts(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"type": "string"}})
+}
+
+fn list(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array"})
 }
 
 fn two_texts(_: &mut SchemaGenerator) -> Schema {

@@ -1,8 +1,8 @@
 //! What a plan uses beyond steps, tools and arguments: each dialect can say some of it.
 
 use planwright_core::plan::{
-    Action, Approval, Company, Idempotency, InputKind, Mode, OnError, OnFailure, Ordering, Output,
-    Plan, Sharing, SlotKind, Step, Targets,
+    Action, Approval, Company, Idempotency, InputKind, Mode, Node, OnError, OnFailure, Ordering,
+    Output, Plan, Sharing, SlotKind, Step, Targets,
 };
 use planwright_core::{Place, Value};
 
@@ -51,6 +51,8 @@ pub(crate) enum Feature {
     StepTitle,
     /// A step says why it is there.
     Note,
+    /// A step gives arguments by position.
+    Positional,
     /// A step comes after another without taking data from it.
     After,
     /// A step has a condition.
@@ -111,6 +113,7 @@ impl Feature {
             Self::ShowMode => "that the plan is only to be shown",
             Self::StepTitle => "a step's title",
             Self::Note => "why a step is there",
+            Self::Positional => "an argument without a name",
             Self::After => "that a step comes after another without using its output",
             Self::When => "a condition",
             Self::ForEach => "that a step runs for each item of a list",
@@ -127,6 +130,21 @@ impl Feature {
             Self::Instance => "which instance a step runs for",
             Self::PlanAction => "a step that runs a plan",
             Self::ValueAction => "a step that calls no tool",
+        }
+    }
+
+    /// What helps where the plan cannot do without it.
+    fn way_out(self) -> Option<&'static str> {
+        match self {
+            Self::Positional => Some("name it, or convert with the tools, whose schemas name it"),
+            Self::ForEach => Some("write a step for each item"),
+            Self::Repeat => Some("write a step for each round"),
+            Self::ValueAction => Some("write the value where it is used"),
+            Self::PlanAction => Some("write the steps of the inner plan into this one"),
+            Self::Inputs => Some("write the values where they are used"),
+            Self::ComputedOutput => Some("give back the outputs of steps"),
+            Self::After => Some("let the step use the output of the one before it"),
+            _ => None,
         }
     }
 
@@ -161,13 +179,15 @@ pub(crate) fn report_unsaid(plan: &Plan, sayable: &[Feature], unsaid: &mut Unsai
         }
         if feature.is_dispensable() {
             unsaid.warning(place, feature.words());
+        } else if let Some(way_out) = feature.way_out() {
+            unsaid.error_with(place, feature.words(), way_out);
         } else {
             unsaid.error(place, feature.words());
         }
     };
     plan_features(plan, &mut report);
     for step in &plan.steps {
-        step_features(step, &mut |feature| report(feature, step.place));
+        step_features(step, &mut report);
     }
 }
 
@@ -213,19 +233,17 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
     }
 }
 
-fn step_features(step: &Step, report: &mut dyn FnMut(Feature)) {
+fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
+    for (node, feature) in parts(step) {
+        report(feature, near(node.place, step));
+    }
+    if let Some(name) = step.after.first() {
+        report(Feature::After, near(name.place, step));
+    }
     let used = [
         (step.title.is_some(), Feature::StepTitle),
         (step.note.is_some(), Feature::Note),
-        (!step.after.is_empty(), Feature::After),
-        (step.when.is_some(), Feature::When),
-        (step.for_each.is_some(), Feature::ForEach),
-        (step.repeat.is_some(), Feature::Repeat),
         (step.on_error == OnError::Continue, Feature::ContinueOnError),
-        (
-            matches!(step.on_error, OnError::Output(_)),
-            Feature::ErrorOutput,
-        ),
         (step.retry.is_some(), Feature::Retry),
         (
             step.retry.is_some_and(|retry| retry.delay.is_some()),
@@ -240,19 +258,14 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature)) {
         (step.company == Company::Alone, Feature::Alone),
         (step.instance.is_some(), Feature::Instance),
         (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
-        (
-            matches!(step.action, Action::Value(_)),
-            Feature::ValueAction,
-        ),
     ];
     for (used, feature) in used {
         if used {
-            report(feature);
+            report(feature, step.place);
         }
     }
-    match &step.writes {
-        None => {}
-        Some(writes) => report(match &writes.targets {
+    if let Some(writes) = &step.writes {
+        let feature = match &writes.targets {
             Targets::All(paths) => match paths.as_slice() {
                 [path] if path.kind == SlotKind::Vars && path.keys.len() == 1 => {
                     Feature::ResultVariable
@@ -260,6 +273,40 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature)) {
                 _ => Feature::Writes,
             },
             Targets::OneOf(_) => Feature::Writes,
-        }),
+        };
+        report(feature, near(writes.place, step));
+    }
+}
+
+/// The parts of a step that are values, each with what it is used for.
+fn parts(step: &Step) -> impl Iterator<Item = (&Node, Feature)> {
+    let value = match &step.action {
+        Action::Value(node) => Some(node),
+        Action::Tool(_) | Action::Plan(_) => None,
+    };
+    let on_error = match &step.on_error {
+        OnError::Output(node) => Some(node),
+        OnError::Fail | OnError::Continue => None,
+    };
+    let for_each = step.for_each.as_ref().map(|for_each| &for_each.over);
+    let repeat = step.repeat.as_ref().map(|repeat| &repeat.until);
+    [
+        (step.positional.first(), Feature::Positional),
+        (step.when.as_ref(), Feature::When),
+        (for_each, Feature::ForEach),
+        (repeat, Feature::Repeat),
+        (on_error, Feature::ErrorOutput),
+        (value, Feature::ValueAction),
+    ]
+    .into_iter()
+    .filter_map(|(node, feature)| Some((node?, feature)))
+}
+
+/// `place`, or that of the step where it was never written down.
+fn near(place: Place, step: &Step) -> Place {
+    if place == Place::NOWHERE {
+        step.place
+    } else {
+        place
     }
 }

@@ -68,6 +68,64 @@ fn what_has_no_shape_is_refused() {
 }
 
 #[test]
+fn tool_calls_of_messages_are_recognised_wherever_they_stand() {
+    let call = r#"{"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}"#;
+    let message = format!(r#"{{"role": "assistant", "tool_calls": [{call}]}}"#);
+    check(&message, "openai");
+    check(&format!("[{call}]"), "openai");
+    check(call, "openai");
+    check(
+        &format!(r#"{{"choices": [{{"message": {message}}}]}}"#),
+        "openai",
+    );
+    let item = r#"{"type": "function_call", "call_id": "c", "name": "t", "arguments": "{}"}"#;
+    check(
+        &format!(r#"{{"object": "response", "output": [{{"type": "reasoning"}}, {item}]}}"#),
+        "openai",
+    );
+    check(&format!("[{item}]"), "openai");
+    let block = r#"{"type": "tool_use", "id": "c", "name": "t", "input": {}}"#;
+    let text = r#"{"type": "text", "text": "x"}"#;
+    check(&format!("[{text}, {block}]"), "anthropic");
+    check(
+        &format!(r#"{{"role": "assistant", "content": [{block}]}}"#),
+        "anthropic",
+    );
+    check(
+        r#"[{"name": "t", "arguments": {}, "label": "$var_1"}]"#,
+        "nestful",
+    );
+    check(
+        r#"{"input": "x", "output": "[{\"name\": \"t\", \"arguments\": {}}]"}"#,
+        "nestful",
+    );
+    check(
+        r#"{"input": "x", "output": [{"name": "t", "arguments": {}, "label": "var1"}]}"#,
+        "nestful",
+    );
+}
+
+#[test]
+fn lines_are_recognised_among_other_words() {
+    check(
+        "Question: who?\n1. search(\"x\")\n2. join()",
+        "llm-compiler",
+    );
+    check("\n  3) get_it(1)", "llm-compiler");
+    check("Plan: look\n#E1 = Google[x]", "rewoo");
+    check("Plan: look #E1 = Google[x]", "rewoo");
+    check("1. search(\"x\")\n#E1 = Google[x]", "PW0102");
+}
+
+#[test]
+fn words_are_neither_json_nor_lines_of_calls() {
+    for text in ["", "Plan: look", "#E1", "# search(x)", "join()", "a = b"] {
+        check(text, "PW0001");
+    }
+    check("1. Search the web (twice)", "PW0001 PW0001");
+}
+
+#[test]
 fn every_dialect_is_found_by_its_name() {
     for one in dialects() {
         assert_eq!(dialect(one.name()).map(Dialect::name), Some(one.name()));

@@ -1,4 +1,4 @@
-//! Every finding that the dialects make, as a person sees it. A case is called `CODE-what.DIALECT.json`.
+//! Every finding that the dialects make, as a person sees it. A case is called `CODE-what.DIALECT.json`, or `.txt`.
 
 use std::fmt::Write;
 use std::fs;

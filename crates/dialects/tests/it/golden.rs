@@ -18,7 +18,7 @@ pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
             path.extension()
-                .is_some_and(|extension| extension == "json")
+                .is_some_and(|extension| extension == "json" || extension == "txt")
         })
         .collect();
     files.sort();
@@ -74,6 +74,37 @@ fn check(name: &str) {
         let plan = result.plan.unwrap();
         assert_golden(&file, &meaning(&plan));
         assert_survives_printing(&plan, name);
+    }
+}
+
+/// As [`check`], for a dialect that is only read: what it says goes through the native one.
+fn check_read_only(name: &str) {
+    for file in cases(name) {
+        let bytes = fs::read(&file).unwrap();
+        let result = parse(&bytes, &ReadOptions::new("test"));
+        let shown = file.display();
+        let findings = result.diagnostics;
+        assert!(findings.is_empty(), "{shown}: {findings:#?}");
+        assert_eq!(result.dialect, Some(name), "{shown}");
+        let plan = result.plan.unwrap();
+        assert_golden(&file, &meaning(&plan));
+        assert_survives_printing(&plan, "native");
+        let (printed, findings) = dialect(name).unwrap().print(&plan);
+        assert_eq!(printed, None);
+        let help = findings
+            .iter()
+            .next()
+            .and_then(|finding| finding.help.as_deref());
+        let wanted = "plans can be written in `native`, `concierge`, `acts`, `mcp-cli`, `clear-ai`, `agentle`";
+        assert_eq!(help, Some(wanted));
+    }
+}
+
+#[test]
+fn notations_that_are_only_read() {
+    for name in ["openai", "anthropic", "llm-compiler", "rewoo", "nestful"] {
+        assert!(!dialect(name).unwrap().is_writable());
+        check_read_only(name);
     }
 }
 

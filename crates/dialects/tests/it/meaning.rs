@@ -91,6 +91,9 @@ fn step(step: &Step) -> String {
         }
     }
     write!(line, " with {}", node(&step.args)).unwrap();
+    for argument in &step.positional {
+        write!(line, " and {}", node(argument)).unwrap();
+    }
     for name in &step.after {
         write!(line, ", after {:?}", &*name.text).unwrap();
     }

@@ -1,6 +1,6 @@
 //! The native dialect can say everything: any plan is the same after it was printed and read again.
 
-mod placeless;
+pub(crate) mod placeless;
 mod strategy;
 
 use planwright_core::{Plan, Schema, Value};

@@ -27,6 +27,17 @@ fn wild() -> impl Strategy<Value = Value> {
         "optional",
         "parallel",
         "timeout",
+        "tool_calls",
+        "function",
+        "function_call",
+        "type",
+        "call_id",
+        "choices",
+        "message",
+        "content",
+        "input",
+        "output",
+        "label",
         "a",
         "",
     ];
@@ -54,6 +65,14 @@ fn wild() -> impl Strategy<Value = Value> {
         "{\"x\": \"$ref:a\"}",
         "{\"x\"",
         "\u{1F600}${é}",
+        "function",
+        "function_call",
+        "tool_use",
+        "$a$",
+        "$a.b[0]$ and $$a$",
+        "$a.$",
+        "a.b$",
+        "[{\"name\": \"a\", \"label\": \"a\", \"arguments\": {\"x\": \"$a.b$\"}}]",
     ];
     let leaf = prop_oneof![
         4 => prop::sample::select(texts.to_vec()).prop_map(Value::from),
@@ -87,7 +106,78 @@ fn plan_like() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Lines in which everything is drawn from what means something to a notation of lines.
+fn lines() -> impl Strategy<Value = String> {
+    let pieces = [
+        "1. ",
+        "2) ",
+        "03. ",
+        "f(",
+        "join(",
+        ")",
+        "\"",
+        "'",
+        "\"\"\"",
+        "[",
+        "]",
+        "{",
+        "}",
+        "(",
+        ",",
+        ":",
+        "=",
+        "x=",
+        "$1",
+        "${2}",
+        "$",
+        "${",
+        "$$",
+        "$1.a",
+        "#E1",
+        "#E2 = ",
+        "#E",
+        "##",
+        "#e1",
+        "T[",
+        "Plan: ",
+        "Thought: ",
+        "<END_OF_PLAN>",
+        "\n",
+        "\r\n",
+        "\\",
+        "\\x4",
+        "\\u00e9",
+        "\\N",
+        "é",
+        "\u{1F600}",
+        " ",
+        "True",
+        "-1.5e3",
+        "_",
+        "\u{feff}",
+        "\u{0}",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..40).prop_map(|all| all.concat())
+}
+
 proptest! {
+    #[test]
+    fn no_line_is_too_wild(text in lines()) {
+        let names = dialects().iter().map(|dialect| Some(dialect.name()));
+        for name in names.chain([None]) {
+            let options = ReadOptions { dialect: name, ..ReadOptions::new("test") };
+            let result = parse(text.as_bytes(), &options);
+            prop_assert!(result.plan.is_some() || result.diagnostics.has_errors());
+            for finding in &result.diagnostics {
+                let span = finding.span.unwrap_or_default();
+                prop_assert!(text.get(span.start..span.end).is_some(), "{finding} at {span:?} of {text:?}");
+            }
+            let Some(plan) = result.plan else { continue };
+            let (printed, findings) = dialects()[0].print(&plan);
+            prop_assert_eq!(printed.is_none(), findings.has_errors());
+        }
+    }
+
     #[test]
     fn no_plan_is_too_wild(plan in plan_like()) {
         let text = plan.to_string();
@@ -194,6 +284,34 @@ fn large_texts_cost_no_more_than_their_size() {
             ),
         ),
         ("concierge", "[".repeat(10_000_000)),
+        ("llm-compiler", format!("1. f({}", "[".repeat(1_000_000))),
+        ("llm-compiler", format!("1. f({})", "$1 ".repeat(many))),
+        ("llm-compiler", "1. f(\"\"\"\n".repeat(many)),
+        ("llm-compiler", "1. f(['a',\n".repeat(many)),
+        ("llm-compiler", format!("1. f({})", "0,".repeat(1_100_000))),
+        (
+            "llm-compiler",
+            format!("1. f('{}')", "\\x41$1 ".repeat(many)),
+        ),
+        ("rewoo", "#E1 = T[\n".repeat(many)),
+        ("rewoo", format!("#E1 = T[{}", "x\n".repeat(many))),
+        ("rewoo", format!("#E1 = T[{}]", "#E1 ##E1 ".repeat(many))),
+        ("rewoo", "#E1=T[]\n".repeat(300_000)),
+        (
+            "nestful",
+            format!(
+                r#"[{{"name": "t", "label": "a", "arguments": {{"x": "{}"}}}}]"#,
+                "$a.b$ $a ".repeat(many)
+            ),
+        ),
+        (
+            "openai",
+            format!(
+                "[{}]",
+                vec![r#"{"type": "function_call", "name": "t", "arguments": "{}"}"#; many]
+                    .join(",")
+            ),
+        ),
     ];
     for (name, text) in cases {
         let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));

@@ -55,6 +55,12 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Draw a plan.
     Show(ShowArguments),
+    /// Write a plan in another dialect, or say what that dialect cannot say.
+    ///
+    /// Tools are not needed; `--servers` or `--simulate` let it know more, such as which parameters take references.
+    ///
+    /// Exit status: 0 converted, 2 usage, 3 the plan has faults, or something in it cannot be said; nothing was written.
+    Convert(ConvertArguments),
     /// List what the configured servers offer.
     Tools(ToolsArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
@@ -76,16 +82,30 @@ pub(crate) enum Command {
     },
 }
 
-/// Which plan, and how it is read.
+/// A plan's text, and how it is read.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading the plan")]
-pub(crate) struct PlanArguments {
+pub(crate) struct TextArguments {
     /// The plan: a file, or `-` for standard input.
     #[arg(value_name = "PLAN", help_heading = OPTIONS)]
     pub(crate) plan: PathBuf,
     /// The plan's dialect, if its shape does not tell.
-    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
+    #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
+    /// The deepest nesting that a plan's text may have.
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub(crate) max_depth: usize,
+    /// The largest text, in bytes, that is read as a plan.
+    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024)]
+    pub(crate) max_size: usize,
+}
+
+/// Which plan, how it is read, and what it is given.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading the plan")]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) text: TextArguments,
     /// An input or variable; VALUE is JSON where it parses, else text.
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
@@ -101,12 +121,6 @@ pub(crate) struct PlanArguments {
     /// The most steps that a plan may have.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) max_steps: usize,
-    /// The deepest nesting that a plan's text may have.
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    pub(crate) max_depth: usize,
-    /// The largest text, in bytes, that is read as a plan.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024)]
-    pub(crate) max_size: usize,
 }
 
 /// Where tools come from.
@@ -122,6 +136,13 @@ pub(crate) struct ToolArguments {
     /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+}
+
+impl ToolArguments {
+    /// Whether tools were named, rather than left to be found.
+    pub(crate) fn are_named(&self) -> bool {
+        self.servers.is_some() || self.simulate.is_some() || self.workspace.is_some()
+    }
 }
 
 /// The heading of what is about the run. It is said flag by flag, for those of flattened arguments go on behind them.
@@ -267,6 +288,27 @@ pub(crate) enum Picture {
     Dot,
     /// Steps and edges as JSON.
     Json,
+}
+
+/// `convert`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConvertArguments {
+    #[command(flatten)]
+    pub(crate) text: TextArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The dialect to write the plan in.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names())]
+    pub(crate) to: String,
+    /// The file to write the converted plan to, in one go; else it goes to standard output.
+    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it is there already.
+    #[arg(help_heading = OPTIONS, long, requires = "output")]
+    pub(crate) force: bool,
+    /// What to print: the plan, or a report that holds it.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// `tools`

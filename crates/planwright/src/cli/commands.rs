@@ -69,15 +69,12 @@ pub(crate) async fn show(
 ) -> Result<Exit, CommandError> {
     let mut reading = plan_file::read(&arguments.plan)?;
     let needed = reading.tool_names();
-    let with_tools = arguments.tools.servers.is_some()
-        || arguments.tools.simulate.is_some()
-        || arguments.tools.workspace.is_some();
     let mut scripted = Durations::new();
     let kept = match &arguments.durations {
         Some(path) => durations::load(path)?,
         None => Durations::new(),
     };
-    let catalog = if with_tools {
+    let catalog = if arguments.tools.are_named() {
         let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         toolbox.close().await;
         scripted = toolbox.durations;
@@ -92,6 +89,9 @@ pub(crate) async fn show(
             })
             .collect::<Catalog>()
     };
+    if !arguments.tools.are_named() {
+        reading.number_arguments();
+    }
     let written = reading.plan.clone();
     let sound = reading.check(&catalog);
     findings::show(&reading.diagnostics, &reading.texts, printer);

@@ -5,6 +5,7 @@ mod approvals;
 mod args;
 mod bench;
 mod commands;
+mod convert;
 mod demo;
 mod durations;
 mod environment;
@@ -66,6 +67,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
+            Command::Convert(arguments) => {
+                interruptible(convert::convert(&arguments, printer)).await
+            }
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,

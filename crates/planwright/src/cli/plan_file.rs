@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
-use planwright::core::plan::{Action, Ordering, PlanTarget};
+use planwright::core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
 
-use super::args::PlanArguments;
+use super::args::{PlanArguments, TextArguments};
 use super::error::CommandError;
 
 /// A plan as it was read, with all that belongs to it.
@@ -29,25 +29,43 @@ pub(crate) struct Reading {
     has_library: bool,
 }
 
-/// Reads everything that the arguments name.
-pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
+/// A plan's text, read.
+#[derive(Debug)]
+pub(crate) struct PlanText {
+    /// What findings call the text.
+    pub(crate) name: String,
+    pub(crate) result: ParseResult,
+}
+
+/// Reads the plan alone.
+pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
     let (name, text) = read_text(&arguments.plan, arguments.max_size)?;
-    let limits = document::Limits {
+    let options = ReadOptions {
+        dialect: arguments.dialect.as_deref(),
+        limits: limits(arguments),
+        ..ReadOptions::new(&name)
+    };
+    let result = planwright::dialects::parse(&text, &options);
+    Ok(PlanText { name, result })
+}
+
+fn limits(arguments: &TextArguments) -> document::Limits {
+    document::Limits {
         bytes: arguments.max_size,
         depth: arguments.max_depth,
         ..document::Limits::default()
-    };
-    let options = ReadOptions {
-        dialect: arguments.dialect.as_deref(),
-        limits,
-        ..ReadOptions::new(&name)
-    };
+    }
+}
+
+/// Reads everything that the arguments name.
+pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
+    let PlanText { name, result } = parse(&arguments.text)?;
     let ParseResult {
         mut plan,
         dialect,
         diagnostics,
         source,
-    } = planwright::dialects::parse(&text, &options);
+    } = result;
     if let (true, Some(plan)) = (arguments.reorder, &mut plan) {
         plan.ordering = Ordering::Dataflow;
     }
@@ -110,15 +128,34 @@ impl Reading {
 
     /// The tools that the plan names, inner plans included.
     pub(crate) fn tool_names(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
         let library = self
             .library
             .names()
             .filter_map(|name| self.library.get(name));
-        for plan in self.plan.iter().chain(library.map(AsRef::as_ref)) {
-            collect_tools(plan, &mut names);
+        tool_names(self.plan.iter().chain(library.map(AsRef::as_ref)))
+    }
+
+    /// Calls arguments without names by their number, for where no tool is known that could name them.
+    pub(crate) fn number_arguments(&mut self) {
+        for step in self.plan.iter_mut().flat_map(|plan| &mut plan.steps) {
+            let mut fields = match std::mem::take(&mut step.args.kind) {
+                NodeKind::Object(fields) => fields,
+                NodeKind::Literal(Value::Object(fields)) => fields
+                    .iter()
+                    .map(|(key, value)| Field {
+                        key: Arc::clone(key),
+                        value: Node::literal(value.clone(), step.args.place),
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            };
+            let positional = std::mem::take(&mut step.positional).into_iter();
+            fields.extend(positional.enumerate().map(|(index, value)| Field {
+                key: format!("#{}", index + 1).into(),
+                value,
+            }));
+            step.args = Node::object(fields, step.args.place);
         }
-        names
     }
 
     /// Reads the plans that the plan runs by name, and those that these run.
@@ -145,11 +182,7 @@ impl Reading {
             };
             let options = ReadOptions {
                 dialect: self.dialect,
-                limits: document::Limits {
-                    bytes: arguments.max_size,
-                    depth: arguments.max_depth,
-                    ..document::Limits::default()
-                },
+                limits: limits(&arguments.text),
                 ..ReadOptions::new(&name)
             };
             // A library may hold plans in several dialects: the shape decides, and where it does not, the caller's.
@@ -194,6 +227,15 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// The tools that `plans` name, inner plans included.
+pub(crate) fn tool_names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for plan in plans {
+        collect_tools(plan, &mut names);
+    }
+    names
 }
 
 /// Reads a plan's text: a file, or standard input for `-`. One byte more than `most` is enough to refuse it.

@@ -1,6 +1,7 @@
 //! What other programs read: versioned twins of what the engine knows, serialised only here.
 
 mod bench;
+mod conversion;
 mod durations;
 mod estimate;
 mod event;
@@ -9,6 +10,7 @@ mod reference;
 mod report;
 
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
+pub use conversion::{CONVERSION_SCHEMA, ConversionV1};
 pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
 pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
 pub use event::{EVENT_SCHEMA, EventV1};

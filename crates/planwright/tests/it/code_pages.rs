@@ -88,6 +88,9 @@ impl Examples {
                 ["text", "wrong", rest @ ..] => {
                     examples.wrong.push(example(with_bytes(content), rest));
                 }
+                ["text", "right", rest @ ..] => {
+                    examples.right.push(example(with_bytes(content), rest));
+                }
                 ["json", "right", rest @ ..] => {
                     examples.right.push(example(content.into(), rest));
                 }

@@ -113,6 +113,10 @@ fn told_as_all_are(finding: &Diagnostic, inspection: &Inspection, blame: &mut im
 
 /// Whether something is at `pointer` in the JSON `text`, or in the JSON that a text inside of it holds.
 fn leads_somewhere(text: &str, pointer: &str) -> bool {
+    // A text in lines is no JSON; its pointers lead to what is made of it.
+    if !text.trim_start().starts_with(['{', '[']) {
+        return true;
+    }
     let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
         return pointer.is_empty();
     };

@@ -3,6 +3,7 @@
 mod approvals;
 mod cases;
 mod code_pages;
+mod convert;
 mod demo;
 mod durations;
 mod embedding;

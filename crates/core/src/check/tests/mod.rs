@@ -7,6 +7,7 @@ mod inputs;
 mod names;
 mod others;
 mod plans;
+mod positional;
 mod properties;
 mod references;
 mod sketch;

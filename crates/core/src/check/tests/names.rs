@@ -1,6 +1,7 @@
 //! Names that lead nowhere, or to two things.
 
 use super::sketch::World;
+use crate::Lookup;
 
 #[test]
 fn tools() {
@@ -50,6 +51,31 @@ fn tools() {
         r#"{"steps": [{"id": "a", "tool": "ghost"}]}"#,
         &["PW0201 at /steps/0/tool: there is no tool `ghost` (no server offers a tool)"],
     );
+}
+
+#[test]
+fn names_that_models_know() {
+    let world = World::with_tools(
+        r#"{"one.search": {}, "two.search": {}, "a b.get.it": {}, "a_b.get_it": {}, "one.x__y": {}, "one__x.y": {}}"#,
+    );
+    let found = |name: &str| match world.catalog.find(name) {
+        Lookup::Found(tool) => tool.qualified_name(),
+        Lookup::Ambiguous(tools) => format!("{} tools", tools.len()),
+        Lookup::Unknown => "none".to_owned(),
+    };
+    let cases = [
+        ("one__search", "one.search"),
+        ("two__search", "two.search"),
+        ("search", "2 tools"),
+        ("a_b__get_it", "2 tools"),
+        ("x__y", "one.x__y"),
+        ("one__x__y", "2 tools"),
+        ("three__search", "none"),
+        ("one__search_", "none"),
+    ];
+    for (name, wanted) in cases {
+        assert_eq!(found(name), wanted, "{name}");
+    }
 }
 
 #[test]

@@ -234,6 +234,15 @@ impl Artist {
                         .collect();
                 }
                 "args" => step.args = self.node(value, at),
+                "positional" => {
+                    let items = value.as_list().expect("a list").iter().enumerate();
+                    step.positional = items
+                        .map(|(index, item)| {
+                            let at = self.mark(at, PointerSegment::Index(index));
+                            self.node(item, at)
+                        })
+                        .collect();
+                }
                 "after" => step.after = self.names(value, at),
                 "when" => step.when = Some(self.node(value, at)),
                 "for_each" => {

@@ -25,6 +25,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
         }
     }
     for content in &plan.contents {
+        report_strange(content.instance.as_ref(), content.place, plan, unsaid);
         if let Some(word) = word(content.kind, content.place, unsaid) {
             messages.push(slots(word, content.instance.as_ref(), &content.value));
         }
@@ -68,6 +69,22 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
         };
     }
     root
+}
+
+/// A message for an instance makes that instance, so there must be one.
+pub(super) fn report_strange(
+    instance: Option<&Arc<str>>,
+    place: Place,
+    plan: &Plan,
+    unsaid: &mut Unsaid<'_>,
+) {
+    if let Some(instance) = instance.filter(|instance| !plan.instances.contains(instance)) {
+        let what = format!(
+            "something for {}, which is no instance of the plan",
+            quote(instance)
+        );
+        unsaid.error_with(place, &what, "name it among the plan's instances");
+    }
 }
 
 fn is_plan(message: &Value) -> bool {

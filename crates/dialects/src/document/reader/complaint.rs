@@ -7,6 +7,9 @@ use super::super::literal::Fault;
 use super::super::{Entry, quote};
 use super::{Lost, Open, OpenKind, Reader};
 
+/// The advice for a text that has nothing of JSON.
+pub(crate) const GIVE_JSON: &str = "give a JSON object";
+
 impl Reader<'_> {
     /// Adds one finding about the bytes from `start` to `end`, which belong to `place`.
     pub(super) fn complain(
@@ -69,7 +72,7 @@ impl Reader<'_> {
     pub(super) fn expect_json(&mut self, parent: Place) -> Result<(), Lost> {
         let Some(byte) = self.peek() else {
             let message = "the text is empty".to_owned();
-            self.complain_about_structure(parent, self.at, self.at, message, "give a JSON object");
+            self.complain_about_structure(parent, self.at, self.at, message, GIVE_JSON);
             return Err(Lost);
         };
         let rest = &self.text[self.at..];
@@ -86,7 +89,7 @@ impl Reader<'_> {
         } else if rest.contains('{') {
             "give the JSON alone, without the words around it"
         } else {
-            "give a JSON object"
+            GIVE_JSON
         };
         let end = self.at + first_line.len();
         self.complain_about_structure(parent, self.at, end, message, help);

@@ -37,6 +37,11 @@ impl Reader<'_> {
         let mut step = Step::new(StepId::new(text.unwrap_or_default()), action, args);
         step.place = item.place;
         step.title = title;
+        let positional = fields.list("positional", self.findings).unwrap_or_default();
+        step.positional = positional
+            .iter()
+            .map(|item| lower(item, &mut self.templates()))
+            .collect();
         step.after = names(&mut fields, "after", self.findings);
         if let Some(when) = fields.optional("when") {
             step.when = self.condition(when, "when");

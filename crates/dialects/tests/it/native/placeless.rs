@@ -7,7 +7,7 @@ use planwright_core::plan::{
 use planwright_core::{Place, Plan, Sources};
 
 /// `plan` without the places where it was written, and without the words in which its references were.
-pub(super) fn placeless(plan: &Plan) -> Plan {
+pub(crate) fn placeless(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     forget_plan(&mut plan);
     plan
@@ -48,6 +48,7 @@ fn forget_step(step: &mut Step) {
         },
     }
     forget_node(&mut step.args);
+    step.positional.iter_mut().for_each(forget_node);
     step.after.iter_mut().for_each(forget_name);
     step.when.iter_mut().for_each(forget_node);
     if let Some(for_each) = &mut step.for_each {

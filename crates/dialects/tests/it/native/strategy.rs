@@ -241,7 +241,11 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
         any::<[bool; 3]>(),
     );
     let after = prop::collection::vec(name(), 0..3);
-    let flow = (after, when, for_each, repeat);
+    let positional = prop_oneof![
+        4 => Just(Vec::new()),
+        1 => prop::collection::vec(node(), 1..3),
+    ];
+    let flow = (after, when, for_each, repeat, positional);
     (id(), action(depth), fields(node()), texts, flow, rest).prop_map(
         |(id, action, args, (title, note, instance), flow, rest)| {
             let mut step = Step::new(StepId::new(id), action, args);
@@ -252,6 +256,7 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
                 .2
                 .map(|(over, max_parallel)| ForEach { over, max_parallel });
             step.repeat = flow.3.map(|(until, max)| Repeat { until, max });
+            step.positional = flow.4;
             step.writes = rest.0;
             step.on_error = rest.1;
             step.retry = rest.2.map(|(attempts, delay)| Retry { attempts, delay });

@@ -1,0 +1,4 @@
+//! Inputs for the target `llm-compiler`.
+#![no_main]
+
+planwright_fuzz_targets::target!("llm-compiler");
