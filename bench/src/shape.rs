@@ -1,5 +1,7 @@
 //! Shapes of graphs: chain, wide, layered, random.
 
+use std::ops::Range;
+
 /// A shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -11,18 +13,21 @@ pub enum Shape {
     Layered,
     /// Layers of ten; each waits for all of the layer before.
     Dense,
-    /// Each waits for up to three earlier ones, drawn by a fixed generator.
+    /// Each waits for up to three of the thousand before it, drawn by a fixed generator.
     Random,
+    /// Each waits for up to three of all before it: nothing that belongs together lies together.
+    Scattered,
 }
 
 impl Shape {
     /// All shapes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Chain,
         Self::Wide,
         Self::Layered,
         Self::Dense,
         Self::Random,
+        Self::Scattered,
     ];
 
     /// Its name.
@@ -33,6 +38,7 @@ impl Shape {
             Self::Layered => "layered",
             Self::Dense => "dense",
             Self::Random => "random",
+            Self::Scattered => "scattered",
         }
     }
 
@@ -51,12 +57,8 @@ impl Shape {
             Self::Chain if step > 0 => vec![step - 1],
             Self::Layered if layer > 0 => vec![before(step), before(step + 3)],
             Self::Dense if layer > 0 => (0..10).map(before).collect(),
-            Self::Random if step > 0 => {
-                let mut waits: Vec<u32> = (0..dice.below(4)).map(|_| dice.below(step)).collect();
-                waits.sort_unstable();
-                waits.dedup();
-                waits
-            }
+            Self::Random if step > 0 => dice.some_of(step.saturating_sub(1_000)..step),
+            Self::Scattered if step > 0 => dice.some_of(0..step),
             _ => Vec::new(),
         }
     }
@@ -67,6 +69,17 @@ impl Shape {
 struct Dice(u64);
 
 impl Dice {
+    /// Up to three of `steps`.
+    fn some_of(&mut self, steps: Range<u32>) -> Vec<u32> {
+        let count = self.below(4);
+        let mut some: Vec<u32> = (0..count)
+            .map(|_| steps.start + self.below(steps.end - steps.start))
+            .collect();
+        some.sort_unstable();
+        some.dedup();
+        some
+    }
+
     fn below(&mut self, end: u32) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

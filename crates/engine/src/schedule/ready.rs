@@ -1,11 +1,11 @@
 //! The tasks that may start, best first, under limits for the whole run, each server and each tool.
 //!
-//! Every tool has a lane: a heap of its ready tasks. A server keeps its lanes that may start something ordered by their
-//! best task, the run does the same with servers; so a blocked tool or server is never looked at, and each operation
-//! costs `O(log n)`.
+//! Every tool has a lane: a heap of its ready tasks. A server keeps a heap of its lanes that may start something, by their
+//! best task, the run does the same with servers; so a blocked tool or server is never looked at. What no longer holds stays
+//! in these heaps until it comes up, and is dropped then; so each operation costs `O(log n)`, shared out over the run.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -43,15 +43,87 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaneId(u32);
 
-/// The order in which tasks start: longest remaining path first, then the one that was there first.
-type Key = (Reverse<u64>, TaskId);
+/// The order in which tasks start, the least first: longest remaining path, then the one that was there first. One number,
+/// for it is compared all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    fn new(rank: u64, task: TaskId) -> Self {
+        Self(u128::from(!rank) << 32 | u128::from(task.0))
+    }
+
+    fn rank(self) -> u64 {
+        #[expect(clippy::cast_possible_truncation, reason = "the lower bits are the id")]
+        let inverted = (self.0 >> 32) as u64;
+        !inverted
+    }
+
+    fn task(self) -> TaskId {
+        // The lower half is the id.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the upper bits are the rank"
+        )]
+        TaskId(self.0 as u32)
+    }
+}
+
+/// Places in a table by their best tasks, best first. An entry counts only while the place still lists that task.
+type Order = BinaryHeap<Reverse<(Key, usize)>>;
+
+/// The tasks of a lane. Those that come in the order in which they will start, as most do, need no heap; the others have one
+/// for each rank, since ranks are few where durations are not known.
+#[derive(Debug, Default)]
+struct Queue {
+    in_order: VecDeque<Key>,
+    others: BTreeMap<Reverse<u64>, BinaryHeap<Reverse<u32>>>,
+}
+
+impl Queue {
+    fn push(&mut self, key: Key) {
+        if self.in_order.back().is_none_or(|last| *last <= key) {
+            self.in_order.push_back(key);
+        } else {
+            let equals = self.others.entry(Reverse(key.rank())).or_default();
+            equals.push(Reverse(key.task().0));
+        }
+    }
+
+    fn best(&self) -> Option<Key> {
+        let first = self.in_order.front().copied();
+        match (first, self.best_other()) {
+            (Some(first), Some(other)) => Some(first.min(other)),
+            (first, other) => first.or(other),
+        }
+    }
+
+    fn best_other(&self) -> Option<Key> {
+        let (Reverse(rank), equals) = self.others.first_key_value()?;
+        let Reverse(task) = equals.peek()?;
+        Some(Key::new(*rank, TaskId(*task)))
+    }
+
+    fn pop(&mut self) -> Option<Key> {
+        let best = self.best()?;
+        if self.in_order.front() == Some(&best) {
+            return self.in_order.pop_front();
+        }
+        let mut equals = self.others.first_entry()?;
+        equals.get_mut().pop();
+        if equals.get().is_empty() {
+            equals.remove();
+        }
+        Some(best)
+    }
+}
 
 #[derive(Debug)]
 struct Lane {
     server: usize,
     limit: usize,
     running: usize,
-    queue: BinaryHeap<Reverse<Key>>,
+    queue: Queue,
     listed: Option<Key>,
 }
 
@@ -59,7 +131,7 @@ struct Lane {
 struct Server {
     limit: usize,
     running: usize,
-    lanes: BTreeSet<(Key, usize)>,
+    lanes: Order,
     listed: Option<Key>,
 }
 
@@ -71,7 +143,7 @@ pub(super) struct Ready {
     servers: Vec<Server>,
     lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId, Hashing>,
     server_ids: HashMap<Arc<str>, usize>,
-    startable: BTreeSet<(Key, usize)>,
+    startable: Order,
     alone: BinaryHeap<Reverse<Key>>,
     running: usize,
     running_alone: bool,
@@ -100,7 +172,7 @@ impl Ready {
             self.servers.push(Server {
                 limit: unlimited(limit.or(self.limits.per_server)),
                 running: 0,
-                lanes: BTreeSet::new(),
+                lanes: Order::new(),
                 listed: None,
             });
             let index = self.servers.len() - 1;
@@ -114,7 +186,7 @@ impl Ready {
             server: server_index,
             limit: unlimited(limit.or(self.limits.per_tool)),
             running: 0,
-            queue: BinaryHeap::new(),
+            queue: Queue::default(),
             listed: None,
         });
         self.lane_ids.insert(key, lane);
@@ -127,12 +199,12 @@ impl Ready {
     }
 
     pub(super) fn push(&mut self, task: TaskId, rank: u64, lane: LaneId, alone: bool) {
-        let key = (Reverse(rank), task);
+        let key = Key::new(rank, task);
         self.queued += 1;
         if alone {
             self.alone.push(Reverse(key));
         } else if let Some(entry) = self.lanes.get_mut(lane.0 as usize) {
-            entry.queue.push(Reverse(key));
+            entry.queue.push(key);
             self.refresh(lane);
         }
     }
@@ -144,15 +216,15 @@ impl Ready {
             if self.running_alone || self.running >= self.limits.total.get() {
                 return None;
             }
-            while let Some(Reverse((_, task))) = self.alone.peek() {
-                if is_live(*task) {
+            while let Some(Reverse(key)) = self.alone.peek() {
+                if is_live(key.task()) {
                     break;
                 }
                 self.alone.pop();
                 self.queued -= 1;
             }
             let alone = self.alone.peek().map(|Reverse(key)| *key);
-            let shared = self.startable.first().copied();
+            let shared = self.best_server();
             match (alone, shared) {
                 (Some(key), other) if other.is_none_or(|(other, _)| key < other) => {
                     if self.running > 0 {
@@ -162,7 +234,7 @@ impl Ready {
                     self.queued -= 1;
                     self.running = 1;
                     self.running_alone = true;
-                    return Some(key.1);
+                    return Some(key.task());
                 }
                 (_, Some((_, server))) => {
                     if let Some(task) = self.take(server, is_live) {
@@ -176,9 +248,9 @@ impl Ready {
 
     /// Takes the best task of `server`; `None` where it was stale.
     fn take(&mut self, server: usize, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
-        let lane_index = self.servers.get(server)?.lanes.first()?.1;
+        let (_, lane_index) = best_lane(self.servers.get_mut(server)?, &self.lanes)?;
         let lane = self.lanes.get_mut(lane_index)?;
-        let Reverse((_, task)) = lane.queue.pop()?;
+        let task = lane.queue.pop()?.task();
         self.queued -= 1;
         let live = is_live(task);
         if live {
@@ -218,28 +290,46 @@ impl Ready {
             return;
         };
         let best = (lane.running < lane.limit)
-            .then(|| lane.queue.peek().map(|Reverse(key)| *key))
+            .then(|| lane.queue.best())
             .flatten();
         if best != lane.listed {
-            if let Some(old) = lane.listed {
-                server.lanes.remove(&(old, lane_index));
-            }
-            if let Some(new) = best {
-                server.lanes.insert((new, lane_index));
-            }
             lane.listed = best;
+            if let Some(best) = best {
+                server.lanes.push(Reverse((best, lane_index)));
+            }
         }
+        let server_index = lane.server;
         let best = (server.running < server.limit)
-            .then(|| server.lanes.first().map(|(key, _)| *key))
-            .flatten();
+            .then(|| best_lane(server, &self.lanes))
+            .flatten()
+            .map(|(key, _)| key);
         if best != server.listed {
-            if let Some(old) = server.listed {
-                self.startable.remove(&(old, lane.server));
-            }
-            if let Some(new) = best {
-                self.startable.insert((new, lane.server));
-            }
             server.listed = best;
+            if let Some(best) = best {
+                self.startable.push(Reverse((best, server_index)));
+            }
         }
     }
+
+    /// The server with the best task, and that task.
+    fn best_server(&mut self) -> Option<(Key, usize)> {
+        while let Some(&Reverse((key, server))) = self.startable.peek() {
+            if self.servers.get(server)?.listed == Some(key) {
+                return Some((key, server));
+            }
+            self.startable.pop();
+        }
+        None
+    }
+}
+
+/// The lane of `server` with the best task, and that task.
+fn best_lane(server: &mut Server, lanes: &[Lane]) -> Option<(Key, usize)> {
+    while let Some(&Reverse((key, lane))) = server.lanes.peek() {
+        if lanes.get(lane)?.listed == Some(key) {
+            return Some((key, lane));
+        }
+        server.lanes.pop();
+    }
+    None
 }

@@ -2,34 +2,28 @@
 
 mod attempts;
 mod ending;
+mod tasks;
 
 use std::sync::Arc;
+
+use indexmap::IndexSet;
+use planwright_core::Hashing;
+
+use self::tasks::{Task, Tasks};
 
 use super::ready::{LaneId, Limits, Ready};
 use super::task::{CallTerms, Command, Event, Prepared, SettledBy, TaskId, TaskState, Timer};
 
-#[derive(Debug)]
-struct Task {
-    state: TaskState,
-    parent: Option<TaskId>,
-    rank: u64,
-    /// How many of the tasks that it waits for have not settled.
-    open_waits: u32,
-    /// How many of its children have not settled.
-    open_children: u32,
-    attempt: u32,
-    sealed: bool,
-    stopping: bool,
-    step_timer: bool,
-    dependents: Vec<TaskId>,
-    terms: Option<Box<CallTerms>>,
-}
-
 /// A pure scheduler: no clock, no randomness, nothing that waits. See the [module](super).
 #[derive(Debug, Default)]
 pub struct Scheduler {
-    tasks: Vec<Task>,
+    tasks: Tasks,
+    /// The terms on which calls are made; most tasks share theirs with many others.
+    terms: IndexSet<CallTerms, Hashing>,
+    latest_terms: usize,
     ready: Ready,
+    /// Room for those that a settled task sets free.
+    free: Vec<TaskId>,
     stopping: bool,
     unsettled: usize,
     running: usize,
@@ -53,26 +47,13 @@ impl Scheduler {
 
     /// The id that the next task will get.
     pub fn next_id(&self) -> TaskId {
-        TaskId(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX))
+        self.tasks.next_id()
     }
 
     /// Adds a task that waits for others, which may be added later as long as their ids are known. `rank` is the longest
     /// path behind it, see [`ranks`](super::ranks). Call [`start`](Self::start) once all of a batch are there.
     pub fn add(&mut self, parent: Option<TaskId>, rank: u64) -> TaskId {
-        let id = self.next_id();
-        self.tasks.push(Task {
-            state: TaskState::Waiting,
-            parent,
-            rank,
-            open_waits: 0,
-            open_children: 0,
-            attempt: 0,
-            sealed: false,
-            stopping: false,
-            step_timer: false,
-            dependents: Vec::new(),
-            terms: None,
-        });
+        let id = self.tasks.add(parent, rank);
         self.unsettled += 1;
         if let Some(group) = parent.and_then(|parent| self.task_mut(parent)) {
             group.open_children += 1;
@@ -121,8 +102,7 @@ impl Scheduler {
 
     /// Where a task stands.
     pub fn state(&self, task: TaskId) -> TaskState {
-        self.task(task)
-            .map_or(TaskState::Settled, |task| task.state)
+        self.tasks.state(task)
     }
 
     /// The longest path behind a task.
@@ -162,11 +142,24 @@ impl Scheduler {
     }
 
     fn task(&self, id: TaskId) -> Option<&Task> {
-        self.tasks.get(id.0 as usize)
+        self.tasks.get(id)
     }
 
     fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
-        self.tasks.get_mut(id.0 as usize)
+        self.tasks.get_mut(id)
+    }
+
+    /// The terms of a task's call, where it makes one.
+    fn terms_of(&self, id: TaskId) -> Option<&CallTerms> {
+        self.terms.get_index(self.task(id)?.terms()?)
+    }
+
+    /// Where `terms` are in the table. Mostly they are those of the call before.
+    fn place_of(&mut self, terms: CallTerms) -> usize {
+        if self.terms.get_index(self.latest_terms) != Some(&terms) {
+            self.latest_terms = self.terms.insert_full(terms).0;
+        }
+        self.latest_terms
     }
 
     /// Whether a task belongs to something that starts nothing new.
@@ -176,17 +169,16 @@ impl Scheduler {
             if task.stopping {
                 return true;
             }
-            at = task.parent;
+            at = task.parent();
         }
         self.stopping
     }
 
     /// The one place where a task changes its state, so that the counts stay right.
     fn enter(&mut self, id: TaskId, state: TaskState) {
-        let Some(task) = self.task_mut(id) else {
+        let Some(old) = self.tasks.enter(id, state) else {
             return;
         };
-        let old = std::mem::replace(&mut task.state, state);
         for (count, counted) in [
             (&mut self.running, TaskState::Running),
             (&mut self.pausing, TaskState::Pausing),
@@ -202,19 +194,7 @@ impl Scheduler {
     }
 
     fn wait_for(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
-        let mut open = 0;
-        for &other in on {
-            if let Some(other) = self.task_mut(other)
-                && other.state != TaskState::Settled
-            {
-                other.dependents.push(task);
-                open += 1;
-            }
-        }
-        if let Some(entry) = self.task_mut(task) {
-            entry.open_waits = open;
-        }
-        if open == 0 {
+        if self.tasks.wait(task, on) == 0 {
             self.enter(task, TaskState::Preparing);
             out.push(Command::Prepare(task));
         } else {
@@ -231,8 +211,9 @@ impl Scheduler {
             Prepared::Done => self.settle(task, SettledBy::Itself, out),
             Prepared::Call(terms) => {
                 let approval = terms.approval;
+                let place = self.place_of(terms);
                 if let Some(entry) = self.task_mut(task) {
-                    entry.terms = Some(Box::new(terms));
+                    entry.set_terms(Some(place));
                 }
                 if approval {
                     self.enter(task, TaskState::Asking);
@@ -253,13 +234,11 @@ impl Scheduler {
             self.settle(task, SettledBy::Stop, out);
             return;
         }
-        let Some(entry) = self.task(task) else {
+        let Some(terms) = self.terms_of(task) else {
             return;
         };
-        let Some(terms) = &entry.terms else {
-            return;
-        };
-        let (rank, lane, alone) = (entry.rank, terms.lane, terms.alone);
+        let (lane, alone) = (terms.lane, terms.alone);
+        let rank = self.rank(task);
         self.enter(task, TaskState::Ready);
         self.ready.push(task, rank, lane, alone);
     }
@@ -269,11 +248,7 @@ impl Scheduler {
     pub fn start_ready(&mut self, out: &mut Vec<Command>) {
         loop {
             let tasks = &self.tasks;
-            let is_live = |id: TaskId| {
-                tasks
-                    .get(id.0 as usize)
-                    .is_some_and(|task| task.state == TaskState::Ready)
-            };
+            let is_live = |id: TaskId| tasks.state(id) == TaskState::Ready;
             let Some(id) = self.ready.pop(&is_live) else {
                 return;
             };
@@ -283,10 +258,9 @@ impl Scheduler {
             };
             task.attempt += 1;
             let attempt = task.attempt;
-            let (attempt_timeout, step_timeout) =
-                task.terms.as_ref().map_or((None, None), |terms| {
-                    (terms.attempt_timeout, terms.step_timeout)
-                });
+            let (attempt_timeout, step_timeout) = self.terms_of(id).map_or((None, None), |terms| {
+                (terms.attempt_timeout, terms.step_timeout)
+            });
             out.push(Command::Call { task: id, attempt });
             if let Some(after) = attempt_timeout {
                 out.push(Command::SetTimer {

@@ -106,7 +106,7 @@ pub enum Prepared {
 }
 
 /// The terms on which a call is made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallTerms {
     /// Which limits it counts against.
     pub lane: LaneId,

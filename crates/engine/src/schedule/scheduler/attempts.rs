@@ -23,8 +23,7 @@ impl Scheduler {
         self.give_back(id, out);
         let stopped = self.is_stopped(id);
         let pause = self
-            .task(id)
-            .and_then(|task| task.terms.as_ref())
+            .terms_of(id)
             .filter(|terms| attempt < terms.attempts && !stopped)
             .and_then(|terms| match end {
                 AttemptEnd::Final => None,
@@ -55,15 +54,13 @@ impl Scheduler {
 
     /// Gives back the place that a running task held.
     pub(super) fn give_back(&mut self, id: TaskId, out: &mut Vec<Command>) {
-        let Some(task) = self.task(id) else {
-            return;
-        };
-        let Some(terms) = &task.terms else {
+        let Some(terms) = self.terms_of(id) else {
             return;
         };
         let (lane, alone) = (terms.lane, terms.alone);
         if terms.attempt_timeout.is_some() {
-            out.push(Command::ClearTimer(id, Timer::Attempt(task.attempt)));
+            let timer = Timer::Attempt(self.attempt(id));
+            out.push(Command::ClearTimer(id, timer));
         }
         self.ready.release(lane, alone);
     }

@@ -46,16 +46,16 @@ impl Scheduler {
     fn unsettled_below(&self, scope: Option<TaskId>) -> Vec<TaskId> {
         let mut below = vec![scope.is_none(); self.tasks.len()];
         let mut found = Vec::new();
-        for (index, task) in self.tasks.iter().enumerate() {
+        for (id, task, state) in self.tasks.all() {
             let inside = scope.is_none()
-                || task.parent.is_some_and(|parent| {
+                || task.parent().is_some_and(|parent| {
                     Some(parent) == scope || below.get(parent.0 as usize) == Some(&true)
                 });
-            if let Some(mark) = below.get_mut(index) {
+            if let Some(mark) = below.get_mut(id.0 as usize) {
                 *mark = inside;
             }
-            if inside && task.state != TaskState::Settled {
-                found.push(TaskId(u32::try_from(index).unwrap_or(u32::MAX)));
+            if inside && state != TaskState::Settled {
+                found.push(id);
             }
         }
         found
@@ -70,30 +70,22 @@ impl Scheduler {
         let Some(task) = self.task_mut(id) else {
             return;
         };
-        task.terms = None;
+        task.set_terms(None);
         let step_timer = std::mem::take(&mut task.step_timer);
-        let dependents = std::mem::take(&mut task.dependents);
-        let parent = task.parent;
+        let parent = task.parent();
         if step_timer && by != SettledBy::StepTimeout {
             out.push(Command::ClearTimer(id, Timer::Step));
         }
         out.push(Command::Settled(id, by));
-        for dependent in dependents {
-            self.one_less(dependent, out);
-        }
-        if let Some(parent) = parent {
-            self.child_settled(parent, id, out);
-        }
-    }
-
-    fn one_less(&mut self, id: TaskId, out: &mut Vec<Command>) {
-        let Some(task) = self.task_mut(id) else {
-            return;
-        };
-        task.open_waits = task.open_waits.saturating_sub(1);
-        if task.open_waits == 0 && task.state == TaskState::Waiting {
+        let mut free = std::mem::take(&mut self.free);
+        self.tasks.release(id, &mut free);
+        for id in free.drain(..) {
             self.enter(id, TaskState::Preparing);
             out.push(Command::Prepare(id));
+        }
+        self.free = free;
+        if let Some(parent) = parent {
+            self.child_settled(parent, id, out);
         }
     }
 
@@ -102,10 +94,11 @@ impl Scheduler {
             return;
         };
         entry.open_children = entry.open_children.saturating_sub(1);
-        if entry.state != TaskState::Group {
+        let sealed = entry.sealed;
+        if self.state(group) != TaskState::Group {
             return;
         }
-        if entry.sealed {
+        if sealed {
             self.close_if_done(group, out);
         } else {
             out.push(Command::ChildSettled { group, child });
@@ -114,7 +107,7 @@ impl Scheduler {
 
     pub(super) fn close_if_done(&mut self, group: TaskId, out: &mut Vec<Command>) {
         if let Some(entry) = self.task(group)
-            && entry.state == TaskState::Group
+            && self.state(group) == TaskState::Group
             && entry.sealed
             && entry.open_children == 0
         {
