@@ -86,7 +86,7 @@ impl Run {
 
     fn reject(&mut self, task: TaskId, error: ToolError) {
         if let Some(work) = self.work_mut(task) {
-            work.last_error = Some(error);
+            work.last_error = Some(Box::new(error));
         }
         self.tell(Event::Rejected(task));
     }
@@ -142,7 +142,7 @@ impl Run {
         work.started = Some(now);
         let at = Arc::clone(&work.address);
         let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
-        let items = match &work.group {
+        let items = match work.group.as_deref() {
             Some(Group::Items { items, .. }) => Some(items.len() as u64),
             _ => None,
         };
@@ -169,7 +169,7 @@ impl Run {
             && !record.ended
         {
             record.ended = true;
-            record.error.clone_from(&error);
+            record.error = error.clone().map(Box::new);
             if let Some(work) = self.work(task)
                 && let Some(tool) = &work.tool
             {
@@ -213,7 +213,7 @@ impl Run {
                     RetryAdvice::After(pause) => AttemptEnd::Retryable(pause),
                 };
                 if let Some(work) = self.work_mut(task) {
-                    work.last_error = Some(error);
+                    work.last_error = Some(Box::new(error));
                 }
                 end
             }
@@ -246,7 +246,7 @@ impl Run {
             let error = ToolError::new(ErrorKind::Timeout, format!("no answer within {waited:?}"));
             self.note_end(task, attempt, Some(error.clone()), effects);
             if let Some(work) = self.work_mut(task) {
-                work.last_error = Some(error);
+                work.last_error = Some(Box::new(error));
             }
         }
         self.tell(Event::TimerFired(task, timer));

@@ -37,11 +37,7 @@ impl Run {
         };
         match then {
             Then::Item(index, item) => {
-                if let Some(Work {
-                    group: Some(Group::Items { next, .. }),
-                    ..
-                }) = self.work_mut(task)
-                {
+                if let Some(Group::Items { next, .. }) = self.group_mut(task) {
                     *next += 1;
                 }
                 self.start_part(task, Layer::Item, index, Some(item), None);
@@ -56,7 +52,7 @@ impl Run {
         let Some(work) = self.work(task) else {
             return Then::Nothing;
         };
-        match &work.group {
+        match work.group.as_deref() {
             Some(Group::Items { items, next, .. }) => match items.get(*next) {
                 Some(item) => Then::Item(*next as u64, item.clone()),
                 None => Then::Seal,
@@ -67,7 +63,7 @@ impl Run {
                     Ok(then) => then,
                     Err(error) => {
                         if let Some(work) = self.work_mut(task) {
-                            work.last_error = Some(error);
+                            work.last_error = Some(Box::new(error));
                         }
                         Then::Seal
                     }
@@ -126,12 +122,12 @@ impl Run {
         }
     }
 
+    fn group_mut(&mut self, task: TaskId) -> Option<&mut Group> {
+        self.work_mut(task)?.group.as_deref_mut()
+    }
+
     pub(super) fn start_round(&mut self, group: TaskId, number: u64, last: Option<Value>) {
-        if let Some(Work {
-            group: Some(Group::Rounds { number: at, .. }),
-            ..
-        }) = self.work_mut(group)
-        {
+        if let Some(Group::Rounds { number: at, .. }) = self.group_mut(group) {
             *at = number;
         }
         self.start_part(group, Layer::Round, number, None, last);
@@ -158,7 +154,7 @@ impl Run {
         part.item = item.or_else(|| work.item.clone());
         part.index = Some(index);
         part.last = last;
-        let rank = match &work.group {
+        let rank = match work.group.as_deref() {
             // An item that comes late has fewer of its like behind it than one that comes early.
             Some(Group::Items {
                 items,
@@ -192,7 +188,7 @@ impl Run {
         if self.scheduler.state(task) != TaskState::Group {
             return;
         }
-        let outcome = self.work(task).map(|work| match &work.group {
+        let outcome = self.work(task).map(|work| match work.group.as_deref() {
             Some(Group::Items { items, .. }) => self.sum_items(work, items.len()),
             Some(Group::Rounds { .. }) => self.sum_rounds(work),
             Some(Group::Plan { frame }) => self.sum_plan(*frame),
@@ -263,7 +259,7 @@ impl Run {
             .and_then(|part| self.work(*part)?.outcome.clone());
         match (&work.last_error, last) {
             (Some(error), last) => {
-                let mut outcome = Outcome::failed(error.clone());
+                let mut outcome = Outcome::failed(ToolError::clone(error));
                 outcome.output = last.and_then(|last| last.output.clone());
                 outcome
             }

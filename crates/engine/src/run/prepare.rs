@@ -105,7 +105,7 @@ impl Run {
 
     fn open_group(&mut self, task: TaskId, group: Group, effects: &mut Vec<Effect>) {
         if let Some(work) = self.work_mut(task) {
-            work.group = Some(group);
+            work.group = Some(Box::new(group));
         }
         self.begin(task, effects);
         let timeout = self.step_timeout(task);

@@ -74,18 +74,18 @@ impl Run {
         let internal = || ToolError::new(ErrorKind::Internal, "a task ended without a result");
         match by {
             SettledBy::Itself => pending.unwrap_or_else(|| Outcome::failed(internal())),
-            SettledBy::Attempt => {
-                pending.unwrap_or_else(|| Outcome::failed(last_error.unwrap_or_else(internal)))
-            }
+            SettledBy::Attempt => pending.unwrap_or_else(|| {
+                Outcome::failed(last_error.map_or_else(internal, |error| *error))
+            }),
             SettledBy::AttemptTimeout | SettledBy::Rejection => {
-                Outcome::failed(last_error.unwrap_or_else(internal))
+                Outcome::failed(last_error.map_or_else(internal, |error| *error))
             }
             SettledBy::StepTimeout => Outcome::failed(ToolError::new(
                 ErrorKind::Timeout,
                 format!("the step took longer than {waited:?}"),
             )),
             SettledBy::Stop => match last_error {
-                Some(error) => Outcome::failed(error),
+                Some(error) => Outcome::failed(*error),
                 None => Outcome::without_output(
                     StepStatus::NotRun,
                     stopped_by

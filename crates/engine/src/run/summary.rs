@@ -317,7 +317,7 @@ impl Run {
                     tool,
                     args: call.args.clone(),
                     ok: call.ended && call.error.is_none(),
-                    error: call.error.clone(),
+                    error: call.error.as_deref().cloned(),
                 })
             })
             .collect()

@@ -21,7 +21,7 @@ pub(crate) enum Layer {
     Round,
 }
 
-/// One task.
+/// One task. What few of them have is boxed: there are many.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) frame: usize,
@@ -33,11 +33,11 @@ pub(crate) struct Work {
     pub(crate) last: Option<Value>,
     pub(crate) tool: Option<Arc<Tool>>,
     pub(crate) args: Option<Value>,
-    pub(crate) group: Option<Group>,
+    pub(crate) group: Option<Box<Group>>,
     /// What it will have become once the scheduler agrees.
     pub(crate) pending: Option<Outcome>,
     /// Why its last attempt failed.
-    pub(crate) last_error: Option<ToolError>,
+    pub(crate) last_error: Option<Box<ToolError>>,
     /// What has become of it.
     pub(crate) outcome: Option<Arc<Outcome>>,
     /// Items, rounds, or steps of an inner plan, in their order.
@@ -85,7 +85,7 @@ pub(crate) struct CallRecord {
     pub(crate) task: TaskId,
     pub(crate) attempt: u32,
     pub(crate) args: Value,
-    pub(crate) error: Option<ToolError>,
+    pub(crate) error: Option<Box<ToolError>>,
     pub(crate) sent: Duration,
     pub(crate) ended: bool,
 }
