@@ -89,6 +89,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("indicatif", &["planwright"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright"]),
+    ("mimalloc", &["planwright", "planwright-bench"]),
     // The measured program is compared with it.
     ("rmcp", &["planwright-mcp", "planwright-bench"]),
     (

@@ -23,6 +23,10 @@ use planwright_bench::{engine, memory, plans};
 use planwright_testkit::fake_server;
 use tokio::runtime::{self, Runtime};
 
+/// That of the program, so that figures are those that its users get.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let is_wanted = |part: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == part);

@@ -13,6 +13,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("indicatif", &["crates/planwright/"]),
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/planwright/"]),
+    (
+        "mimalloc",
+        &["crates/planwright/src/main.rs", "bench/src/bin/"],
+    ),
     ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
     ("schemars", SCHEMAS),
     ("tokio::runtime::Builder", RUNTIMES),
