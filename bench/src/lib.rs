@@ -1,7 +1,7 @@
 //! How fast it is: what is measured, and on what.
 //!
 //! The programs in `benches` measure each part with criterion. `figures` prints one table of everything that
-//! `docs/performance.md` promises, `peers` drives the engine for a comparison with other systems.
+//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;
@@ -14,6 +14,9 @@ pub mod plans;
 
 /// The engine with tools that do nothing, or that sleep.
 pub mod engine;
+
+/// Our side of the comparison with other systems: the shapes, and one measured run.
+pub mod peers;
 
 /// Calls over stdio: a plan's, and those of a bare `rmcp` client.
 pub mod stdio;

@@ -17,6 +17,7 @@ mod generate;
 mod metadata;
 mod package;
 mod path;
+mod peers;
 mod project;
 mod semver;
 mod servers;
@@ -41,6 +42,7 @@ usage: cargo xtask CHORE
   servers   installs the real MCP servers that the tests talk to
   generate  writes the generated files anew
   book      builds the book of docs and follows its links
+  peers     [--json FILE] runs the same plans on other systems and on ours, and prints who took how long
   fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)";
 
 fn main() -> ExitCode {
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         ["servers"] => servers::run(&project),
         ["book"] => book::run(&project),
         ["generate"] => generate::run(&project),
+        ["peers"] => peers::run(&project, None),
+        ["peers", "--json", file] => peers::run(&project, Some(file)),
         ["fuzz"] => fuzz::run(&project, &[], FUZZING_SECONDS),
         ["fuzz", seconds, ref names @ ..] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&project, names, seconds),

@@ -150,7 +150,7 @@ mod tests {
         check_code(
             core,
             "//! A.\nuse rmcp::model;",
-            &["crates/core/src/a.rs:2: `rmcp` belongs in crates/mcp/"],
+            &["crates/core/src/a.rs:2: `rmcp` belongs in crates/mcp/, bench/src/stdio.rs"],
         );
         check_code(
             core,

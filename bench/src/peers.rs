@@ -1,0 +1,281 @@
+//! Our side of the comparison with other systems: the shapes, and one measured run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::{Catalog, Plan, Schema, Value};
+use planwright_dialects::{ReadOptions, parse};
+use planwright_engine::backend::{Function, Functions, ToolOutput};
+use planwright_engine::{Backends, Engine, RunOptions, RunStatus, RunSummary};
+use serde_json::{Map, json};
+
+use crate::shape::Shape;
+
+/// The steps of a plan that all systems run, each in its own notation.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its steps, in the order in which every notation lists them.
+    pub steps: Vec<Step>,
+    /// How often it runs in one turn.
+    pub runs: usize,
+}
+
+/// A call of the only tool there is.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The steps whose results it is given.
+    pub reads: Vec<u32>,
+    /// How many milliseconds it sleeps; one that does not sleep does nothing at all.
+    pub pause: u64,
+}
+
+/// Pauses in the chains of the sleeping shape, in milliseconds.
+const PAUSES: [u64; 2] = [40, 10];
+const SLEEPERS_IN_A_CHAIN: u32 = 10;
+
+impl Workload {
+    /// All of them.
+    pub fn all() -> [Self; 4] {
+        [
+            Self::quick("chain of 200", Shape::Chain, 200, 5),
+            Self::quick("1000 independent", Shape::Wide, 1000, 3),
+            Self::quick("10 × 100 layered", Shape::Layered, 1000, 3),
+            Self::sleeping(),
+        ]
+    }
+
+    fn quick(name: &'static str, shape: Shape, steps: u32, runs: usize) -> Self {
+        let step = |reads| Step { reads, pause: 0 };
+        Self {
+            name,
+            steps: shape.waits(steps).into_iter().map(step).collect(),
+            runs,
+        }
+    }
+
+    /// Two chains side by side: where one sleeps long, the other sleeps short. Who goes level by level waits for the
+    /// longer one each time.
+    fn sleeping() -> Self {
+        let steps = (0..SLEEPERS_IN_A_CHAIN)
+            .flat_map(|level| [(level, 0), (level, 1)])
+            .map(|(level, chain)| Step {
+                reads: (level > 0)
+                    .then(|| 2 * (level - 1) + chain)
+                    .into_iter()
+                    .collect(),
+                pause: PAUSES[((level + chain) % 2) as usize],
+            })
+            .collect();
+        Self {
+            name: "2 sleeping chains",
+            steps,
+            runs: 1,
+        }
+    }
+
+    /// What each step gives: one more than the most that it is given.
+    pub fn outputs(&self) -> Vec<u64> {
+        self.along_the_graph(|_| 1)
+    }
+
+    /// How long it takes where nothing but sleeping takes time.
+    pub fn ideal(&self) -> Duration {
+        let ends = self.along_the_graph(|step| step.pause);
+        Duration::from_millis(ends.into_iter().max().unwrap_or(0))
+    }
+
+    fn along_the_graph(&self, own: impl Fn(&Step) -> u64) -> Vec<u64> {
+        let mut totals: Vec<u64> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let before = step.reads.iter().map(|read| totals[*read as usize]).max();
+            totals.push(before.unwrap_or(0) + own(step));
+        }
+        totals
+    }
+
+    /// What the other systems are told, from which they make plans of their own.
+    pub fn description(&self) -> serde_json::Value {
+        let steps: Vec<serde_json::Value> = self
+            .steps
+            .iter()
+            .zip(self.outputs())
+            .map(|(step, gives)| json!({"reads": step.reads, "ms": step.pause, "gives": gives}))
+            .collect();
+        json!({
+            "name": self.name,
+            "runs": self.runs,
+            "ideal": self.ideal().as_secs_f64(),
+            "at_once": at_once(),
+            "steps": steps,
+        })
+    }
+
+    /// The text of a native plan.
+    pub fn text(&self) -> String {
+        let steps: Vec<serde_json::Value> = self
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(number, step)| {
+                let mut args: Map<String, serde_json::Value> = ["a", "b"]
+                    .into_iter()
+                    .zip(&step.reads)
+                    .map(|(name, read)| (name.to_owned(), json!(format!("${{s{read}}}"))))
+                    .collect();
+                if step.pause > 0 {
+                    args.insert("ms".to_owned(), json!(step.pause));
+                }
+                json!({"id": format!("s{number}"), "tool": "step", "args": args})
+            })
+            .collect();
+        let last = format!("s{}", self.steps.len() - 1);
+        json!({"steps": steps, "output": [last]}).to_string()
+    }
+
+    /// Whether a run did what it had to.
+    ///
+    /// # Panics
+    ///
+    /// Where it did not.
+    pub fn verify(&self, summary: &RunSummary) {
+        assert_eq!(summary.status, RunStatus::Succeeded);
+        let given: Vec<Option<u64>> = summary
+            .steps
+            .iter()
+            .map(|step| step.output.as_ref().and_then(Value::as_u64))
+            .collect();
+        let expected: Vec<Option<u64>> = self.outputs().into_iter().map(Some).collect();
+        assert_eq!(given, expected);
+    }
+}
+
+/// How many calls may be under way together, in every system that can do more than one.
+fn at_once() -> usize {
+    RunOptions::default().limits.total.get()
+}
+
+/// Our system, with the tool that all of them have.
+#[derive(Debug)]
+pub struct Contestant {
+    catalog: Catalog,
+    engine: Engine,
+}
+
+impl Contestant {
+    /// It is ready.
+    pub fn new() -> Self {
+        Self {
+            catalog: functions().tools().cloned().collect(),
+            engine: Engine::new(Backends::new().with("here", functions())),
+        }
+    }
+
+    /// From the text of a plan to what its run came to.
+    ///
+    /// # Panics
+    ///
+    /// Where the plan is not sound.
+    pub async fn run(&self, text: &str) -> RunSummary {
+        self.execute(self.check(Self::read(text))).await
+    }
+
+    /// The first part of that.
+    ///
+    /// # Panics
+    ///
+    /// Where it is no plan.
+    pub fn read(text: &str) -> Plan {
+        let read = parse(text.as_bytes(), &ReadOptions::new("measured"));
+        read.plan.expect("a plan")
+    }
+
+    /// The second part.
+    ///
+    /// # Panics
+    ///
+    /// Where the plan is not sound.
+    pub fn check(&self, plan: Plan) -> CheckedPlan {
+        let (checked, findings) = check(plan, &CheckContext::new(&self.catalog));
+        checked.unwrap_or_else(|| panic!("{findings:#?}"))
+    }
+
+    /// The third part.
+    pub async fn execute(&self, plan: CheckedPlan) -> RunSummary {
+        self.engine.run(Arc::from("run"), plan).await
+    }
+}
+
+impl Default for Contestant {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The tool `step`: sleeps `ms` milliseconds, if any, and gives one more than `a` and `b`.
+fn functions() -> Functions {
+    let number = json!({"type": "integer"});
+    let input = Schema::from_value(Value::from(json!({
+        "type": "object",
+        "properties": {"a": number, "b": number, "ms": number},
+        "additionalProperties": false,
+    })));
+    let output = Schema::from_value(Value::from(number));
+    let step = Function::raw("step", |args: Value| async move {
+        let number = |name: &str| args.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let pause = number("ms");
+        if pause > 0 {
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        let given = 1 + number("a").max(number("b"));
+        Ok(ToolOutput::value(Value::from(json!(given))))
+    });
+    Functions::named("here").with(step.input(input).output(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_run(workload: &Workload) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let summary = runtime.block_on(Contestant::new().run(&workload.text()));
+        workload.verify(&summary);
+        // Where time is wound by hand, nothing but sleeping takes any.
+        assert_eq!(summary.duration, workload.ideal(), "{}", workload.name);
+    }
+
+    #[test]
+    fn every_shape_runs_and_takes_its_ideal_time() {
+        for workload in Workload::all() {
+            check_run(&workload);
+        }
+    }
+
+    #[test]
+    fn shapes_are_what_their_names_say() {
+        let shapes: Vec<(usize, u64, Duration)> = Workload::all()
+            .iter()
+            .map(|workload| {
+                let highest = workload.outputs().into_iter().max().unwrap();
+                (workload.steps.len(), highest, workload.ideal())
+            })
+            .collect();
+        let quick = |steps, levels| (steps, levels, Duration::ZERO);
+        assert_eq!(
+            shapes,
+            [
+                quick(200, 200),
+                quick(1000, 1),
+                quick(1000, 100),
+                (20, 10, Duration::from_millis(250)),
+            ]
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! The comparison with other systems that run plans: the same shapes on each, in turn, in one table.
+
+mod contestant;
+mod environment;
+mod table;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command;
+use crate::project::Project;
+use contestant::Contestant;
+use environment::{CONCIERGE, Environment, MCP_CLI};
+use table::{Shape, Table};
+
+/// How often each has its turn with a shape.
+const ROUNDS: usize = 7;
+
+/// Installs the other systems unless they are there, measures, and prints a table; all figures go to `json`, if given.
+///
+/// # Errors
+///
+/// What could not be installed, built or run, or who came to a wrong result.
+pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
+    let folder = project.target().join("peers");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
+    let [mcp_cli, concierge] = [MCP_CLI, CONCIERGE].map(|what| what.install(&folder));
+    let (mcp_cli, concierge) = (mcp_cli?, concierge?);
+    let ours = build(project)?;
+
+    let described = command::output(command::command(&folder, &[&ours, "describe"]))?;
+    let shapes_file = folder.join("shapes.json");
+    fs::write(&shapes_file, &described)
+        .map_err(|error| format!("cannot write `{}`: {error}", shapes_file.display()))?;
+    let shapes = Shape::all(&described)?;
+
+    let drivers = project.root.join("bench/peers");
+    let driver = |python: &str, name: &str, options: &[&str]| {
+        let script = drivers.join(name);
+        let mut line = command::command(&folder, &[python, &script.to_string_lossy()]);
+        // What the others keep below a person's home folder is neither read nor touched, and nothing is left beside the drivers.
+        line.arg(&shapes_file)
+            .args(options)
+            .env("HOME", folder.join("home"))
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        line
+    };
+    let mut contestants = [
+        Contestant::start("planwright", command::command(&folder, &[&ours, "serve"]))?,
+        Contestant::start(
+            "mcp-cli",
+            driver(&mcp_cli, "drive_mcp_cli.py", &["checkpoints"]),
+        )?,
+        Contestant::start(
+            "mcp-cli, checkpoints",
+            driver(&mcp_cli, "drive_mcp_cli.py", &["checkpoints", "write"]),
+        )?,
+        Contestant::start("Concierge", driver(&concierge, "drive_concierge.py", &[]))?,
+    ];
+
+    let names = contestants.each_ref().map(|contestant| contestant.name);
+    let mut table = Table::new(shapes, &names);
+    for shape in 0..table.shapes() {
+        // The turns of the first round warm up.
+        for round in 0..=ROUNDS {
+            for (number, contestant) in contestants.iter_mut().enumerate() {
+                let seconds = contestant.turn(shape)?;
+                if round > 0 {
+                    table.add(shape, number, seconds);
+                }
+            }
+        }
+    }
+    println!("{table}");
+    match json {
+        Some(path) => write_json(Path::new(path), &table.to_json(versions())),
+        None => Ok(()),
+    }
+}
+
+/// Builds our side and gives the path of its program.
+fn build(project: &Project) -> Result<String, String> {
+    let line = [
+        "cargo",
+        "build",
+        "--release",
+        "--package",
+        "planwright-bench",
+        "--bin",
+        "peer",
+    ];
+    command::run(command::command(&project.root, &line))?;
+    let program = project.target().join("release/peer");
+    Ok(program.to_string_lossy().into_owned())
+}
+
+/// Which versions of the other systems were measured.
+fn versions() -> Value {
+    let packages = |environment: Environment| Value::from(environment.packages);
+    serde_json::json!({"mcp-cli": packages(MCP_CLI), "Concierge": packages(CONCIERGE)})
+}
+
+fn write_json(path: &Path, figures: &Value) -> Result<(), String> {
+    let text = format!("{figures:#}\n");
+    fs::write(path, text).map_err(|error| format!("cannot write `{}`: {error}", path.display()))
+}
