@@ -10,7 +10,7 @@ use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 /// # Panics
 ///
 /// Where a finding stands outside of the text; where a text without errors gives no plan; where a sound plan cannot be read
-/// after it was printed, in whichever dialect can say it, or is another one in its own dialect.
+/// after it was printed, in whichever dialect can say it, or is another one in its own dialect or in the native one.
 pub fn in_dialect(dialect: &str, input: &[u8]) {
     survives(&parse(
         input,
@@ -92,7 +92,7 @@ fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
             "{to} of {own:?}: {:#?}\n{printed}",
             again.diagnostics
         );
-        if findings.is_empty() && Some(to) == own {
+        if findings.is_empty() && (to == "native" || Some(to) == own) {
             let again = again.plan.as_ref().and_then(digest);
             assert_eq!(
                 again.as_deref(),

@@ -302,7 +302,7 @@ impl Writer {
             Source::Last => self.tag(5),
         }
         self.path(&read.path);
-        self.tag(match read.missing {
+        self.tag(match read.meaning_of_missing() {
             Missing::Fail => 0,
             Missing::Null => 1,
             Missing::NullInItems => 2,

@@ -168,6 +168,17 @@ impl Read {
         }
     }
 
+    /// What a missing value means here, said in one way only: a whole value is never missing, and where no field
+    /// is read behind [`Segment::Each`] there is nothing that an item could lack.
+    pub(crate) fn meaning_of_missing(&self) -> Missing {
+        let mut from_items = self.path.iter().skip_while(|one| **one != Segment::Each);
+        match self.missing {
+            _ if self.path.is_empty() => Missing::Fail,
+            Missing::NullInItems if from_items.all(|one| *one == Segment::Each) => Missing::Fail,
+            missing => missing,
+        }
+    }
+
     /// This read, with another meaning of a missing value.
     pub fn or_missing(mut self, missing: Missing) -> Self {
         self.missing = missing;

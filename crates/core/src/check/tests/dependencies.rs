@@ -199,3 +199,41 @@ fn a_digest_is_of_the_meaning() {
     let run = r#"{"steps": [{"id": "a", "plan": "p"}]}"#;
     assert_ne!(digest(&world, run), digest(&other, run));
 }
+
+#[test]
+fn a_digest_tells_apart_what_can_be_missing_only() {
+    use crate::plan::{Missing, Node, Path, Read, Reference, Segment, Source};
+    use crate::{Place, Plan, Step, StepId, Value};
+
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let digest = |path: &Path, missing: Missing| {
+        let source = Source::Step(StepId::new("a"));
+        let read = Read::part(source, path.clone()).or_missing(missing);
+        let value = Node::reference(Reference::read(read, "", Place::NOWHERE));
+        let key = "v".into();
+        let args = Node::object(vec![crate::plan::Field { key, value }], Place::NOWHERE);
+        let none = Node::literal(Value::empty_object(), Place::NOWHERE);
+        let steps = vec![Step::call("a", "e", none), Step::call("b", "e", args)];
+        let plan = Plan {
+            steps,
+            ..Plan::default()
+        };
+        let (checked, findings) = crate::check(plan, &world.context());
+        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        checked.digest().to_owned()
+    };
+    let (field, each) = (Segment::key("x"), Segment::Each);
+    let cases = [
+        (vec![], [true, true]),
+        (vec![field.clone()], [true, false]),
+        (vec![field.clone(), each.clone()], [true, false]),
+        (vec![each.clone(), each.clone()], [true, false]),
+        (vec![each, field], [false, false]),
+    ];
+    for (path, alike) in cases {
+        let plain = digest(&path, Missing::Fail);
+        let others = [Missing::NullInItems, Missing::Null];
+        let found = others.map(|missing| digest(&path, missing) == plain);
+        assert_eq!(found, alike, "{path:?}");
+    }
+}
