@@ -7,7 +7,7 @@ use super::dependencies::Reflexive;
 use super::findings::Findings;
 use super::names::step_advice;
 use super::shapes::{Shapes, Sight};
-use super::survey::{Survey, Use};
+use super::survey::{Sees, Survey, Use};
 use crate::expression::print_path;
 use crate::plan::{Form, InputKind, Missing, Ordering, Read, Segment, SlotKind, Source};
 use crate::schema::Reach;
@@ -172,8 +172,9 @@ impl ReadPass<'_> {
 
     fn scoped(&self, findings: &mut Findings<'_>) {
         let step = self.place.step.map(|(_, step)| step);
-        let in_each = step.is_some_and(|step| step.for_each.is_some()) && !self.place.in_list;
-        let in_repeat = step.is_some_and(|step| step.repeat.is_some());
+        let sees = self.place.sees;
+        let in_each = sees != Sees::Nothing && step.is_some_and(|step| step.for_each.is_some());
+        let in_repeat = sees == Sees::Round && step.is_some_and(|step| step.repeat.is_some());
         let (name, allowed, holders) = match self.read.source {
             Source::Item => ("item", in_each, "`for_each`"),
             Source::Index => ("index", in_each || in_repeat, "`for_each` or `repeat`"),

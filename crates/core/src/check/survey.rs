@@ -8,7 +8,7 @@ use super::checked::{CheckedPlan, producers};
 use super::dependencies::{Reflexive, Waits, each_node};
 use super::writers::Writers;
 use crate::Hashing;
-use crate::plan::{Node, Output, Read, Reference, SlotKind};
+use crate::plan::{Node, OnError, Output, Read, Reference, SlotKind};
 use crate::{Object, Plan, Step, StepId, Tool};
 
 /// What a plan is run as.
@@ -70,8 +70,36 @@ pub(super) struct Use<'a> {
     /// The step; nothing for the plan's output.
     pub(super) step: Option<(u32, &'a Step)>,
     pub(super) reflexive: Reflexive,
-    /// Whether it stands in the list that a `for_each` goes over.
-    pub(super) in_list: bool,
+    pub(super) sees: Sees,
+}
+
+/// How much of its step's loops a part of the step sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sees {
+    /// Neither items nor rounds: the list that a `for_each` goes over, and what stands for the output of a step that
+    /// failed, once for all of them.
+    Nothing,
+    /// The item: the condition, which is looked at before the first round.
+    Item,
+    /// The item and the round.
+    Round,
+}
+
+impl Sees {
+    fn of(step: &Step, node: &Node) -> Self {
+        let is = |part: Option<&Node>| part.is_some_and(|part| std::ptr::eq(part, node));
+        let instead = match &step.on_error {
+            OnError::Output(node) => Some(node),
+            OnError::Fail | OnError::Continue => None,
+        };
+        if is(step.for_each.as_ref().map(|for_each| &for_each.over)) || is(instead) {
+            return Self::Nothing;
+        }
+        if is(step.when.as_ref()) {
+            return Self::Item;
+        }
+        Self::Round
+    }
 }
 
 impl<'a> Survey<'a> {
@@ -100,15 +128,14 @@ impl<'a> Survey<'a> {
     /// Calls `visit` with every reference in the plan.
     pub(super) fn each_use(&self, visit: &mut dyn FnMut(Use<'a>)) {
         for (index, step) in self.steps() {
-            let list = step.for_each.as_ref().map(|for_each| &for_each.over);
             each_node(step, &mut |node: &'a Node, reflexive| {
-                let in_list = list.is_some_and(|list| std::ptr::eq(list, node));
+                let sees = Sees::of(step, node);
                 node.each_reference(&mut |reference| {
                     visit(Use {
                         reference,
                         step: Some((index, step)),
                         reflexive,
-                        in_list,
+                        sees,
                     });
                 });
             });
@@ -119,7 +146,7 @@ impl<'a> Survey<'a> {
                     reference,
                     step: None,
                     reflexive: Reflexive::No,
-                    in_list: false,
+                    sees: Sees::Nothing,
                 });
             });
         }
