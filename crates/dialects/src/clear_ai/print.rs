@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use planwright_core::plan::{Company, OnError, Ordering, Step};
+use planwright_core::plan::{Company, OnError, Ordering, Output, Step};
 use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
@@ -27,6 +28,7 @@ const SAYABLE: &[Feature] = &[
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("clear-ai", &plan.sources);
     report_unsaid(plan, SAYABLE, &mut unsaid);
+    report_ids(plan, &mut unsaid);
     let mut positions: HashMap<&str, usize> = HashMap::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {
         positions.entry(step.id.as_str()).or_insert(position);
@@ -47,6 +49,20 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
         unsaid.warning(plan.place, "metadata that is no object");
     }
     unsaid.finish(&root.build())
+}
+
+/// A plan that gives back all outputs gives them by the ids of steps, and here those are positions.
+fn report_ids(plan: &Plan, unsaid: &mut Unsaid<'_>) {
+    if plan.output != Output::All {
+        return;
+    }
+    let mut steps = plan.steps.iter().enumerate();
+    let renamed = steps.find(|(position, step)| step.id.as_str() != position.to_string());
+    if let Some((position, step)) = renamed {
+        let id = quote(step.id.as_str());
+        let what = format!("the ids of steps: the output of {id} is called `{position}`");
+        unsaid.warning(step.place, &what);
+    }
 }
 
 fn dependencies(
@@ -88,6 +104,9 @@ fn write_step(
         if milliseconds == 0 {
             unsaid.error(step.place, "a time limit below a millisecond");
         } else {
+            if timeout != Duration::from_millis(milliseconds) {
+                unsaid.warning(step.place, "a time limit that is no whole milliseconds");
+            }
             object.field("timeout", milliseconds);
         }
     }

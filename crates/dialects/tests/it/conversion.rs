@@ -2,8 +2,10 @@
 
 mod alike;
 mod modest;
+mod sound;
 
-use planwright_core::Plan;
+use planwright_core::plan::{Ordering, Read, Source};
+use planwright_core::{Plan, Step};
 use planwright_dialects::{Dialect, ReadOptions, dialect, dialects, parse};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -11,8 +13,10 @@ use proptest::test_runner::TestRunner;
 
 use self::alike::assert_alike;
 use self::modest::modest;
+use self::sound::{digest, soundly, thinned};
 use crate::golden::sound_plan;
 use crate::native::placeless::placeless;
+use crate::native::strategy;
 use crate::round_trip;
 
 const PLANS: usize = 1000;
@@ -85,6 +89,70 @@ fn modest_plans_go_through_every_dialect() {
             "{name} says {count} of {PLANS} plans: {accepted:?}"
         );
     }
+}
+
+/// How many of the plans with everything in them must be sound at least, and how many of those each dialect must be
+/// able to say.
+const SOUND_AT_LEAST: usize = 300;
+const ANY_AT_LEAST: [(&str, usize); 6] = [
+    ("native", SOUND_AT_LEAST),
+    ("concierge", 20),
+    ("acts", 20),
+    ("mcp-cli", 20),
+    ("clear-ai", 20),
+    ("agentle", 20),
+];
+
+/// Whatever a sound plan says, a dialect refuses it or says it so that it is sound again. The native one refuses nothing.
+#[test]
+fn any_sound_plan_goes_through_or_is_refused() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (strategy::plan(1), any::<u64>());
+    let (mut sound, mut accepted) = (0, [0; ANY_AT_LEAST.len()]);
+    for _ in 0..PLANS {
+        let (plan, seed) = strategy.new_tree(&mut runner).unwrap().current();
+        let plan = soundly(&thinned(&plan, seed));
+        let Some(meaning) = digest(&plan) else {
+            continue;
+        };
+        sound += 1;
+        assert_eq!(digest(&through_native(&plan)).as_ref(), Some(&meaning));
+        for (count, (name, _)) in accepted.iter_mut().zip(ANY_AT_LEAST) {
+            let target = dialect(name).unwrap();
+            let (Some(printed), findings) = target.print(&plan) else {
+                continue;
+            };
+            *count += 1;
+            let again = read(&printed, name);
+            let kept = digest(&again);
+            assert!(kept.is_some(), "{name}: {printed}");
+            let back = digest(&through_native(&again));
+            assert_eq!(back, kept, "{name}: {printed}");
+            // Here inputs are what a message holds.
+            let is_input_kept = name != "acts" || plan.inputs.is_empty();
+            if findings.is_empty() && is_loose(&plan) && is_input_kept {
+                assert_eq!(kept.as_ref(), Some(&meaning), "{name}: {printed}");
+            }
+        }
+    }
+    assert!(sound >= SOUND_AT_LEAST, "{sound} of {PLANS} are sound");
+    for (count, (name, least)) in accepted.into_iter().zip(ANY_AT_LEAST) {
+        assert!(count >= least, "{name} of {sound}: {accepted:?}");
+    }
+}
+
+/// Whether no step has to do with another, so that no dialect says that in a way of its own.
+fn is_loose(plan: &Plan) -> bool {
+    let reads_steps = |step: &Step| {
+        let mut reads = false;
+        step.args.each_reference(&mut |reference| {
+            let of_step = |read: &&Read| matches!(read.source, Source::Step(_));
+            reads |= reference.reads().iter().any(of_step);
+        });
+        reads
+    };
+    let is_alone = |step: &Step| step.after.is_empty() && !reads_steps(step);
+    plan.ordering == Ordering::Dataflow && plan.steps.iter().all(is_alone)
 }
 
 fn check_within_reach(text: &serde_json::Value, name: &str) -> Result<(), TestCaseError> {

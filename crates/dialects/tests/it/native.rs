@@ -1,7 +1,7 @@
 //! The native dialect can say everything: any plan is the same after it was printed and read again.
 
 pub(crate) mod placeless;
-mod strategy;
+pub(crate) mod strategy;
 
 use planwright_core::{Plan, Schema, Value};
 use planwright_dialects::native::schema;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::plan::{
     Alternative, Form, Idempotency, Missing, Node, NodeKind, OnFailure, Ordering, Output, Read,
@@ -25,7 +26,9 @@ pub(super) fn assert_alike(
         assert_eq!(placeless(again), placeless(plan), "{printed}");
         return;
     }
-    let lossy = !findings.is_empty();
+    // Other ids are no loss of anything else.
+    let is_of_ids = |message: &str| message.contains("the ids of steps");
+    let lossy = findings.iter().any(|finding| !is_of_ids(&finding.message));
     let (one, two) = (normal(plan, lossy, name), normal(again, lossy, name));
     assert_eq!(two.steps.len(), one.steps.len(), "{name}: {printed}");
     // A reference to a step becomes one to the state that it writes: only what a run does can tell.
@@ -79,6 +82,9 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
             step.idempotency = Idempotency::AsTool;
             if let Some(retry) = &mut step.retry {
                 retry.delay = None;
+            }
+            if let Some(timeout) = &mut step.timeout {
+                *timeout -= Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
             }
         }
     }

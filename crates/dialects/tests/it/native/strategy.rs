@@ -37,8 +37,17 @@ fn word() -> impl Strategy<Value = Arc<str>> {
 }
 
 fn id() -> impl Strategy<Value = Arc<str>> {
-    prop::sample::select(vec!["a", "b", "fetch-user", "odd id", "${x", "7", "größe"])
-        .prop_map(Arc::from)
+    prop::sample::select(vec![
+        "a",
+        "b",
+        "rows",
+        "fetch-user",
+        "odd id",
+        "${x",
+        "7",
+        "größe",
+    ])
+    .prop_map(Arc::from)
 }
 
 fn name() -> impl Strategy<Value = Name> {
@@ -336,7 +345,7 @@ fn output() -> impl Strategy<Value = Output> {
 }
 
 /// A plan with plans inside of its steps, `depth` levels of them.
-pub(super) fn plan(depth: u32) -> BoxedStrategy<Plan> {
+pub(crate) fn plan(depth: u32) -> BoxedStrategy<Plan> {
     let texts = (
         prop::option::of(word()),
         prop::option::of(word()),
