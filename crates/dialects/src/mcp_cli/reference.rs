@@ -199,14 +199,30 @@ pub(super) fn write(
     for alternative in alternatives.iter().rev() {
         written = match (alternative, written) {
             (Alternative::Literal(value), None) if alternatives.len() > 1 => Some(value.to_json()),
-            (Alternative::Read(read), default) => match write_read(read, default, variable) {
-                Ok(marker) => Some(marker),
-                Err(what) => return refuse(reference, &what(reference), unsaid),
-            },
+            (Alternative::Read(read), default) => {
+                if gives_null(read) && default.is_some() {
+                    let what = "that a missing value gives `null`, and not what comes next";
+                    return refuse(reference, what, unsaid);
+                }
+                // A default also stands for the output of a step that failed.
+                if gives_null(read) && matches!(read.source, Source::Step(_)) {
+                    let what = "that `null` is for a missing value only, not for a failed step";
+                    unsaid.warning(reference.place, what);
+                }
+                match write_read(read, default, variable) {
+                    Ok(marker) => Some(marker),
+                    Err(what) => return refuse(reference, &what(reference), unsaid),
+                }
+            }
             _ => return refuse(reference, "an expression in a reference", unsaid),
         };
     }
     written.unwrap_or_default()
+}
+
+/// Whether `read` gives `null` where its path leads nowhere.
+fn gives_null(read: &Read) -> bool {
+    read.missing == Missing::Null && !read.path.is_empty()
 }
 
 /// The marker for `read`, with `default` for where it leads nowhere; else what cannot be said.
