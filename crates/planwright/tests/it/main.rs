@@ -4,6 +4,7 @@ mod approvals;
 mod cases;
 mod code_pages;
 mod convert;
+mod converted;
 mod demo;
 mod durations;
 mod embedding;
