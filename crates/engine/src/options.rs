@@ -33,6 +33,9 @@ pub struct RunOptions {
     pub durations: Durations,
     /// What expressions may cost.
     pub evaluation: EvaluationLimits,
+    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans. It bounds memory; what would
+    /// go beyond it fails.
+    pub max_tasks: usize,
 }
 
 /// What the first failure means for steps that do not depend on it.
@@ -68,6 +71,7 @@ impl Default for RunOptions {
             secrets: Vec::new(),
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
+            max_tasks: 200_000,
         }
     }
 }

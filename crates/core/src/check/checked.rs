@@ -28,6 +28,35 @@ pub(super) struct Sound {
     pub(super) inputs: Object,
     /// The reads of slots that no step of the plan writes, sub-plans that share the slots included.
     pub(super) open_reads: Vec<Read>,
+    pub(super) extent: Extent,
+}
+
+/// How large a plan is together with the plans that its steps run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    /// The steps of all of them: as often as they are run in a plan without loops.
+    pub(super) steps: usize,
+    /// How deep plans run plans in it: 0 where no step runs one.
+    pub(super) depth: usize,
+}
+
+impl Extent {
+    /// The extent of `plan`, of which `instances` run side by side.
+    pub(super) fn of(plan: &Plan, sub_plans: &[Option<CheckedPlan>], instances: usize) -> Self {
+        let mut whole = Self::default();
+        for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
+            let mut steps = 1;
+            if let Some(inner) = sub_plan.as_ref().map(CheckedPlan::extent) {
+                steps = inner.steps.saturating_add(1);
+                whole.depth = whole.depth.max(inner.depth + 1);
+            }
+            if step.instance.is_none() {
+                steps = steps.saturating_mul(instances);
+            }
+            whole.steps = whole.steps.saturating_add(steps);
+        }
+        whole
+    }
 }
 
 /// What the check learned about one step.
@@ -80,6 +109,10 @@ impl CheckedPlan {
     /// The position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
         self.sound.ids.get(id).copied()
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.sound.extent
     }
 
     /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only

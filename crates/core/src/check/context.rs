@@ -156,7 +156,7 @@ impl Policy {
 /// How large plans may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most steps of one plan.
+    /// The most steps of one plan, those of the plans that it runs included.
     pub max_steps: usize,
     /// How deep plans may run plans; 0 allows none.
     pub max_depth: usize,

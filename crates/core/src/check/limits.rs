@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Limits;
+use super::checked::Extent;
 use super::findings::Findings;
 use super::survey::Survey;
 use crate::plan::{Alternative, Form, Reference};
@@ -15,6 +16,19 @@ const MAX_SLOT_DEPTH: usize = 512;
 pub(super) fn size(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
     steps(plan, limits, findings)?;
     slots(plan, findings)
+}
+
+/// Whether the plan is small enough together with the plans and instances that it runs.
+pub(super) fn extent(plan: &Plan, extent: Extent, limits: &Limits, findings: &mut Findings<'_>) {
+    if extent.steps <= limits.max_steps {
+        return;
+    }
+    let message = format!(
+        "the plan has {} steps with those of all plans and instances that it runs, more than the {} that are allowed",
+        extent.steps, limits.max_steps
+    );
+    let finding = findings.error(Code::TooManySteps, plan.place, message);
+    findings.push(finding.help("let fewer steps run plans, or make fewer instances"));
 }
 
 fn slots(plan: &Plan, findings: &mut Findings<'_>) -> ControlFlow<()> {

@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::soundness::{Surroundings, check_plan};
 use super::survey::Role;
 use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
-use crate::{Code, Plan};
+use crate::{Code, Place, Plan};
 
 /// What one check remembers across the plans that it looks at.
 pub(super) struct Session<'a> {
@@ -50,14 +50,7 @@ pub(super) fn sub_plans(
                     PlanTarget::Named(name) => name.place,
                     PlanTarget::Inline(plan) => plan.place,
                 };
-                let finding = findings
-                    .error(
-                        Code::PlansTooDeep,
-                        place,
-                        format!("plans run plans more than {max_depth} deep"),
-                    )
-                    .help("let fewer plans stand inside of each other");
-                findings.push(finding);
+                too_deep(max_depth, place, findings);
                 return None;
             }
             match &call.target {
@@ -68,6 +61,12 @@ pub(super) fn sub_plans(
             }
         })
         .collect()
+}
+
+fn too_deep(max_depth: usize, place: Place, findings: &mut Findings<'_>) {
+    let message = format!("plans run plans more than {max_depth} deep");
+    let finding = findings.error(Code::PlansTooDeep, place, message);
+    findings.push(finding.help("let fewer plans stand inside of each other"));
 }
 
 fn inline(
@@ -149,7 +148,14 @@ fn named(
     let scopes = sorted(&call.scopes);
     let key = (Arc::clone(&name.text), scopes.clone());
     if let Some(known) = session.known.get(&key) {
-        return known.clone();
+        // It was checked where fewer plans were around it, perhaps.
+        let max_depth = session.context.policy.limits.max_depth;
+        let known = known.clone()?;
+        if depth + 1 + known.extent().depth > max_depth {
+            too_deep(max_depth, name.place, findings);
+            return None;
+        }
+        return Some(known);
     }
     let sources = plan.sources.clone();
     let text = sources.iter().next().map_or_else(

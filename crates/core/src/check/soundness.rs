@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::checked::{CheckedPlan, CheckedStep, Sound, producers};
+use super::checked::{CheckedPlan, CheckedStep, Extent, Sound, producers};
 use super::dependencies::{Waits, each_node, waits};
 use super::findings::Findings;
 use super::plans::{Session, sub_plans};
@@ -77,6 +77,12 @@ pub(super) fn check_plan(
     let writers = Writers::of(&plan.steps);
     let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &surroundings, session, &mut findings);
+    let instances = match role {
+        Role::Main => plan.instances.len().max(1),
+        Role::Step { .. } => 1,
+    };
+    let extent = Extent::of(&plan, &sub_plans, instances);
+    limits::extent(&plan, extent, &context.policy.limits, &mut findings);
     let waits = waits(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     let given = if role.is_main() {
@@ -121,6 +127,7 @@ pub(super) fn check_plan(
         digest,
         inputs,
         open_reads,
+        extent,
     });
     (Some(checked), findings.finish())
 }

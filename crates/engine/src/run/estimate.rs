@@ -18,8 +18,8 @@ use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, foresee, longest_paths};
 use crate::schedule::Limits;
 
-/// The most calls that are looked at.
-const MOST_CALLS: usize = 50_000;
+/// The most parts of a run that are looked at: calls, values, and where plans and loops end.
+const MOST_JOBS: usize = 100_000;
 
 /// What a run is expected to take, and what that goes by.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub enum Assumption {
     FirstAlternative(String),
     /// Nobody has to wait for a person's consent to this step.
     Consent(String),
-    /// The plan makes more calls than were looked at.
+    /// The run has more parts than were looked at.
     Shortened,
 }
 
@@ -177,7 +177,7 @@ impl Outline<'_> {
         let together = for_each.max_parallel.map(|most| most.get() as usize);
         let mut ends: Vec<JobId> = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            if self.calls.len() >= MOST_CALLS {
+            if self.jobs.len() >= MOST_JOBS {
                 self.assumptions.insert(Assumption::Shortened);
                 break;
             }
@@ -209,7 +209,7 @@ impl Outline<'_> {
         let (Action::Plan(_), Some(inner)) = (&step.action, &checked.plan) else {
             return self.jobs.add(Job::default(), waits);
         };
-        if self.calls.len() >= MOST_CALLS {
+        if self.jobs.len() >= MOST_JOBS {
             self.assumptions.insert(Assumption::Shortened);
             return self.jobs.add(Job::default(), waits);
         }

@@ -42,7 +42,15 @@ impl Run {
                 }
                 self.start_part(task, Layer::Item, index, Some(item), None);
             }
-            Then::Round(number, last) => self.start_round(task, number, last),
+            Then::Round(number, last) => match self.promise(1) {
+                Ok(()) => self.start_round(task, number, last),
+                Err(error) => {
+                    if let Some(work) = self.work_mut(task) {
+                        work.last_error = Some(Box::new(error));
+                    }
+                    self.tell(Event::Sealed(task));
+                }
+            },
             Then::Seal => self.tell(Event::Sealed(task)),
             Then::Nothing => {}
         }

@@ -133,7 +133,9 @@ impl Run {
             };
             let first = frame.tasks.len();
             frame.plan = plan.clone();
+            let before = self.work.len();
             self.add_steps(index, first);
+            self.promised += self.work.len() - before;
             self.start_steps(index, first);
         }
         let steps = plan.steps().len();

@@ -67,6 +67,9 @@ impl Run {
                 self.tell(Event::Prepared(task, Prepared::Done));
             }
             Next::Items(items) => {
+                if let Err(error) = self.promise(items.len()) {
+                    return self.fail_before_call(task, error);
+                }
                 let max = self
                     .step_of(task)
                     .and_then(|(_, step)| step.for_each.as_ref()?.max_parallel);
@@ -84,6 +87,9 @@ impl Run {
                 }
             }
             Next::Rounds(max) => {
+                if let Err(error) = self.promise(1) {
+                    return self.fail_before_call(task, error);
+                }
                 self.open_group(task, Group::Rounds { number: 0, max }, effects);
                 self.start_round(task, 0, None);
             }
@@ -191,6 +197,9 @@ impl Run {
             let error = ToolError::new(ErrorKind::Internal, "the step has no plan");
             return self.fail_before_call(task, error);
         };
+        if let Err(error) = self.promise(plan.steps().len()) {
+            return self.fail_before_call(task, error);
+        }
         let frame = self.frames.len();
         if let Some(work) = self.work_mut(task) {
             work.args = Some(args.clone());

@@ -15,6 +15,7 @@ use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
 use super::redact::Redactor;
 use super::work::{CallRecord, Work};
+use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent, StampedEvent};
 use crate::options::{Arrival, RunOptions};
 use crate::schedule::{Command, Event, Scheduler, TaskId};
@@ -29,6 +30,8 @@ pub struct Run {
     /// How many of the frames are the run's own plan: one, or one for each instance.
     pub(super) roots: usize,
     pub(super) work: Vec<Work>,
+    /// How many tasks there are, those of loops that have begun included that are yet to come.
+    pub(super) promised: usize,
     pub(super) calls: Vec<CallRecord>,
     pub(super) warnings: RefCell<Vec<Diagnostic>>,
     pub(super) shared: Arc<super::slots::Slots>,
@@ -56,6 +59,7 @@ impl Run {
             frames: Vec::new(),
             roots: 0,
             work: Vec::new(),
+            promised: 0,
             calls: Vec::new(),
             warnings: RefCell::new(Vec::new()),
             shared: Arc::new(shared_slots(&plan)),
@@ -68,6 +72,7 @@ impl Run {
             scratch: Vec::new(),
         };
         run.open_roots(plan);
+        run.promised = run.work.len();
         run
     }
 
@@ -188,6 +193,22 @@ impl Run {
     pub(super) fn start_task(&mut self, task: TaskId, waits: &[TaskId]) {
         self.scheduler.start(task, waits, &mut self.scratch);
         self.queue.extend(self.scratch.drain(..));
+    }
+
+    /// Makes room for `more` tasks, if the run may come to as many.
+    pub(super) fn promise(&mut self, more: usize) -> Result<(), ToolError> {
+        let max = self.options.max_tasks;
+        let promised = self.promised.saturating_add(more);
+        if promised > max {
+            return Err(ToolError::new(
+                ErrorKind::Budget,
+                format!(
+                    "the run comes to {promised} tasks (steps, items, rounds), more than the {max} that are allowed"
+                ),
+            ));
+        }
+        self.promised = promised;
+        Ok(())
     }
 
     pub(super) fn emit(&self, mut event: RunEvent, effects: &mut Vec<Effect>) {

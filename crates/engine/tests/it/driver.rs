@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::check::CheckContext;
-use planwright_core::plan::{Alternative, Approval, Field, Form, Node, Read, Reference, Source};
+use planwright_core::plan::{
+    Action, Alternative, Approval, Field, ForEach, Form, Node, PlanCall, PlanTarget, Read,
+    Reference, Repeat, Source,
+};
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolError, ToolOutput};
@@ -414,4 +417,62 @@ async fn an_output_that_nests_too_deeply_fails() {
     assert_eq!(failed, ["s512"]);
     let error = summary.steps[512].error.as_ref().unwrap();
     assert_eq!(error.kind, ErrorKind::Budget);
+}
+
+/// Items, rounds and the steps of inner plans all count; what would be one too many fails before any of it begins.
+#[tokio::test]
+async fn a_run_has_no_more_tasks_than_are_allowed() {
+    let items = |count: u64| {
+        let items = Value::list((0..count).map(Value::from));
+        let mut step = call("loop", &[]);
+        step.for_each = Some(ForEach {
+            over: Node::literal(items, Place::NOWHERE),
+            max_parallel: None,
+        });
+        step
+    };
+    let rounds = |max: u32| {
+        let mut step = call("loop", &[]);
+        step.repeat = Some(Repeat {
+            until: Node::literal(false.into(), Place::NOWHERE),
+            max: NonZeroU32::new(max).unwrap(),
+        });
+        step
+    };
+    let inner = |count: usize| {
+        let steps = (0..count).map(|number| call(&format!("s{number}"), &[]));
+        Step {
+            action: Action::Plan(PlanCall {
+                target: PlanTarget::Inline(Box::new(plan(steps.collect()))),
+                scopes: Vec::new(),
+            }),
+            ..call("loop", &[])
+        }
+    };
+    let over = |count: usize| {
+        format!(
+            "the run comes to {count} tasks (steps, items, rounds), more than the 4 that are allowed"
+        )
+    };
+    for (step, calls, error) in [
+        (items(3), 3, None),
+        (items(4), 0, Some(over(5))),
+        (rounds(4), 3, Some(over(5))),
+        (inner(3), 3, None),
+        (inner(4), 0, Some(over(5))),
+    ] {
+        let options = RunOptions {
+            max_tasks: 4,
+            ..RunOptions::default()
+        };
+        let backend = server(|_| async { Ok(answer("yes")) });
+        let summary = Engine::new(backend)
+            .with_options(options)
+            .run("r", sound(plan(vec![step])))
+            .await;
+        assert_eq!(summary.calls.len(), calls);
+        let failure = summary.steps[0].error.as_ref();
+        assert_eq!(failure.map(|failure| failure.message.clone()), error);
+        assert!(failure.is_none_or(|failure| failure.kind == ErrorKind::Budget));
+    }
 }

@@ -143,6 +143,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
         } else {
             FailurePolicy::AsPlan
         },
+        max_tasks: arguments.max_tasks,
         ..RunOptions::default()
     })
 }

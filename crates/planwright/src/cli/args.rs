@@ -118,7 +118,7 @@ pub(crate) struct PlanArguments {
     /// Let independent steps run together even where the dialect lists them in order.
     #[arg(long)]
     pub(crate) reorder: bool,
-    /// The most steps that a plan may have.
+    /// The most steps that a plan may have, those of the plans that it runs included.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) max_steps: usize,
 }
@@ -188,6 +188,9 @@ pub(crate) struct RunArguments {
     /// Start nothing new after the first failure.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) fail_fast: bool,
+    /// The most tasks that the run may come to: steps, items, rounds, steps of inner plans.
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) max_tasks: usize,
     /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,

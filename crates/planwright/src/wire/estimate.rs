@@ -81,9 +81,7 @@ fn in_words(assumption: &Assumption) -> String {
             format!("`{step}` finds its first alternative")
         }
         Assumption::Consent(step) => format!("nobody waits for consent to `{step}`"),
-        Assumption::Shortened => {
-            "the plan ends after the calls that were counted; it has more".to_owned()
-        }
+        Assumption::Shortened => "the run ends after what was counted; it has more".to_owned(),
         other => format!("{other:?}"),
     }
 }

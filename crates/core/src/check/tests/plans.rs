@@ -106,3 +106,48 @@ fn depth_is_limited() {
         &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"],
     );
 }
+
+/// A plan that was looked at where it was shallow enough may still be too deep somewhere else.
+#[test]
+fn depth_counts_wherever_a_plan_is_run() {
+    let limits = Limits {
+        max_depth: 2,
+        ..Limits::default()
+    };
+    let mut world = World::with_tools(TOOLS)
+        .plan("a", r#"{"steps": [{"id": "x", "plan": "b"}]}"#)
+        .plan("b", r#"{"steps": [{"id": "x", "plan": "c"}]}"#)
+        .plan("c", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
+    world.policy = Policy::new().with_limits(limits);
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "b"}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "a"}]}"#,
+        &["a: PW0704 at /steps/0/plan: plans run plans more than 2 deep (let fewer plans stand inside of each other)"],
+    );
+}
+
+#[test]
+fn steps_of_inner_plans_count() {
+    let limits = Limits {
+        max_steps: 7,
+        ..Limits::default()
+    };
+    let mut world = World::with_tools(TOOLS)
+        .plan(
+            "a",
+            r#"{"steps": [{"id": "x", "plan": "b"}, {"id": "y", "plan": "b"}]}"#,
+        )
+        .plan(
+            "b",
+            r#"{"steps": [{"id": "x", "tool": "e"}, {"id": "y", "tool": "e"}]}"#,
+        );
+    world.policy = Policy::new().with_limits(limits);
+    world.expect(r#"{"steps": [{"id": "p", "plan": "a"}]}"#, &[]);
+    world.expect(
+        r#"{"steps": [{"id": "p", "plan": "a"}, {"id": "q", "tool": "e"}]}"#,
+        &["PW0701: the plan has 8 steps with those of all plans and instances that it runs, more than the 7 that are allowed (let fewer steps run plans, or make fewer instances)"],
+    );
+}
