@@ -65,10 +65,10 @@ fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_
     Cow::Owned(clean)
 }
 
-/// Whether a terminal would do something else than show `character`: controls, and what changes the direction of text.
+/// Whether a terminal would do something else than show `character`: controls, and what changes the direction of text or breaks lines.
 fn steers(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -84,6 +84,7 @@ mod tests {
             ("\u{1b}[31mred", "\\u{1b}[31mred"),
             ("a\u{202e}b", "a\\u{202e}b"),
             ("bell\u{7}", "bell\\u{7}"),
+            ("a\u{61c}b\u{2028}c", "a\\u{61c}b\\u{2028}c"),
         ];
         for (text, wanted) in cases {
             assert_eq!(one_line(text), wanted);

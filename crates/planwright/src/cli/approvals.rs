@@ -10,6 +10,7 @@ use planwright::core::{Catalog, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
+use planwright::legible;
 
 use super::args::{Approve, RunArguments};
 use super::error::CommandError;
@@ -187,6 +188,15 @@ fn terminal() -> std::io::Result<std::fs::File> {
         .open("/dev/tty")
 }
 
+/// The call in question. A person decides by what this looks like, so nothing in it may break lines or move the cursor.
+fn question(request: &ApprovalRequest) -> String {
+    let (at, tool) = (request.at.to_string(), request.tool.qualified_name());
+    let (at, tool) = (legible::one_line(&at), legible::one_line(&tool));
+    let args = serde_json::to_string_pretty(&request.args).unwrap_or_default();
+    let args: Vec<String> = args.lines().map(|line| format!("  {line}")).collect();
+    format!("\n{at} wants to call {tool}\n{}", args.join("\n"))
+}
+
 fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
     let Ok(terminal) = terminal() else {
         return Decision::Later;
@@ -196,15 +206,7 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
         let _ = write!(&terminal, "{text}").and_then(|()| (&terminal).flush());
         lines.next().and_then(Result::ok)
     };
-    printer.talk(&format!(
-        "\n{} wants to call {}",
-        request.at,
-        request.tool.qualified_name()
-    ));
-    let args = serde_json::to_string_pretty(&request.args).unwrap_or_default();
-    for line in args.lines() {
-        printer.talk(&format!("  {line}"));
-    }
+    printer.quote(&question(request));
     loop {
         let Some(answer) = prompt("make this call? [y]es, [n]o, [c]hange the arguments, [l]ater: ")
         else {
@@ -230,5 +232,35 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use planwright::core::{Tool, Value};
+    use planwright::engine::event::Address;
+
+    use super::*;
+
+    #[test]
+    fn a_question_shows_what_is_asked() {
+        let request = ApprovalRequest {
+            at: Arc::new(Address {
+                inside: None,
+                instance: None,
+                step: "harmless\r\n\u{1b}[2K".into(),
+                item: None,
+                round: None,
+            }),
+            tool: Arc::new(Tool::new("bank", "pay\u{202e}")),
+            args: Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]),
+        };
+        let shown = legible::lines(&question(&request)).into_owned();
+        assert_eq!(
+            shown,
+            "\nharmless  \\u{1b}[2K wants to call bank.pay\\u{202e}\n  {\n    \"to\\u{9b}2J\": \"a\\u{2066}b\\r\"\n  }"
+        );
     }
 }

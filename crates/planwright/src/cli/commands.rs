@@ -7,6 +7,7 @@ use indexmap::IndexSet;
 use planwright::core::{Catalog, Diagnostic, Tool, Value};
 use planwright::drawing::{Drawing, Style, Symbols};
 use planwright::engine::Durations;
+use planwright::legible;
 use serde::Serialize;
 
 use super::args::{
@@ -195,21 +196,22 @@ pub(crate) async fn tools(
             let mut server = None;
             for tool in &found {
                 if server != Some(&tool.server) {
-                    printer.data_line(&format!("{}:", tool.server));
+                    printer.data_line(&format!("{}:", legible::one_line(&tool.server)));
                     server = Some(&tool.server);
                 }
-                printer.data_line(&format!("  {}", signature(catalog, tool)));
+                let signature = signature(catalog, tool);
+                printer.data_line(&format!("  {}", legible::one_line(&signature)));
                 if let Some(line) = tool
                     .description
                     .as_deref()
                     .and_then(|text| text.lines().next())
                 {
-                    printer.data_line(&format!("      {line}"));
+                    printer.data_line(&format!("      {}", legible::one_line(line)));
                 }
                 if filter.is_some() {
                     let schema = serde_json::to_string_pretty(tool.input.as_value());
                     for line in schema.unwrap_or_default().lines() {
-                        printer.data_line(&format!("      {line}"));
+                        printer.data_line(&format!("      {}", legible::one_line(line)));
                     }
                 }
             }

@@ -57,7 +57,7 @@ pub(crate) async fn convert(
     }
     if let (Some(text), Some(file)) = (&text, file) {
         write(text, file, arguments.force)?;
-        printer.talk(&format!("written to `{}`", file.display()));
+        printer.quote(&format!("written to `{}`", file.display()));
     }
     match arguments.format {
         Format::Text => match &text {

@@ -42,9 +42,9 @@ pub(crate) fn main() -> ExitCode {
     let exit = match run(arguments.command, printer) {
         Ok(exit) => exit,
         Err(error) => {
-            printer.talk(&format!("error: {error}"));
+            printer.quote(&format!("error: {error}"));
             for hint in error.hints() {
-                printer.talk(&format!("  hint: {hint}"));
+                printer.quote(&format!("  hint: {hint}"));
             }
             Exit::Usage
         }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
-use planwright::drawing;
+use planwright::{drawing, legible};
 
 use super::args::Colour;
 use super::error::reason;
@@ -58,9 +58,20 @@ impl Printer {
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
     }
 
+    /// Prints a line that holds text from elsewhere, which must not steer the terminal: what is asked there must be what
+    /// it looks like.
+    pub(crate) fn quote(self, text: &str) {
+        self.talk(&legible::lines(text));
+    }
+
     /// Whether a person watches what goes on.
     pub(crate) fn is_watched() -> bool {
         std::io::stderr().is_terminal()
+    }
+
+    /// Whether a person looks at the data itself.
+    pub(crate) fn shows_data() -> bool {
+        std::io::stdout().is_terminal()
     }
 
     /// Whether data and talk go to terminals, where a line between them helps.

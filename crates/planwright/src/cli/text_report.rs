@@ -12,14 +12,26 @@ use planwright::engine::RunSummary;
 use planwright::engine::run::StepPreview;
 use planwright::legible;
 
+use self::layout::Room;
 use super::printer::Printer;
+
+/// The most lines of one value that somebody at a terminal is shown. What goes to a file or another program is whole.
+const MOST_LINES: usize = 100;
 
 /// What the plan selects, each line ended. Nothing where it gives nothing.
 pub(crate) fn text(summary: &RunSummary) -> String {
-    output(&summary.output, Printer::data_width())
+    let room = Room {
+        width: Printer::data_width(),
+        lines: if Printer::shows_data() {
+            MOST_LINES
+        } else {
+            usize::MAX
+        },
+    };
+    output(&summary.output, room)
 }
 
-fn output(value: &Value, width: usize) -> String {
+fn output(value: &Value, room: Room) -> String {
     let is_empty = match value {
         Value::Null => true,
         Value::Object(fields) => fields.is_empty(),
@@ -28,7 +40,7 @@ fn output(value: &Value, width: usize) -> String {
     if is_empty {
         return String::new();
     }
-    layout::lay_out(value, width)
+    layout::lay_out(value, room)
 }
 
 /// What a run would do, a paragraph a step.

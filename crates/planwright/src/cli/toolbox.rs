@@ -162,7 +162,7 @@ impl Toolbox {
                 CommandError::new(error.to_string()).hint(help)
             })?;
         for warning in warnings {
-            printer.talk(&format!("warning: {warning}"));
+            printer.quote(&format!("warning: {warning}"));
         }
         self.secrets = config
             .servers
@@ -179,11 +179,11 @@ impl Toolbox {
         });
         let connections = Connections::connect(&config, options).await;
         for warning in connections.warnings() {
-            printer.talk(&format!("warning: {warning}"));
+            printer.quote(&format!("warning: {warning}"));
         }
         for failure in connections.failures() {
-            printer.talk(&format!("warning: {failure}"));
-            printer.talk(&format!("  {}", failure.help));
+            printer.quote(&format!("warning: {failure}"));
+            printer.quote(&format!("  {}", failure.help));
             for line in failure
                 .stderr
                 .lines()
@@ -193,7 +193,7 @@ impl Toolbox {
                 .iter()
                 .rev()
             {
-                printer.talk(&format!("  | {line}"));
+                printer.quote(&format!("  | {line}"));
             }
         }
         for tool in connections.tools() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
+use planwright::legible;
 use planwright::mcp::ServersConfig;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -47,15 +48,15 @@ pub(crate) fn command(arguments: &TrustArguments, printer: Printer) -> Result<Ex
         } else {
             "was not trusted"
         };
-        printer.talk(&format!("`{file}` is {what}").replace("is was", "was"));
+        printer.quote(&format!("`{file}` is {what}").replace("is was", "was"));
         return Ok(Exit::Success);
     }
     let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
     for line in commands(&text, &file.to_string())? {
-        printer.talk(&line);
+        printer.quote(&line);
     }
     remember(path, &text)?;
-    printer.talk(&format!("`{file}` is trusted as it is now"));
+    printer.quote(&format!("`{file}` is trusted as it is now"));
     Ok(Exit::Success)
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn allows(
     }
     let file = path.display();
     if optional {
-        printer.talk(&format!(
+        printer.quote(&format!(
             "note: `{file}` is not trusted, so its servers are not started (`planwright trust {file}`)"
         ));
         return Ok(false);
@@ -106,9 +107,9 @@ fn ask(path: &Path, text: &str, printer: Printer) -> Result<Option<bool>, Comman
     else {
         return Ok(None);
     };
-    printer.talk(&format!("`{file}` was found here; it would start:"));
+    printer.quote(&format!("`{file}` was found here; it would start:"));
     for line in commands(text, &file)? {
-        printer.talk(&line);
+        printer.quote(&line);
     }
     let _ = write!(&terminal, "trust it as it is now? [y/N] ");
     let mut answer = String::new();
@@ -132,12 +133,13 @@ fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
         .servers
         .iter()
         .map(|server| {
-            format!(
-                "  {}: {} {}",
+            let command = format!(
+                "{}: {} {}",
                 server.name,
                 server.command,
                 server.args.join(" ")
-            )
+            );
+            format!("  {}", legible::one_line(&command))
         })
         .collect())
 }

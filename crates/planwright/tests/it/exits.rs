@@ -322,3 +322,35 @@ fn a_secret_is_shown_nowhere() {
         assert!(all.contains("[redacted]"), "{all}");
     }
 }
+
+/// What servers and files say of themselves cannot pass for something else on a terminal.
+#[test]
+fn strangers_do_not_steer_the_terminal() {
+    let folder = folder(&plan("ok"));
+    let steering = r"\u001b[2K\u009b2J\u202e";
+    let tools = format!(
+        r#"{{"tools": {{"t{steering}": {{"echo": true, "description": "d{steering}",
+            "input_schema": {{"properties": {{"p{steering}": {{"description": "s{steering}"}}}}}}}}}}}}"#
+    );
+    fs::write(folder.path().join("steering.json"), tools).unwrap();
+    let servers = format!(
+        r#"{{"mcpServers": {{"s{steering}": {{"command": "c{steering}", "args": ["a{steering}\n"]}}}}}}"#
+    );
+    fs::write(folder.path().join("servers.json"), servers).unwrap();
+    let steers = |text: &str| {
+        text.chars()
+            .any(|character| character != '\n' && character.is_control() || character == '\u{202e}')
+    };
+    for args in [
+        &["tools", "--simulate", "steering.json"][..],
+        &["tools", "--simulate", "steering.json", "t"],
+        &["trust", "servers.json"],
+        &["trust", "gone\u{1b}\u{202e}"],
+        &["tools", "--servers", "servers.json"],
+    ] {
+        let output = run(folder.path(), &[args, &["--color", "always"]].concat());
+        let shown = stdout(&output) + &stderr(&output);
+        assert!(shown.contains("\\u{202e}"), "{args:?}: {shown}");
+        assert!(!steers(&shown), "{args:?}: {shown:?}");
+    }
+}

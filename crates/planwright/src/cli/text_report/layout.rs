@@ -1,5 +1,7 @@
 //! Values as people read them: aligned fields, tables of flat objects, lists; JSON where nothing reads better.
 
+use std::io::{self, Write};
+
 use planwright::core::{Object, Value};
 use planwright::legible;
 
@@ -12,28 +14,71 @@ const MOST_COLUMNS: usize = 8;
 /// The longest that an entry of a table may be, in columns.
 const LONGEST_ENTRY: usize = 60;
 
-/// `value` in lines of at most `width` columns where that can be done without cutting anything, each line ended.
-pub(super) fn lay_out(value: &Value, width: usize) -> String {
+/// Where the lines of a value go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// How many columns a line should take, where that can be done without cutting it.
+    pub(super) width: usize,
+    /// How many lines a value may take; a longer one is cut, and a line says so.
+    pub(super) lines: usize,
+}
+
+impl Room {
+    fn indented(self) -> Self {
+        Self {
+            width: self.width.saturating_sub(2),
+            ..self
+        }
+    }
+
+    /// Whether more lines than these are only counted as too many.
+    fn is_exceeded_by(self, lines: &[String]) -> bool {
+        lines.len() > self.lines
+    }
+}
+
+/// `value` in lines, each ended.
+pub(super) fn lay_out(value: &Value, room: Room) -> String {
+    let lines = match value {
+        // Each field is a value of its own, such as the output of a step.
+        Value::Object(fields) => object(fields, room, 0),
+        other => cut(block(other, room, 0), room),
+    };
     let mut text = String::new();
-    for line in block(value, width, 0) {
+    for line in lines {
         text.push_str(line.trim_end());
         text.push('\n');
     }
     text
 }
 
-/// The lines of `value`.
-fn block(value: &Value, width: usize, depth: usize) -> Vec<String> {
+fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
+    if room.is_exceeded_by(&lines) {
+        lines.truncate(room.lines);
+        lines.push("… cut here: `--format json` gives all of it".to_owned());
+    }
+    lines
+}
+
+/// The lines of `value`, as far as there is room for them and one more.
+fn block(value: &Value, room: Room, depth: usize) -> Vec<String> {
     if let Some(line) = short(value) {
         return vec![line];
     }
     match value {
-        Value::Text(text) => legible::lines(text).lines().map(str::to_owned).collect(),
-        Value::Object(_) | Value::List(_) if depth >= DEEPEST => json(value),
-        Value::Object(fields) => object(fields, width, depth),
-        Value::List(items) => list(items, width, depth),
+        Value::Text(text) => some_lines(text, room),
+        Value::Object(_) | Value::List(_) if depth >= DEEPEST => json(value, room),
+        Value::Object(fields) => object(fields, room, depth),
+        Value::List(items) => list(items, room, depth),
         other => vec![other.to_json()],
     }
+}
+
+fn some_lines(text: &str, room: Room) -> Vec<String> {
+    let lines = text.lines().take(room.lines.saturating_add(1));
+    lines
+        .map(|line| legible::lines(line).into_owned())
+        .collect()
 }
 
 /// `value` where it takes a part of one line: a scalar, or nothing at all.
@@ -50,13 +95,16 @@ fn short(value: &Value) -> Option<String> {
 }
 
 /// Fields, those with short values aligned, the others with their values below.
-fn object(fields: &Object, width: usize, depth: usize) -> Vec<String> {
+fn object(fields: &Object, room: Room, depth: usize) -> Vec<String> {
     let entries: Vec<(String, Option<String>, &Value)> = fields
         .iter()
-        .map(|(key, value)| (label(key), inline(value, width), value))
+        .map(|(key, value)| (label(key), inline(value, room.width), value))
         .collect();
     let mut lines: Vec<String> = Vec::new();
     for group in entries.chunk_by(|one, next| one.1.is_some() && next.1.is_some()) {
+        if depth > 0 && room.is_exceeded_by(&lines) {
+            break;
+        }
         // A paragraph of its own, where it is a part of the whole output.
         if depth == 0 && !lines.is_empty() {
             lines.push(String::new());
@@ -72,7 +120,11 @@ fn object(fields: &Object, width: usize, depth: usize) -> Vec<String> {
                 lines.push(format!("{} {line}", legible::padded(label, labels)));
             } else {
                 lines.push(label.clone());
-                lines.extend(indented(block(value, width.saturating_sub(2), depth + 1)));
+                let mut below = block(value, room.indented(), depth + 1);
+                if depth == 0 {
+                    below = cut(below, room);
+                }
+                lines.extend(indented(below));
             }
         }
     }
@@ -110,23 +162,26 @@ fn scalars(items: &[Value]) -> Option<String> {
     items.map(|items| items.join(", "))
 }
 
-fn list(items: &[Value], width: usize, depth: usize) -> Vec<String> {
-    if let Some(line) = scalars(items).filter(|line| legible::width(line) <= width) {
+fn list(items: &[Value], room: Room, depth: usize) -> Vec<String> {
+    if let Some(line) = scalars(items).filter(|line| legible::width(line) <= room.width) {
         return vec![line];
     }
-    if let Some(lines) = table(items, width) {
+    let items = items.get(..room.lines.saturating_add(1)).unwrap_or(items);
+    if let Some(lines) = table(items, room.width) {
         return lines;
     }
-    items
-        .iter()
-        .flat_map(|item| {
-            let lines = block(item, width.saturating_sub(2), depth + 1);
-            lines.into_iter().enumerate().map(|(position, line)| {
-                let bullet = if position == 0 { "- " } else { "  " };
-                format!("{bullet}{line}")
-            })
-        })
-        .collect()
+    let mut lines = Vec::new();
+    for item in items {
+        let block = block(item, room.indented(), depth + 1);
+        lines.extend(block.into_iter().enumerate().map(|(position, line)| {
+            let bullet = if position == 0 { "- " } else { "  " };
+            format!("{bullet}{line}")
+        }));
+        if room.is_exceeded_by(&lines) {
+            break;
+        }
+    }
+    lines
 }
 
 /// Flat objects as a table, where they have fields in common and the table is not wider than `width`.
@@ -222,7 +277,34 @@ fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
     lines.into_iter().map(|line| format!("  {line}"))
 }
 
-fn json(value: &Value) -> Vec<String> {
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_json());
-    legible::lines(&text).lines().map(str::to_owned).collect()
+fn json(value: &Value, room: Room) -> Vec<String> {
+    let mut lines = Lines {
+        text: Vec::new(),
+        left: room.lines.saturating_add(1),
+    };
+    // It fails where the room ends, and what was written until then is all that is needed.
+    let _ = serde_json::to_writer_pretty(&mut lines, value);
+    some_lines(&String::from_utf8_lossy(&lines.text), room)
+}
+
+/// Takes text up to some line.
+struct Lines {
+    text: Vec<u8>,
+    left: usize,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let ends = bytes.split(|byte| *byte == b'\n').count() - 1;
+        self.left = self.left.saturating_sub(ends);
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -3,10 +3,79 @@
 use insta::assert_snapshot;
 use planwright::core::Value;
 
+use super::layout::Room;
 use super::output;
 
 fn shown(json: &str) -> String {
-    output(&Value::from_json(json).unwrap(), 60)
+    shown_in(json, usize::MAX)
+}
+
+fn shown_in(json: &str, lines: usize) -> String {
+    output(&Value::from_json(json).unwrap(), Room { width: 60, lines })
+}
+
+#[test]
+fn long_values_are_cut() {
+    let json = r#"{
+        "text": "one\ntwo\nthree\nfour",
+        "fits": "one\ntwo",
+        "rows": [{"n": 1}, {"n": 2}, {"n": 3}, {"n": 4}],
+        "items": [["a, b"], ["c, d"], ["e, f"], ["g, h"]],
+        "deep": {"a": {"b": {"c": {"d": {"e": {"f": [1, 2, 3, 4]}}}}}},
+        "short": 1
+    }"#;
+    assert_snapshot!(shown_in(json, 3), @"
+    text:
+      one
+      two
+      three
+      … cut here: `--format json` gives all of it
+
+    fits:
+      one
+      two
+
+    rows:
+      n
+      ─
+      1
+      … cut here: `--format json` gives all of it
+
+    items:
+      - - a, b
+      - - c, d
+      - - e, f
+      … cut here: `--format json` gives all of it
+
+    deep:
+      a:
+        b:
+          c:
+      … cut here: `--format json` gives all of it
+
+    short: 1
+    ");
+    let deep = r#"{"a": {"b": {"c": {"d": {"e": {"f": [1, 2, 3, 4]}}}}}}"#;
+    assert_snapshot!(shown_in(deep, 6), @r#"
+    a:
+      b:
+        c:
+          d:
+            e:
+              {
+                "f": [
+      … cut here: `--format json` gives all of it
+    "#);
+    assert_snapshot!(shown_in(r#""one\ntwo\nthree""#, 2), @"
+    one
+    two
+    … cut here: `--format json` gives all of it
+    ");
+    assert_snapshot!(shown_in("[[1, {}], [2, {}], [3, {}]]", 2), @"
+    - - 1
+      - {}
+    … cut here: `--format json` gives all of it
+    ");
 }
 
 #[test]
