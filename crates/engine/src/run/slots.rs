@@ -2,10 +2,10 @@
 //!
 //! Writes count in plan order, not in the order in which they happen to arrive: of two writers to one slot the later in
 //! the plan wins, however fast it was. A write that arrives after one that comes later in the plan and overlaps with it
-//! therefore makes the kind be built again from its log. So the order of fields follows the plan, too.
+//! therefore makes the kind be built again from its log, once somebody looks. So the order of fields follows the plan, too.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use planwright_core::plan::{Method, SlotKind, SlotPath};
 use planwright_core::{Object, Value};
@@ -21,7 +21,8 @@ pub(crate) struct Slots {
 #[derive(Clone, Debug)]
 struct Kind {
     initial: Value,
-    current: Value,
+    /// What the log makes of it; empty after a write that came too late, until somebody looks.
+    current: OnceLock<Value>,
     /// In plan order.
     log: Vec<Write>,
     /// Whether the slots of `current` may stand in another order than that of the plan.
@@ -41,7 +42,7 @@ impl Default for Kind {
     fn default() -> Self {
         Self {
             initial: Value::empty_object(),
-            current: Value::empty_object(),
+            current: OnceLock::new(),
             log: Vec::new(),
             scrambled: false,
         }
@@ -49,6 +50,10 @@ impl Default for Kind {
 }
 
 impl Kind {
+    fn current(&self) -> &Value {
+        self.current.get_or_init(|| self.built())
+    }
+
     /// Everything, built from the log.
     fn built(&self) -> Value {
         let mut built = self.initial.clone();
@@ -72,7 +77,7 @@ impl Slots {
     pub(crate) fn fill(&mut self, kind: SlotKind, value: &Value) {
         let entry = self.kinds.entry(kind).or_default();
         entry.initial = assign(&entry.initial, value);
-        entry.current = entry.initial.clone();
+        entry.current = OnceLock::new();
     }
 
     /// All slots of `kind`, as an object.
@@ -92,7 +97,7 @@ impl Slots {
                 if kind.scrambled {
                     kind.built()
                 } else {
-                    kind.current.clone()
+                    kind.current().clone()
                 }
             })
     }
@@ -101,7 +106,7 @@ impl Slots {
     pub(crate) fn get(&self, kind: SlotKind, name: &str) -> Option<&Value> {
         self.kinds
             .get(&kind)
-            .and_then(|kind| kind.current.get(name))
+            .and_then(|kind| kind.current().get(name))
             .or_else(|| self.shared.as_ref()?.get(kind, name))
     }
 
@@ -136,14 +141,13 @@ impl Slots {
             overlaps(&later.keys, &write.keys) || later.keys.first() == write.keys.first()
         });
         if overtaken {
-            kind.log.insert(at, write);
-            kind.current = kind.built();
+            kind.current = OnceLock::new();
             kind.scrambled = false;
-        } else {
-            apply(&mut kind.current, &write.keys, write.method, &write.value);
+        } else if let Some(current) = kind.current.get_mut() {
+            apply(current, &write.keys, write.method, &write.value);
             kind.scrambled |= at < kind.log.len();
-            kind.log.insert(at, write);
         }
+        kind.log.insert(at, write);
     }
 }
 
@@ -154,7 +158,8 @@ fn overlaps(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
 
 fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
     let Some((key, rest)) = keys.split_first() else {
-        *at = combine(Some(at), method, value);
+        let old = std::mem::take(at);
+        *at = combine(Some(old), method, value);
         return;
     };
     if at.as_object().is_none() {
@@ -163,7 +168,8 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
     if let Value::Object(fields) = at {
         let fields = Arc::make_mut(fields);
         if rest.is_empty() {
-            let combined = combine(fields.get(key), method, value);
+            let old = fields.get_mut(key).map(std::mem::take);
+            let combined = combine(old, method, value);
             fields.insert(Arc::clone(key), combined);
         } else {
             let below = fields
@@ -174,33 +180,35 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
     }
 }
 
-fn combine(old: Option<&Value>, method: Method, new: &Value) -> Value {
+/// What becomes of `old`. A list that nobody else holds grows in place, or many writers to one list would copy it each.
+fn combine(old: Option<Value>, method: Method, new: &Value) -> Value {
     match (method, old) {
-        (Method::Merge, Some(old)) => merge(old, new),
-        (Method::Assign, Some(old)) => assign(old, new),
+        (Method::Merge, Some(old)) => merge(&old, new),
+        (Method::Assign, Some(old)) => assign(&old, new),
         (Method::Push, old) => {
             let mut items = items_of(old);
-            items.push(new.clone());
-            items.into()
+            Arc::make_mut(&mut items).push(new.clone());
+            Value::List(items)
         }
         (Method::Concat, old) => {
             let mut items = items_of(old);
+            let all = Arc::make_mut(&mut items);
             match new {
-                Value::List(more) => items.extend(more.iter().cloned()),
-                other => items.push(other.clone()),
+                Value::List(more) => all.extend(more.iter().cloned()),
+                other => all.push(other.clone()),
             }
-            items.into()
+            Value::List(items)
         }
         (Method::Set | Method::Merge | Method::Assign, _) => new.clone(),
     }
 }
 
 /// The items of a list; one item where there is something else, none where there is nothing.
-fn items_of(value: Option<&Value>) -> Vec<Value> {
+fn items_of(value: Option<Value>) -> Arc<Vec<Value>> {
     match value {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::List(items)) => items.to_vec(),
-        Some(other) => vec![other.clone()],
+        None | Some(Value::Null) => Arc::default(),
+        Some(Value::List(items)) => items,
+        Some(other) => Arc::new(vec![other]),
     }
 }
 
@@ -331,6 +339,24 @@ mod tests {
             ],
             r#"{"u":{"age":3,"name":"n"}}"#,
         );
+    }
+
+    /// Thousands of writers to one list, the last of the plan first: what is copied or built for each write shows here.
+    #[test]
+    fn many_writers_of_one_list() {
+        const WRITERS: u32 = 5_000;
+        let mut slots = Slots::default();
+        for order in (0..WRITERS).rev() {
+            slots.write(
+                order,
+                &path("l"),
+                Method::Push,
+                Value::from(u64::from(order)),
+                None,
+            );
+        }
+        let expected = Value::list((0..u64::from(WRITERS)).map(Value::from));
+        assert_eq!(slots.get(SlotKind::State, "l"), Some(&expected));
     }
 
     #[test]
