@@ -15,6 +15,7 @@ mod deps;
 mod fuzz;
 mod generate;
 mod metadata;
+mod mutants;
 mod package;
 mod path;
 mod peers;
@@ -23,6 +24,7 @@ mod semver;
 mod servers;
 mod test;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -43,7 +45,8 @@ usage: cargo xtask CHORE
   generate  writes the generated files anew
   book      builds the book of docs and follows its links
   peers     [--json FILE] runs the same plans on other systems and on ours, and prints who took how long
-  fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)";
+  fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)
+  mutants   [CRATE ...] changes the code and looks whether a test notices";
 
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
             Ok(seconds) => fuzz::run(&project, names, seconds),
             Err(_) => Err(format!("`{seconds}` is no number of seconds")),
         },
+        ["mutants", ref names @ ..] => mutants::run(&project, names),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::command::{self, command};
 use crate::metadata::{self, Which};
 use crate::project::Project;
+use crate::tools;
 
 const TOOL: &str = "cargo-semver-checks";
 /// It reads what rustdoc writes, so that it has to know the compiler in `rust-toolchain.toml`.
@@ -41,7 +42,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
             Ok(())
         }
         Decision::Compare { release, crates } => {
-            let tool = install(project)?;
+            let tool = tools::install(project, TOOL, VERSION)?;
             let mut compare = command(&project.root, &[&tool.to_string_lossy()]);
             compare.args(["semver-checks", "check-release", "--baseline-rev", &release]);
             for name in &crates {
@@ -127,32 +128,6 @@ fn version(tag: &str) -> Option<[u64; 3]> {
         .map(|part| part.parse().ok())
         .collect::<Option<_>>()?;
     parts.try_into().ok()
-}
-
-/// The tool's program, installed below cargo's target folder unless it is there.
-fn install(project: &Project) -> Result<PathBuf, String> {
-    let folder = project
-        .target()
-        .join("tools")
-        .join(format!("{TOOL}-{VERSION}"));
-    let program = folder.join("bin").join(TOOL);
-    if !program.exists() {
-        let mut install = command(
-            &project.root,
-            &[
-                "cargo",
-                "install",
-                "--locked",
-                TOOL,
-                "--version",
-                VERSION,
-                "--root",
-            ],
-        );
-        install.arg(&folder);
-        command::run(install)?;
-    }
-    Ok(program)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::task::{AttemptEnd, Command, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
 
-/// The longest pause between two attempts.
+/// The longest pause between two attempts, before it varies.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Scheduler {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::*;
+use crate::schedule::*;
 
 /// Drives a scheduler over a graph of calls, each of a tool, ending in the order that `choose` picks.
 struct Drill {

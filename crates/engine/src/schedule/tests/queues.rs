@@ -1,0 +1,202 @@
+//! What starts first, and what the limits hold back.
+
+use super::scene::check;
+
+/// The lines come after all tasks, by rank and terms, have asked to be called.
+#[track_caller]
+fn check_order(limits: &str, tasks: &[(u64, &str)], lines: &[(&str, &str)]) {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (task, (rank, terms)) in tasks.iter().enumerate() {
+        all.push((format!("add rank={rank}"), String::new()));
+        all.push((format!("start {task}"), format!("prepare {task}")));
+        all.push((format!("call {task} {terms}"), String::new()));
+    }
+    let owned = |&(line, answer): &(&str, &str)| (line.to_owned(), answer.to_owned());
+    all.extend(lines.iter().map(owned));
+    let all: Vec<(&str, &str)> = all.iter().map(|(one, two)| (&**one, &**two)).collect();
+    check(limits, &all);
+}
+
+#[test]
+fn the_longest_path_goes_first_then_the_oldest() {
+    let tasks = [(1, "a"), (3, "x.b"), (2, "a"), (3, "a"), (2, "x.b")];
+    check_order(
+        "",
+        &tasks,
+        &[("go", "call 1.1, call 3.1, call 2.1, call 4.1, call 0.1")],
+    );
+    check_order(
+        "total=2",
+        &tasks,
+        &[
+            ("go", "call 1.1, call 3.1"),
+            ("go", ""),
+            ("final 3.1", "settled 3 by Attempt"),
+            ("go", "call 2.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 4.1, call 0.1"),
+        ],
+    );
+}
+
+#[test]
+fn a_new_rank_counts_from_the_next_time_on() {
+    check_order(
+        "total=1",
+        &[(3, "a attempts=2"), (2, "a"), (1, "a")],
+        &[
+            ("rank 2 9", ""),
+            ("see 2", "Ready 0 9"),
+            ("go", "call 0.1"),
+            ("rank 0 1", ""),
+            ("fail 0.1 5", "again after 0.1 in 5ms, set pause 0.1 in 5ms"),
+            ("fire pause 0.1", ""),
+            ("go", "call 1.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 0.2"),
+            ("final 0.2", "settled 0 by Attempt"),
+            ("go", "call 2.1"),
+        ],
+    );
+}
+
+#[test]
+fn a_tool_has_a_limit() {
+    check_order(
+        "tool=1 s.b=2",
+        &[(6, "a"), (5, "a"), (4, "b"), (3, "b"), (2, "b"), (1, "x.b")],
+        &[
+            ("go", "call 0.1, call 2.1, call 3.1, call 5.1"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 4.1"),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", "call 1.1"),
+        ],
+    );
+}
+
+#[test]
+fn a_server_has_a_limit() {
+    check_order(
+        "server=2 x=1",
+        &[
+            (9, "a"),
+            (8, "b"),
+            (7, "c"),
+            (6, "a"),
+            (5, "x.a"),
+            (4, "x.b"),
+            (3, "y.a"),
+        ],
+        &[
+            ("go", "call 0.1, call 1.1, call 4.1, call 6.1"),
+            ("final 4.1", "settled 4 by Attempt"),
+            ("go", "call 5.1"),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", "call 2.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 3.1"),
+        ],
+    );
+}
+
+#[test]
+fn what_runs_alone_waits_until_nothing_runs() {
+    check_order(
+        "",
+        &[(3, "a"), (2, "b alone"), (2, "b alone"), (1, "a")],
+        &[
+            // What is of less weight does not overtake it.
+            ("go", "call 0.1"),
+            ("go", ""),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", "call 1.1"),
+            ("go", ""),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 2.1"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 3.1"),
+        ],
+    );
+    // It goes first at once where nothing runs, and holds the only place.
+    check_order(
+        "tool=1",
+        &[(3, "a alone"), (2, "a")],
+        &[
+            ("go", "call 0.1"),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", "call 1.1"),
+        ],
+    );
+}
+
+#[test]
+fn what_was_stopped_is_not_started() {
+    for terms in ["a", "a alone"] {
+        let stopped = [
+            ("go", "call 0.1"),
+            ("stop", "settled 1 by Stop, settled 2 by Stop"),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", ""),
+            ("see", "done"),
+        ];
+        check_order("total=1", &[(3, "a"), (2, terms), (1, terms)], &stopped);
+    }
+}
+
+#[test]
+fn what_was_stopped_holds_up_nobody() {
+    for (stopped, other) in [("a", "a"), ("a alone", "a"), ("a", "a alone")] {
+        check(
+            "tool=1",
+            &[
+                ("add", ""),
+                ("start 0", "prepare 0"),
+                ("group 0", ""),
+                ("add in=0 rank=9", ""),
+                ("add rank=1", ""),
+                ("start 1", "prepare 1"),
+                ("start 2", "prepare 2"),
+                (&format!("call 1 {stopped}"), ""),
+                (&format!("call 2 {other}"), ""),
+                ("stop 0", "settled 1 by Stop, child 1 of 0"),
+                ("go", "call 2.1"),
+                ("final 2.1", "settled 2 by Attempt"),
+                ("go", ""),
+                // Nothing is left in the queue, so only a person can help.
+                ("add", ""),
+                ("start 3", "prepare 3"),
+                ("call 3 a asks", "ask 3"),
+                ("see", "people"),
+                ("reject 3", "settled 3 by Rejection"),
+                ("see", "stuck"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn what_comes_back_queues_by_rank_and_age() {
+    // Out of order, so that both halves of a queue are used.
+    check_order(
+        "tool=1",
+        &[(5, "a"), (9, "a"), (5, "a"), (9, "a"), (7, "a"), (3, "a")],
+        &[
+            ("go", "call 1.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 3.1"),
+            ("final 3.1", "settled 3 by Attempt"),
+            ("go", "call 4.1"),
+            ("final 4.1", "settled 4 by Attempt"),
+            ("go", "call 0.1"),
+            ("final 0.1", "settled 0 by Attempt"),
+            ("go", "call 2.1"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 5.1"),
+            ("final 5.1", "settled 5 by Attempt"),
+            ("see", "done"),
+        ],
+    );
+}
