@@ -138,12 +138,6 @@ fn place_of(survey: &Survey<'_>, from: u32, on: u32) -> Place {
             }
         });
     });
-    let ordered = survey.waits.get(from as usize).is_some_and(|waits| {
-        waits
-            .dependencies
-            .iter()
-            .any(|dependency| dependency.on == on && dependency.kind == DependencyKind::Order)
-    });
     let after = || {
         let other = survey.step(on)?;
         step.after
@@ -151,7 +145,5 @@ fn place_of(survey: &Survey<'_>, from: u32, on: u32) -> Place {
             .find(|name| *name.text == *other.id.as_str())
             .map(|name| name.place)
     };
-    found
-        .or_else(|| ordered.then(after).flatten())
-        .unwrap_or(step.place)
+    found.or_else(after).unwrap_or(step.place)
 }

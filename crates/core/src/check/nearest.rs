@@ -36,7 +36,8 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         let rank = if distance <= allowed {
             distance
         } else if is_part {
-            allowed + 1 + other.len().abs_diff(lower.len())
+            // More than what is allowed, or the distance would not be more.
+            other.len().abs_diff(lower.len())
         } else {
             continue;
         };
@@ -76,5 +77,17 @@ mod tests {
         check("ghost", &["alpha", "zeta"], None);
         check("", &["alpha"], None);
         check(&"a".repeat(100), &["a"], None);
+        // At the longest that is compared, and beyond it.
+        let (longest, longer) = ("a".repeat(64), "a".repeat(65));
+        check(&longest, &[&longest], Some(&longest));
+        check(&longest, &[&longer], None);
+        check(&longer, &[&longer], None);
+        // The nearest of several; the first of those that are as near.
+        check("abcdef", &["abxyef", "abcdeg", "abcdeh"], Some("abcdeg"));
+        check(
+            "weather",
+            &["weather_in_town", "weather_here"],
+            Some("weather_here"),
+        );
     }
 }

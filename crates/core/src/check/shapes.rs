@@ -18,11 +18,16 @@ use crate::{Plan, Step};
 /// How many steps that only reshape are followed behind each other.
 const MAX_DEPTH: usize = 64;
 
+/// What a step gives may hold what others give, several times over: beyond so many parts in all, anything may be in it.
+const MAX_PARTS: usize = 10_000;
+
 /// The shapes of a plan's values.
 pub(super) struct Shapes<'a> {
     survey: &'a Survey<'a>,
     pub(super) contents: Contents<'a>,
     outputs: RefCell<Vec<Option<Type>>>,
+    /// What their actions give, once, as far as it is known.
+    rounds: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
     /// The step whose list is being looked at: a list that speaks of its own items has none.
     listing: Cell<Option<u32>>,
@@ -43,6 +48,7 @@ impl<'a> Shapes<'a> {
             survey,
             contents: Contents::of(survey),
             outputs: RefCell::new(vec![None; survey.plan.steps.len()]),
+            rounds: RefCell::new(vec![None; survey.plan.steps.len()]),
             depth: Cell::new(0),
             listing: Cell::new(None),
         }
@@ -58,14 +64,14 @@ impl<'a> Shapes<'a> {
             Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
             Some(None) => {}
         }
-        self.remember(index, Type::Any);
+        remember(&self.outputs, index, Type::Any);
         self.depth.set(self.depth.get() + 1);
         let shape = self
             .survey
             .step(index)
             .map_or(Type::Any, |step| self.output_of(index, step));
         self.depth.set(self.depth.get() - 1);
-        self.remember(index, shape.clone());
+        remember(&self.outputs, index, shape.clone());
         shape
     }
 
@@ -174,12 +180,6 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    fn remember(&self, index: u32, shape: Type) {
-        if let Some(known) = self.outputs.borrow_mut().get_mut(index as usize) {
-            *known = Some(shape);
-        }
-    }
-
     fn output_of(&self, index: u32, step: &Step) -> Type {
         let once = self.once(index, step);
         let whole = if step.for_each.is_some() {
@@ -202,17 +202,29 @@ impl<'a> Shapes<'a> {
 
     /// What the step's action gives, once.
     fn once(&self, index: u32, step: &Step) -> Type {
-        match &step.action {
+        let known = self.rounds.borrow().get(index as usize).cloned().flatten();
+        if let Some(shape) = known {
+            return shape;
+        }
+        // Its value may speak of itself: there is a circle then, and nothing to say.
+        remember(&self.rounds, index, Type::Any);
+        let shape = match &step.action {
             Action::Tool(_) => self
                 .survey
                 .tool(index)
                 .map_or(Type::Any, |tool| tool.output.structure().clone()),
-            Action::Value(node) => self.node(node, Some(index)),
+            Action::Value(node) => {
+                let shape = self.node(node, Some(index));
+                let is_small = shape.is_within(MAX_PARTS, MAX_DEPTH);
+                if is_small { shape } else { Type::Any }
+            }
             Action::Plan(_) => self
                 .survey
                 .sub_plan(index)
                 .map_or(Type::Any, |plan| output_by_id(plan.plan())),
-        }
+        };
+        remember(&self.rounds, index, shape.clone());
+        shape
     }
 
     fn slot(&self, kind: SlotKind, path: &[Segment]) -> Sight {
@@ -249,7 +261,6 @@ impl<'a> Shapes<'a> {
         };
         let rest = targets.iter().find_map(|target| {
             let around = target.kind == kind
-                && target.keys.len() <= path.len()
                 && slot_keys(path)
                     .zip(&target.keys)
                     .all(|(one, other)| one == other)
@@ -260,6 +271,12 @@ impl<'a> Shapes<'a> {
             Some(rest) => behind(self.output(producer).at(rest), path.len() - rest.len()),
             None => Reach::Unknown,
         }
+    }
+}
+
+fn remember(shapes: &RefCell<Vec<Option<Type>>>, index: u32, shape: Type) {
+    if let Some(known) = shapes.borrow_mut().get_mut(index as usize) {
+        *known = Some(shape);
     }
 }
 

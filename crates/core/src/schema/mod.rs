@@ -7,6 +7,7 @@ mod fit;
 mod instance;
 mod reach;
 mod read;
+mod size;
 mod spot;
 mod sure;
 mod types;

@@ -133,3 +133,67 @@ fn schemas_that_are_malformed() {
         &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"],
     );
 }
+
+#[test]
+fn schemas_that_are_malformed_somewhere() {
+    let world = World::with_tools(
+        r#"{"broken": {"in": {"$ref": "https://example.com/schema.json"}}, "partly": {"in": {"type": "object", "properties": {"n": {"minimum": "three"}}}}}"#,
+    );
+    world.expect(r#"{"steps": [{"id": "a", "tool": "broken"}]}"#, &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"]);
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "partly", "args": {"n": 1}}]}"#,
+        &[r#"?PW0505 at /steps/0/tool: the input schema of the tool `partly` is malformed: `"three"` cannot stand at `/properties/n/minimum` (its arguments are not checked)"#],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "partly", "args": {"m": 1}}]}"#,
+        &[],
+    );
+}
+
+#[test]
+fn what_may_have_come_as_text() {
+    let world = World::with_tools(
+        r#"{"number": {"out": {"type": "integer"}}, "object": {"out": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "integer"}, "t": {"type": "string"}, "any": {}}}},
+            "text": {"in": {"properties": {"v": {"type": "string"}}}}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "truth": {"in": {"properties": {"v": {"type": "boolean"}}}},
+            "flag": {"out": {"type": "object", "properties": {"f": {"type": "boolean"}, "any": {}}}}, "needs": {"in": {"properties": {"v": {}}, "required": ["v"]}}}"#,
+    );
+    let check = |steps: &str, expected: &[&str]| {
+        let text = format!(
+            r#"{{"input": {{"o": {{"a": 1}}}}, "steps": [{{"id": "n", "tool": "number"}}, {{"id": "o", "tool": "object", "writes": "state.o"}}, {{"id": "f", "tool": "flag"}}, {steps}]}}"#
+        );
+        world.expect(&text, expected);
+    };
+    check(r#"{"id": "s", "tool": "text", "args": {"v": "${o}"}}"#, &[]);
+    check(
+        r#"{"id": "s", "tool": "text", "args": {"v": "${slots.state.o}"}}"#,
+        &[],
+    );
+    check(
+        r#"{"id": "s", "tool": "text", "args": {"v": "${n}"}}"#,
+        &[
+            "PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${n}` gives an integer",
+        ],
+    );
+    check(
+        r#"{"id": "s", "tool": "text", "args": {"v": "${inputs.o}"}}"#,
+        &[
+            r#"PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${inputs.o}` gives `{"a":1}`"#,
+        ],
+    );
+    check(
+        r#"{"id": "s", "tool": "count", "args": {"v": "${o}"}}"#,
+        &[
+            "PW0504 at /steps/3/args/v: the argument `v` of the tool `count` takes an integer, but `${o}` gives an object (its fields `n`, `m` fit)",
+        ],
+    );
+    check(
+        r#"{"id": "s", "tool": "truth", "args": {"v": "${f}"}}"#,
+        &[
+            "PW0504 at /steps/3/args/v: the argument `v` of the tool `truth` takes a boolean, but `${f}` gives an object (its field `f` fits)",
+        ],
+    );
+    check(
+        r#"{"id": "s", "tool": "needs"}"#,
+        &["PW0502 at /steps/3: the tool `needs` needs the argument `v`"],
+    );
+}

@@ -55,6 +55,93 @@ fn no_circles() {
 }
 
 #[test]
+fn the_first_reference_of_a_circle_is_pointed_at() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
+    );
+    world.expect(
+        r#"{"listed": true, "steps": [{"id": "a", "tool": "e", "after": ["a"]}]}"#,
+        &["PW0301 at /steps/0/after/0: the step `a` waits for itself (take away what it says of itself here)"],
+    );
+}
+
+#[test]
+fn values_that_speak_of_themselves() {
+    let check = |value: &str, expected: &[&str]| {
+        World::default().expect(
+            &format!(r#"{{"steps": [{{"id": "a", "value": {value}}}]}}"#),
+            expected,
+        );
+    };
+    check(
+        r#""${a}""#,
+        &[
+            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+        ],
+    );
+    check(
+        r#"{"x": ["${a.x}"]}"#,
+        &[
+            "PW0301 at /steps/0/value/x/0: the step `a` waits for itself (take away what it says of itself here)",
+        ],
+    );
+    check(
+        r#""${a.x ?? a.y}""#,
+        &[
+            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+        ],
+    );
+    World::default().expect(
+        r#"{"steps": [{"id": "a", "value": ["${a}", "${b}"]}, {"id": "b", "value": ["${b}", "${a}"]}]}"#,
+        &["PW0301 at /steps/0/value/0: the step `a` waits for itself (take away what it says of itself here)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (take away what it says of itself here)"],
+    );
+}
+
+#[test]
+fn long_circles_are_told_in_part() {
+    let told = |length: usize| {
+        let steps: Vec<String> = (0..length)
+            .map(|step| {
+                format!(
+                    r#"{{"id": "s{step}", "value": "${{s{}}}"}}"#,
+                    (step + 1) % length
+                )
+            })
+            .collect();
+        let (_, findings) =
+            World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+        findings
+            .iter()
+            .map(|finding| &*finding.message)
+            .collect::<String>()
+    };
+    assert!(told(30).ends_with("`s28` → `s29` → `s0`"), "{}", told(30));
+    assert!(
+        told(31).ends_with("`s28` → `s29` → 1 more → `s0`"),
+        "{}",
+        told(31)
+    );
+    assert!(
+        told(40).ends_with("`s28` → `s29` → 10 more → `s0`"),
+        "{}",
+        told(40)
+    );
+}
+
+#[test]
+fn a_knot_is_told_in_part() {
+    let all: Vec<String> = (0..110).map(|step| format!(r#""${{s{step}}}""#)).collect();
+    let all = all.join(", ");
+    let steps: Vec<String> = (0..110)
+        .map(|step| format!(r#"{{"id": "s{step}", "value": [{all}]}}"#))
+        .collect();
+    let (_, findings) = World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+    assert_eq!(findings.len(), 50);
+}
+
+#[test]
 fn a_long_chain_does_not_exhaust_the_stack() {
     let edges: Vec<Vec<u32>> = (0..100_000)
         .map(|step| vec![(step + 1) % 100_000])
@@ -70,6 +157,7 @@ proptest! {
         let reach = reachable(&edges);
         let graph = Graph::new(edges.clone());
         let circles = graph.circles();
+        prop_assert!(circles.is_sorted_by(|one, next| one < next));
         for one in 0..12_u32 {
             for other in 0..12_u32 {
                 let together = circles.iter().any(|set| set.contains(&one) && set.contains(&other));

@@ -1,7 +1,8 @@
 //! Who waits for whom, and when.
 
 use super::sketch::World;
-use crate::check::DependencyKind;
+use crate::check::{CheckedPlan, DependencyKind, dependencies};
+use crate::plan::{Output, Read, Segment, SlotKind, Source};
 
 /// For each step: its dependencies, then what it waits for first.
 #[track_caller]
@@ -158,6 +159,61 @@ fn a_plan_can_be_extended() {
 }
 
 #[test]
+fn what_is_said_for_all_is_replaced_where_more_says_it() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let mut plan =
+        super::sketch::plan(r#"{"steps": [{"id": "a", "tool": "e"}], "output": {"v": "${a}"}}"#);
+    plan.instances = vec!["one".into(), "two".into()];
+    let (first, findings) = world.check_plan(plan);
+    let first = first.unwrap_or_else(|| panic!("{findings:?}"));
+    let extended = |text: &str| {
+        let mut more = super::sketch::plan_called("more.json", text);
+        more.instances = vec!["two".into(), "three".into()];
+        let (second, findings) = first.extend(more, &world.context());
+        second.unwrap_or_else(|| panic!("{findings:?}"))
+    };
+    let silent = extended(r#"{"steps": [{"id": "b", "tool": "e"}]}"#);
+    assert!(matches!(silent.plan().output, Output::Value(_)));
+    let names: Vec<&str> = silent.plan().instances.iter().map(|name| &**name).collect();
+    assert_eq!(names, ["one", "two", "three"]);
+    let outspoken = extended(r#"{"steps": [{"id": "b", "tool": "e"}], "output": ["b"]}"#);
+    assert!(matches!(outspoken.plan().output, Output::Steps(_)));
+}
+
+#[test]
+fn dependencies_are_known_before_any_check() {
+    let text = r#"{"listed": true, "steps": [
+        {"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "value": "${slots.state.x}", "after": ["a"]},
+        {"id": "c", "tool": "e", "args": {"v": "${a ?? b}"}}
+    ]}"#;
+    let (checked, findings) = World::with_tools(r#"{"e": {}}"#).check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let known: Vec<_> = checked
+        .steps()
+        .iter()
+        .map(|step| step.dependencies.clone())
+        .collect();
+    assert_eq!(dependencies(&super::sketch::plan(text)), known);
+}
+
+#[test]
+fn a_read_has_its_producers() {
+    let (checked, findings) = World::with_tools(r#"{"e": {}}"#).check(
+        r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "writes": "state.x"}, {"id": "c", "tool": "e", "writes": "state.x.y", "after": ["b"]}]}"#,
+    );
+    let checked: CheckedPlan = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let producers = |source, keys: &[&str]| {
+        let path = keys.iter().map(|key| Segment::key(*key)).collect();
+        checked.producers(&Read::part(source, path))
+    };
+    assert_eq!(producers(Source::Step("c".into()), &["v"]), [2]);
+    assert_eq!(producers(Source::Step("z".into()), &[]), Vec::<u32>::new());
+    assert_eq!(producers(Source::Slot(SlotKind::State), &["x"]), [1, 2]);
+    assert_eq!(producers(Source::Slot(SlotKind::State), &["x", "z"]), [1]);
+    assert_eq!(producers(Source::Index, &[]), Vec::<u32>::new());
+}
+
+#[test]
 fn a_digest_is_of_the_meaning() {
     let world =
         World::with_tools(r#"{"e": {}}"#).plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
@@ -235,5 +291,110 @@ fn a_digest_tells_apart_what_can_be_missing_only() {
         let others = [Missing::NullInItems, Missing::Null];
         let found = others.map(|missing| digest(&path, missing) == plain);
         assert_eq!(found, alike, "{path:?}");
+    }
+}
+
+#[test]
+fn whatever_has_a_meaning_is_in_the_digest() {
+    let world = World::with_tools(r#"{"e": {}}"#).given(r#"{"i": 1}"#);
+    let one = |step: &str| {
+        format!(
+            r#"{{"steps": [{{"id": "a", "tool": "e"}}, {{"id": "b", "tool": "e"}}, {{"id": "s", {step}}}]}}"#
+        )
+    };
+    let steps = [
+        r#""tool": "e""#,
+        r#""value": null"#,
+        r#""tool": "e", "args": {}"#,
+        r#""tool": "e", "args": {"v": null}"#,
+        r#""tool": "e", "args": {"v": true}"#,
+        r#""tool": "e", "args": {"v": false}"#,
+        r#""tool": "e", "args": {"v": 1}"#,
+        r#""tool": "e", "args": {"v": "1"}"#,
+        r#""tool": "e", "args": {"v": []}"#,
+        r#""tool": "e", "args": {"v": ["a", "b"]}"#,
+        // The byte between the letters is what a text begins with.
+        r#""tool": "e", "args": {"v": ["a\u0003b"]}"#,
+        r#""tool": "e", "args": {"v": {"k": {}}}"#,
+        r#""tool": "e", "args": {"v": "${a}"}"#,
+        r#""tool": "e", "args": {"v": "${b}"}"#,
+        r#""tool": "e", "args": {"v": "${a.x?}"}"#,
+        r#""tool": "e", "args": {"v": "${a.x}"}"#,
+        r#""tool": "e", "args": {"v": "${a.y}"}"#,
+        r#""tool": "e", "args": {"v": "${a[1]}"}"#,
+        r#""tool": "e", "args": {"v": "${a[2]}"}"#,
+        r#""tool": "e", "args": {"v": "${a[*]}"}"#,
+        r#""tool": "e", "args": {"v": "${results.a}"}"#,
+        r#""tool": "e", "args": {"v": "${a ?? b}"}"#,
+        r#""tool": "e", "args": {"v": "${b ?? a}"}"#,
+        r#""tool": "e", "args": {"v": "${a ?? 1}"}"#,
+        r#""tool": "e", "args": {"v": "${all(a, b)}"}"#,
+        r#""tool": "e", "args": {"v": "${a + b}"}"#,
+        r#""tool": "e", "args": {"v": "${a - b}"}"#,
+        r#""tool": "e", "args": {"v": "is ${a}"}"#,
+        r#""tool": "e", "args": {"v": "is ${b}"}"#,
+        r#""tool": "e", "args": {"v": "as ${a}"}"#,
+        r#""tool": "e", "args": {"v": ["${a}"]}"#,
+        r#""tool": "e", "args": {"v": ["${b}"]}"#,
+        r#""tool": "e", "args": {"v": {"w": "${a}"}}"#,
+        r#""tool": "e", "args": {"v": {"x": "${a}"}}"#,
+        r#""tool": "e", "args": {"v": "${slots.state}"}"#,
+        r#""tool": "e", "args": {"v": "${slots.data}"}"#,
+        r#""tool": "e", "after": ["a"]"#,
+        r#""tool": "e", "after": ["b"]"#,
+        r#""tool": "e", "when": "${a}""#,
+        r#""tool": "e", "when": "${b}""#,
+        r#""tool": "e", "for_each": [1]"#,
+        r#""tool": "e", "for_each": [2]"#,
+        r#""tool": "e", "for_each": [1], "args": {"v": "${item}"}"#,
+        r#""tool": "e", "for_each": [1], "args": {"v": "${index}"}"#,
+        r#""tool": "e", "until": "${s}""#,
+        r#""tool": "e", "until": "${last}""#,
+        r#""tool": "e", "until": "${s}", "max": 4"#,
+        r#""tool": "e", "on_error": null"#,
+        r#""tool": "e", "on_error": 1"#,
+        r#""tool": "e", "attempts": 2"#,
+        r#""tool": "e", "attempts": 3"#,
+        r#""tool": "e", "instance": "one""#,
+        r#""tool": "e", "instance": "two""#,
+        r#""tool": "e", "writes": "state.x""#,
+        r#""tool": "e", "writes": "data.x""#,
+        r#""tool": "e", "writes": "state.y""#,
+        r#""tool": "e", "writes": "state.x.y""#,
+        r#""tool": "e", "writes": "state.x && state.y""#,
+        r#""tool": "e", "writes": "state.x || state.y""#,
+        r#""tool": "e", "writes": "state.x", "method": "push""#,
+        r#""plan": {"steps": [{"id": "x", "tool": "e"}]}"#,
+        r#""plan": {"steps": [{"id": "y", "tool": "e"}]}"#,
+        r#""plan": {"steps": [{"id": "x", "tool": "e"}]}, "scopes": ["state"]"#,
+        r#""plan": {"steps": [{"id": "x", "tool": "e"}]}, "scopes": ["data"]"#,
+    ];
+    let around = [
+        r#""listed": true"#,
+        r#""sharing": true"#,
+        r#""output": []"#,
+        r#""output": ["a"]"#,
+        r#""output": {"v": "${a}"}"#,
+        r#""output": {"v": "${a.x}"}"#,
+        r#""state": {"x": 1}"#,
+        r#""state": {"x": 2}"#,
+        r#""data": {"x": 1}"#,
+        r#""state@one": {"x": 1}"#,
+        r#""state@two": {"x": 1}"#,
+        r#""inputs": {"i": {}}"#,
+        r#""inputs": {"i": {"type": "integer"}}"#,
+        r#""inputs": {"i": {"default": 1}}"#,
+        r#""variables": {"i": 1}"#,
+        r#""variables": {"i": 2}"#,
+    ];
+    let around = around
+        .iter()
+        .map(|more| format!(r#"{{{more}, "steps": [{{"id": "a", "tool": "e"}}]}}"#));
+    let mut seen = std::collections::HashMap::new();
+    for text in steps.iter().map(|step| one(step)).chain(around) {
+        let (checked, findings) = world.check(&text);
+        let checked = checked.unwrap_or_else(|| panic!("{findings:?} in {text}"));
+        let other = seen.insert(checked.digest().to_owned(), text.clone());
+        assert_eq!(other, None, "as {text}");
     }
 }

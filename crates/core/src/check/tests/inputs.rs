@@ -42,3 +42,24 @@ fn values() {
     let values = crate::Value::from(checked.inputs().clone());
     assert_eq!(values.to_json(), r#"{"a":5,"b":2,"x":true}"#);
 }
+
+#[test]
+fn variables_are_no_inputs() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let plan = |declared: &str, read: &str| {
+        format!(
+            r#"{{{declared}, "steps": [{{"id": "s", "tool": "e", "args": {{"v": "{read}"}}}}]}}"#
+        )
+    };
+    let unused = "?PW0801 at /inputs/x: the input `x` is never read (take it away, or refer to it)";
+    world.expect(&plan(r#""variables": {"x": 1}"#, "${vars.x}"), &[]);
+    world.expect(&plan(r#""variables": {"x": 1}"#, "${vars}"), &[]);
+    world.expect(
+        &plan(r#""inputs": {"x": {"default": 1}}"#, "${vars}"),
+        &[unused],
+    );
+    world.expect(
+        &plan(r#""inputs": {"x": {"default": 1}}"#, "${vars.x}"),
+        &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)"],
+    );
+}

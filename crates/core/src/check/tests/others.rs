@@ -95,6 +95,115 @@ fn limits() {
     );
 }
 
+#[test]
+fn what_is_at_a_limit_is_within_it() {
+    let limits = Limits {
+        max_steps: 3,
+        max_expression_length: 7,
+        max_repeat: 5,
+        max_attempts: 4,
+        ..Limits::default()
+    };
+    let world = World {
+        policy: Policy::new().with_limits(limits),
+        ..World::with_tools(r#"{"e": {}}"#)
+    };
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 5}, {"id": "b", "tool": "e", "attempts": 4}, {"id": "c", "tool": "e", "args": {"v": "${a.x > 1}"}}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 6}, {"id": "b", "tool": "e", "attempts": 5}, {"id": "c", "tool": "e", "args": {"v": "${a.x > 11}"}}]}"#,
+        &["PW0703 at /steps/0: the step `a` may repeat 6 times, more than the 5 that are allowed (lower the bound)", "PW0703 at /steps/1: the step `b` may try 5 times, more than the 4 that are allowed (lower the bound)", "PW0702 at /steps/2/args/v: the expression has 8 bytes, more than the 7 that are allowed (split it over several `value` steps)"],
+    );
+}
+
+#[test]
+fn long_lists_of_names_are_cut_off() {
+    let tools: Vec<String> = (10..35)
+        .map(|tool| format!(r#""tool_{tool}": {{}}"#))
+        .collect();
+    let world = World::with_tools(&format!("{{{}}}", tools.join(", ")));
+    let check = |tool: &str, end: &str| {
+        let (_, findings) = world.check(&format!(
+            r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#
+        ));
+        let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(matches!(&told[..], [one] if one.ends_with(end)), "{told:?}");
+    };
+    check("ghost", "`tool_28`, `tool_29`, 5 more)");
+}
+
+/// What a step gives is worked out once, however many ask for it, and whatever they ask.
+#[test]
+fn shapes_are_worked_out_once() {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let mut steps = vec![r#"{"id": "s0", "value": {"x": 1}}"#.to_owned()];
+    for step in 1..60 {
+        let before = step - 1;
+        steps.push(format!(
+            r#"{{"id": "s{step}", "value": {{"x": "${{s{before}.x}}", "y": "${{s{before}.x}}", "z": "${{s{before}.x}}"}}}}"#
+        ));
+    }
+    steps.reverse();
+    steps.push(r#"{"id": "t", "tool": "e", "args": {"v": "${s59.w}"}}"#.to_owned());
+    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/60/args/v: `${s59.w}` leads nowhere: there is no field `w` in the output of `s59` (the fields are `x`, `y`, `z`)"]);
+}
+
+#[test]
+fn values_that_hold_each_other_are_known_up_to_a_size() {
+    let world = World::with_tools(
+        r#"{"e": {}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "deep": {"in": {"properties": {"v": {"type": "object", "properties": {"y": {"type": "object", "properties": {"y": {"type": "integer"}}}}}}}}}"#,
+    );
+    let check = |value: &str, steps: usize, last: &str, expected: &[&str]| {
+        let mut all = vec![r#"{"id": "s0", "value": {"x": 1}}"#.to_owned()];
+        for step in 1..steps {
+            let value = value.replace('P', &format!("s{}", step - 1));
+            all.push(format!(r#"{{"id": "s{step}", "value": {value}}}"#));
+        }
+        all.push(last.replace('P', &format!("s{}", steps - 1)));
+        world.expect(&format!(r#"{{"steps": [{}]}}"#, all.join(", ")), expected);
+    };
+    let count = r#"{"id": "t", "tool": "count", "args": {"v": "${P}"}}"#;
+    let twice = r#"{"id": "t", "tool": "deep", "args": {"v": "${P ?? s70}"}}"#;
+    check(
+        r#"{"y": "${P}"}"#,
+        60,
+        count,
+        &[
+            "PW0504 at /steps/60/args/v: the argument `v` of the tool `count` takes an integer, but `${s59}` gives an object",
+        ],
+    );
+    // Deep, wide, and both.
+    let deep = format!(r#"{}"${{P}}"{}"#, "[".repeat(40), "]".repeat(40));
+    check(
+        &deep,
+        2_000,
+        r#"{"id": "t", "tool": "e", "args": {"v": "${P}"}}"#,
+        &[],
+    );
+    check(r#"{"y": "${P}", "z": "${P}"}"#, 80, twice, &[]);
+    let first = r#"{"id": "t", "tool": "e", "args": {"v": "${P[0]}"}}"#;
+    check(r#"["${P}", "${P}", "${P}"]"#, 80, first, &[]);
+}
+
+#[test]
+fn long_chains_of_values_do_not_exhaust_the_stack() {
+    let mut steps = vec![r#"{"id": "s0", "value": {"x": 1}}"#.to_owned()];
+    for step in 1..9_000 {
+        steps.push(format!(
+            r#"{{"id": "s{step}", "value": "${{s{}}}"}}"#,
+            step - 1
+        ));
+    }
+    steps.reverse();
+    let world = World::with_tools(r#"{"e": {}}"#);
+    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &[]);
+    // What stands further on is looked at all the same.
+    steps.push(r#"{"id": "t", "value": {"x": 1}}, {"id": "u", "value": "${t.y}"}"#.to_owned());
+    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/9001/value: `${t.y}` leads nowhere: there is no field `y` in the output of `t` (the only field is `x`)"]);
+}
+
 /// Steps of a plan with references between them, against many tools. The bound is for builds
 /// without optimisation on a busy machine; it is what quadratic passes would break.
 #[test]

@@ -151,3 +151,43 @@ fn steps_of_inner_plans_count() {
         &["PW0701: the plan has 8 steps with those of all plans and instances that it runs, more than the 7 that are allowed (let fewer steps run plans, or make fewer instances)"],
     );
 }
+
+#[test]
+fn what_is_not_given_is_missing() {
+    World::with_tools(TOOLS)
+        .plan("summary", r#"{"inputs": {"text": {"type": "string"}}, "steps": [{"id": "x", "tool": "e", "args": {"t": "${inputs.text}"}}]}"#)
+        .expect(
+            r#"{"steps": [{"id": "p", "plan": "summary"}]}"#,
+            &["PW0502 at /steps/0: the plan `summary` needs the argument `text` (it takes text)"],
+        );
+}
+
+#[test]
+fn depth_of_plans_by_name() {
+    let mut world = World::with_tools(TOOLS)
+        .plan("inner", r#"{"steps": [{"id": "x", "tool": "e"}]}"#)
+        .plan("outer", r#"{"steps": [{"id": "y", "plan": "inner"}]}"#);
+    world.policy = Policy::new().with_limits(Limits {
+        max_depth: 1,
+        ..Limits::default()
+    });
+    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &[]);
+    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["outer: PW0704 at /steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"]);
+}
+
+#[test]
+fn slots_that_are_shared_need_no_writer() {
+    let world = World::with_tools(TOOLS).plan(
+        "inner",
+        r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}"}}]}"#,
+    );
+    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &["?inner: PW0407 at /steps/0/args/v: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"]);
+    world.expect(
+        r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["state"]}]}"#,
+        &[],
+    );
+    world.expect(
+        r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["data"]}]}"#,
+        &["?inner: PW0407 at /steps/0/args/v: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"],
+    );
+}

@@ -48,6 +48,10 @@ fn required_parameters_come_first() {
             r#""tool": "search", "positional": ["${p}"], "args": {"from": "b"}"#,
             r#"query=? from="b""#,
         ),
+        (
+            r#""tool": "search", "positional": ["a"], "args": {"from": "${p}"}"#,
+            r#"query="a" from=?"#,
+        ),
         (r#""tool": "nested", "positional": [1, [2]]"#, "x=1 y=[2]"),
     ];
     for (step, wanted) in cases {

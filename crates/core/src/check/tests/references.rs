@@ -79,6 +79,18 @@ fn paths_into_outputs() {
             "PW0402 at /steps/3/args/t: `${results.u.eror}` leads nowhere: there is no field `eror` in the result of `u` (did you mean `error`?)",
         ],
     );
+    check(
+        "${u.total.0}",
+        &[
+            "PW0402 at /steps/3/args/t: `${u.total.0}` leads nowhere: there is no `0` in `total` in the output of `u` (`total` in the output of `u` is an integer)",
+        ],
+    );
+    check(
+        "${results.u.data.totl}",
+        &[
+            "PW0402 at /steps/3/args/t: `${results.u.data.totl}` leads nowhere: there is no field `totl` in `data` in the result of `u` (did you mean `total`?)",
+        ],
+    );
     check("${results.u.error.message}", &[]);
     check("${results.u.data.total}", &[]);
     check(
@@ -148,4 +160,168 @@ fn inputs_and_variables_that_nobody_gives() {
         r#"{"steps": [{"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
         &[],
     );
+}
+
+#[test]
+fn what_a_step_says_of_itself() {
+    let world = World::with_tools(TOOLS);
+    let check = |step: &str, expected: &[&str]| {
+        world.expect(
+            &format!(r#"{{"steps": [{{"id": "u", "tool": "rows", {step}}}, {{"id": "o", "tool": "rows"}}]}}"#),
+            expected,
+        );
+    };
+    // Where it has failed there is no output.
+    check(r#""on_error": {"v": "${u.nope}"}"#, &[]);
+    check(r#""on_error": {"v": "${results.u.data.nope}"}"#, &[]);
+    check(
+        r#""on_error": {"v": "${o.nope}"}"#,
+        &[
+            "PW0402 at /steps/0/on_error/v: `${o.nope}` leads nowhere: there is no field `nope` in the output of `o` (the fields are `rows`, `total`)",
+        ],
+    );
+    // In `until` it speaks of one round, of which there is one for each item.
+    check(r#""until": "${u.total}""#, &[]);
+    check(
+        r#""until": "${u.nope}""#,
+        &[
+            "PW0402 at /steps/0/until: `${u.nope}` leads nowhere: there is no field `nope` in the output of `u` (the fields are `rows`, `total`)",
+        ],
+    );
+    check(
+        r#""until": "${o.nope}""#,
+        &[
+            "PW0402 at /steps/0/until: `${o.nope}` leads nowhere: there is no field `nope` in the output of `o` (the fields are `rows`, `total`)",
+        ],
+    );
+    check(r#""until": "${u.nope}", "for_each": [1]"#, &[]);
+    check(
+        r#""until": "${u.nope}", "on_error": {"v": "${u.nope}"}"#,
+        &[
+            "PW0402 at /steps/0/until: `${u.nope}` leads nowhere: there is no field `nope` in the output of `u` (the fields are `rows`, `total`)",
+            "PW0402 at /steps/0/on_error/v: `${u.nope}` leads nowhere: there is no field `nope` in the output of `u` (the fields are `rows`, `total`)",
+        ],
+    );
+}
+
+#[test]
+fn variables_that_have_bare_names() {
+    let world = World::with_tools(TOOLS);
+    let check = |before: &str, steps: &str, expected: &[&str]| {
+        world.expect(
+            &format!(r#"{{{before} "steps": [{steps} {{"id": "s", "tool": "e", "args": {{"a": "${{inputs.ctiy}}"}}}}]}}"#),
+            expected,
+        );
+    };
+    let vars = r#"{"id": "w", "tool": "e", "writes": "vars.city"},"#;
+    let state = r#"{"id": "w", "tool": "e", "writes": "state.city"},"#;
+    check(
+        "",
+        "",
+        &[
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+        ],
+    );
+    check(
+        "",
+        vars,
+        &[
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+        ],
+    );
+    check(
+        "",
+        state,
+        &[
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (declare `ctiy` among the plan's variables)",
+        ],
+    );
+    check(
+        r#""variables": {"city": 1},"#,
+        "",
+        &[
+            "?PW0801 at /variables/city: the variable `city` is never read (take it away, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+        ],
+    );
+    check(
+        r#""variables": {"town": 1},"#,
+        state,
+        &[
+            "?PW0801 at /variables/town: the variable `town` is never read (take it away, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (the only variable is `town`)",
+        ],
+    );
+    check(
+        r#""inputs": {"town": {"default": 1}},"#,
+        vars,
+        &[
+            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+        ],
+    );
+    check(
+        r#""input": {"town": 1},"#,
+        vars,
+        &[
+            "?PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+        ],
+    );
+    check(
+        r#""inputs": {"town": {"default": 1}}, "input": {"city": 1},"#,
+        "",
+        &[
+            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
+        ],
+    );
+    check(
+        r#""state": {"town": 1},"#,
+        "",
+        &[
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+        ],
+    );
+    world.expect(
+        r#"{"steps": [{"id": "w", "tool": "e", "writes": "vars.city"}, {"id": "x", "tool": "e", "writes": "state.ctyi"}, {"id": "s", "tool": "e", "args": {"a": "${vars.ctiy}"}}]}"#,
+        &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)"],
+    );
+}
+
+#[test]
+fn what_need_not_be_there_may_be_null() {
+    let world = World::with_tools(
+        r#"{"rows": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}},
+            "truth": {"in": {"properties": {"v": {"type": "boolean"}}}}, "list": {"in": {"properties": {"v": {"type": "array", "items": {"type": "boolean"}}}}}}"#,
+    );
+    let check = |tool: &str, reference: &str, expected: &[&str]| {
+        world.expect(
+            &format!(r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "s", "tool": "{tool}", "args": {{"v": "{reference}"}}}}]}}"#),
+            expected,
+        );
+    };
+    check(
+        "truth",
+        "${u.total}",
+        &[
+            "PW0504 at /steps/1/args/v: the argument `v` of the tool `truth` takes a boolean, but `${u.total}` gives an integer",
+        ],
+    );
+    check(
+        "truth",
+        "${u.total?}",
+        &[
+            "PW0504 at /steps/1/args/v: the argument `v` of the tool `truth` takes a boolean, but `${u.total?}` gives an integer or null",
+        ],
+    );
+    check("list", "${u.rows[*].id}", &[]);
+    check("list", "${u.rows[*].id?}", &[]);
+    check(
+        "truth",
+        "${u.rows[*].id}",
+        &[
+            "PW0504 at /steps/1/args/v: the argument `v` of the tool `truth` takes a boolean, but `${u.rows[*].id}` gives a list of integers",
+        ],
+    );
+    check("truth", "${u.rows[*].id?}", &[]);
 }

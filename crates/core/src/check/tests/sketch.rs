@@ -8,7 +8,7 @@ use crate::expression::parse_form;
 use crate::place::Source;
 use crate::plan::{
     Action, Content, Field, ForEach, Input, InputKind, Method, Name, Node, OnError, Ordering,
-    Output, PlanCall, PlanTarget, Reference, Repeat, Sharing, SlotKind, SlotPath, Targets,
+    Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, Targets,
     TextPart, Writes,
 };
 use crate::{
@@ -98,6 +98,9 @@ impl World {
             .collect();
         assert_eq!(found, expected, "in {text}");
         assert_eq!(checked.is_some(), !diagnostics.has_errors());
+        if let Some(checked) = checked {
+            assert_eq!(checked.warnings().len(), diagnostics.len());
+        }
     }
 }
 
@@ -262,6 +265,13 @@ impl Artist {
                     if let (Some(repeat), Some(max)) = (&mut step.repeat, max) {
                         repeat.max = NonZeroU32::new(max).expect("not zero");
                     }
+                }
+                "attempts" => {
+                    let attempts = value.as_u64().and_then(|most| u32::try_from(most).ok());
+                    step.retry = Some(Retry {
+                        attempts: attempts.and_then(NonZeroU32::new).expect("a number"),
+                        delay: None,
+                    });
                 }
                 "on_error" => step.on_error = OnError::Output(self.node(value, at)),
                 "instance" => step.instance = value.as_text().map(Into::into),

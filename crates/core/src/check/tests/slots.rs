@@ -119,3 +119,48 @@ fn long_ways() {
         &["PW0201 at /steps/1/tool: there is no tool `gone` (the tools are `e`, `typed`)"],
     );
 }
+
+#[test]
+fn slots_of_known_shape() {
+    check(
+        r#"{"state": {"x": {"a": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.x.a.b}"}}]}"#,
+        &[
+            "?PW0402 at /steps/0/args/v: `${slots.state.x.a.b}` leads nowhere: there is no field `b` in `a` in the slot `state.x` (what reads it will be skipped)",
+        ],
+    );
+    // A step may write several slots, each of another length.
+    check(
+        r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.deep.er && data.t && state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}"}}]}"#,
+        &[
+            "?PW0402 at /steps/1/args/v: `${slots.state.t.b}` leads nowhere: there is no field `b` in the slot `state.t` (the only field is `a`)",
+        ],
+    );
+    check(
+        r#"{"steps": [{"id": "t", "tool": "typed", "writes": "data.t.b && state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}"}}]}"#,
+        &[
+            "?PW0402 at /steps/1/args/v: `${slots.state.t.b}` leads nowhere: there is no field `b` in the slot `state.t` (the only field is `a`)",
+        ],
+    );
+    check(
+        r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.t.b && state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t}", "w": "${slots.state.t.c}"}}]}"#,
+        &[
+            "?PW0402 at /steps/1/args/w: `${slots.state.t.c}` leads nowhere: there is no field `c` in the slot `state.t` (the only field is `a`)",
+        ],
+    );
+    // What one of its writers leaves out another may give.
+    World::with_tools(r#"{"e": {}, "one": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}, "two": {"out": {"type": "object", "properties": {"b": {"type": "integer"}}, "additionalProperties": false}}}"#).expect(
+        r#"{"steps": [{"id": "one", "tool": "one", "writes": "state.t", "when": true}, {"id": "two", "tool": "two", "writes": "state.t", "when": true}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}", "w": "${slots.state.t.c}"}}]}"#,
+        &["?PW0402 at /steps/2/args/w: `${slots.state.t.c}` leads nowhere: there is no field `c` in the slot `state.t` (the only field is `a`)"],
+    );
+}
+
+#[test]
+fn names_of_slots_nearby() {
+    check(
+        r#"{"steps": [{"id": "w", "tool": "e", "writes": "state.user && data.other"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.usr}", "w": "${slots.state.othr}"}}]}"#,
+        &[
+            "?PW0407 at /steps/1/args/v: `${slots.state.usr}` reads the slot `state.usr`, which nothing fills (did you mean `user`?)",
+            "?PW0407 at /steps/1/args/w: `${slots.state.othr}` reads the slot `state.othr`, which nothing fills (what reads it will be skipped)",
+        ],
+    );
+}
