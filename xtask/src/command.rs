@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program to run in the project's root, without an input. Its input is a pipe that is closed at once, and not
-/// `/dev/null`: what runs as root may have put a file there, and a compiler that reads its input would compile it.
+/// A program to run in the project's root, without an input.
 pub(crate) fn command(root: &Path, line: &[&str]) -> Command {
     let (program, arguments) = line.split_first().unwrap_or((&"true", &[]));
     let mut command = Command::new(program);
     command
         .args(arguments)
         .current_dir(root)
-        .stdin(Stdio::piped());
+        .stdin(Stdio::null());
     command
 }
 

@@ -16,6 +16,7 @@ mod fuzz;
 mod generate;
 mod metadata;
 mod mutants;
+mod null_device;
 mod package;
 mod path;
 mod peers;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
 use crate::project::Project;
-use crate::{book, deps, package, semver, servers, tidy};
+use crate::{book, deps, null_device, package, semver, servers, tidy};
 use stage::{Outcome, Summary};
 use tally::Tally;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(project: &Project) -> ExitCode {
     for (name, check) in STAGES {
         println!("\n── {name}");
         let start = Instant::now();
-        let result = check(project);
+        let result = null_device::restore(project).and_then(|()| check(project));
         if let Err(message) = &result {
             println!("{message}");
         }
