@@ -10,7 +10,7 @@ use crate::backend::ToolError;
 use crate::run::{RunStatus, SkipReason, StepStatus};
 
 /// Which step, in which instance, which item, which round, inside which other steps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     /// The step of the enclosing plan that runs this step's plan, for a step of a plan inside the plan.
     pub inside: Option<Arc<Address>>,

@@ -49,6 +49,9 @@ pub mod backend;
 /// What happens in a run, as others hear of it.
 pub mod event;
 
+/// What a run remembers, so that it can go on later.
+pub mod journal;
+
 pub use approval::{Approver, Decision};
 pub use backend::{
     Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
@@ -56,5 +59,6 @@ pub use backend::{
 pub use dispatch::{Canceller, Engine, RunHandle};
 pub use durations::Durations;
 pub use event::{RunEvent, StampedEvent};
+pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use run::{RunStatus, RunSummary, StepStatus};

@@ -25,6 +25,8 @@ pub enum StepStatus {
     Cancelled,
     /// It waits for a person.
     Waiting,
+    /// It was under way when its process died, and may or may not have happened: a person says what to make of it.
+    Unknown,
 }
 
 impl StepStatus {
@@ -37,6 +39,7 @@ impl StepStatus {
             Self::NotRun => "not_run",
             Self::Cancelled => "cancelled",
             Self::Waiting => "waiting",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -69,6 +72,8 @@ pub enum Because {
     Condition,
     /// The run stopped after this step's failure.
     Stopped,
+    /// A person decided that it is done without.
+    Person,
 }
 
 impl SkipReason {

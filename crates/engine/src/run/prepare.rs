@@ -294,7 +294,10 @@ impl Run {
                 StepStatus::Succeeded => false,
                 StepStatus::Failed => !outcome.handled,
                 StepStatus::Skipped => outcome.by_failure,
-                StepStatus::NotRun | StepStatus::Cancelled | StepStatus::Waiting => true,
+                StepStatus::NotRun
+                | StepStatus::Cancelled
+                | StepStatus::Waiting
+                | StepStatus::Unknown => true,
             },
             None => false,
         }

@@ -113,7 +113,10 @@ impl Run {
                 outcome.by_failure = self.skipped_by_failure(task, &outcome);
                 outcome
             }
-            StepStatus::NotRun | StepStatus::Cancelled | StepStatus::Waiting => outcome,
+            StepStatus::NotRun
+            | StepStatus::Cancelled
+            | StepStatus::Waiting
+            | StepStatus::Unknown => outcome,
         }
     }
 

@@ -1,0 +1,198 @@
+//! What a run remembers, so that it can be looked at afterwards and go on after its process has died.
+//!
+//! A run is a pure function of what it was told, and when. So its journal holds just that, call by call, together
+//! with what the run decided to do: enough to go on, and enough to prove later that it would decide the same again.
+
+mod memory;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+
+use crate::backend::{ToolError, ToolOutput};
+use crate::event::Address;
+use crate::run::{RunStatus, SkipReason, StepStatus};
+use crate::schedule::Timer;
+
+pub use memory::MemoryJournal;
+
+/// Remembers what happens in one run.
+pub trait Journal: Send + Sync + 'static {
+    /// Takes in `entries`, to be kept behind all that were taken in before. They are taken in at once; the future is
+    /// done when they, and all before them, would outlive a crash of this machine.
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
+}
+
+/// Why a journal could not keep something. Nothing that was to be kept behind it is kept either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JournalError {
+    /// One clause: what could not be done, and why.
+    pub message: Arc<str>,
+}
+
+impl JournalError {
+    /// A failure, as one clause.
+    pub fn new(message: impl Into<Arc<str>>) -> Self {
+        Self {
+            message: message.into(),
+        }
+    }
+}
+
+/// One thing that a run remembers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// When, counted from the start of the run; the time between two processes does not count.
+    pub at: Duration,
+    /// Which turn of the driver, from 0. Whatever was taken in during one turn was taken in before anything new was
+    /// started.
+    pub turn: u64,
+    /// What.
+    pub record: Record,
+}
+
+/// Something that a run was told, or has decided. Secrets stand in it as `[redacted]`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Record {
+    /// A process has begun to drive the run: the first, or one that resumes it. What it was told to do differently is
+    /// up to whoever keeps the journal.
+    Opened {
+        /// The plan's digest.
+        digest: Arc<str>,
+        /// What else whoever opened it wants to know later.
+        header: Value,
+    },
+    /// Decided: this call is to be sent.
+    Sent {
+        /// Who calls.
+        at: Arc<Address>,
+        /// The tool's server.
+        server: Arc<str>,
+        /// The tool's name at its server.
+        tool: Arc<str>,
+        /// Which attempt, from 1, in all processes together.
+        attempt: u32,
+        /// The arguments.
+        args: Value,
+    },
+    /// Told: a call was answered.
+    Answered {
+        /// Who called.
+        at: Arc<Address>,
+        /// Which attempt.
+        attempt: u32,
+        /// The answer.
+        result: Result<ToolOutput, ToolError>,
+    },
+    /// Decided: no answer to this call is waited for any more.
+    GivenUp {
+        /// Who called.
+        at: Arc<Address>,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// Decided: a person is to be asked.
+    Asked {
+        /// Who wants to call.
+        at: Arc<Address>,
+        /// The tool's server.
+        server: Arc<str>,
+        /// The tool's name at its server.
+        tool: Arc<str>,
+        /// The arguments.
+        args: Value,
+    },
+    /// Told: a person's answer.
+    Decided {
+        /// Who wants to call.
+        at: Arc<Address>,
+        /// Whether the call may be made.
+        approved: bool,
+        /// The arguments that it is made with instead.
+        changed_args: Option<Value>,
+        /// Why not, in the person's words.
+        because: Option<Arc<str>>,
+    },
+    /// Told: a timer has run out.
+    TimerFired {
+        /// Whose.
+        at: Arc<Address>,
+        /// Which.
+        timer: Timer,
+    },
+    /// Told: the plan has further steps. The plan itself is kept by whoever keeps the journal.
+    Extended {
+        /// The digest of the longer plan.
+        digest: Arc<str>,
+        /// How many steps it has.
+        steps: usize,
+    },
+    /// Told: no further steps will come.
+    Closed,
+    /// Told: end everything now.
+    Cancelled,
+    /// Decided: a step, item or round has ended.
+    Settled {
+        /// Which.
+        at: Arc<Address>,
+        /// How.
+        status: StepStatus,
+        /// What it gave, where that is not simply the answer to its last call.
+        output: Option<Value>,
+        /// Why it failed.
+        error: Option<ToolError>,
+        /// Whether the plan says what the failure means.
+        handled: bool,
+        /// Why it did not run.
+        reason: Option<SkipReason>,
+        /// When it began.
+        started: Option<Duration>,
+    },
+    /// Decided: this process has nothing more to do.
+    Ended {
+        /// How the run stands now.
+        status: RunStatus,
+    },
+}
+
+impl Record {
+    /// Whether the run was told this. Everything else follows from what it was told.
+    pub fn is_told(&self) -> bool {
+        match self {
+            Self::Opened { .. }
+            | Self::Answered { .. }
+            | Self::Decided { .. }
+            | Self::TimerFired { .. }
+            | Self::Extended { .. }
+            | Self::Closed
+            | Self::Cancelled => true,
+            Self::Sent { .. }
+            | Self::GivenUp { .. }
+            | Self::Asked { .. }
+            | Self::Settled { .. }
+            | Self::Ended { .. } => false,
+        }
+    }
+
+    /// The step, item or round that it is about.
+    pub fn address(&self) -> Option<&Arc<Address>> {
+        match self {
+            Self::Sent { at, .. }
+            | Self::Answered { at, .. }
+            | Self::GivenUp { at, .. }
+            | Self::Asked { at, .. }
+            | Self::Decided { at, .. }
+            | Self::TimerFired { at, .. }
+            | Self::Settled { at, .. } => Some(at),
+            Self::Opened { .. }
+            | Self::Extended { .. }
+            | Self::Closed
+            | Self::Cancelled
+            | Self::Ended { .. } => None,
+        }
+    }
+}
