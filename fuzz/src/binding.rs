@@ -54,7 +54,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
         run.proceed(&mut effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::Call { task, call } => under_way.push_back((task, call)),
+                Effect::Call { task, call, .. } => under_way.push_back((task, call)),
                 Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
                 Effect::Ask { task, .. } => due.push_back(Input::Decided {
                     task,
@@ -68,6 +68,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
                 Effect::SetTimer { .. }
                 | Effect::ClearTimer(..)
                 | Effect::Learn { .. }
+                | Effect::Remember { .. }
                 | Effect::Emit(_) => {}
             }
         }

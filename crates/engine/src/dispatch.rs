@@ -1,9 +1,7 @@
 //! The driver: the one loop in which calls, timers, decisions and the caller's wishes meet.
 
 use std::collections::HashMap;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -17,12 +15,13 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use crate::approval::{Approver, Decision};
-use crate::backend::{ToolBackend, ToolError, ToolOutput};
-use crate::durations::Durations;
+use crate::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::execute;
-use crate::options::RunOptions;
-use crate::run::{Effect, Input, Run, RunSummary};
+use crate::journal::{JournalError, Record};
+use crate::keeping::{Keeping, Released};
+use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
 /// What the caller of a run may want while it goes on.
@@ -39,7 +38,12 @@ type Ended = (TaskId, u32, Result<ToolOutput, ToolError>);
 /// Drives a run to its end.
 pub(crate) struct Dispatch {
     run: Run,
+    /// Where what happens is kept, if anywhere.
+    keeping: Option<Keeping>,
+    unkept: Option<JournalError>,
     started: Instant,
+    /// How long earlier processes had driven the run.
+    before: Duration,
     backend: Arc<dyn ToolBackend>,
     approver: Arc<dyn Approver>,
     durations: SharedDurations,
@@ -56,6 +60,7 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     pub(crate) fn new(
         run: Run,
+        keeping: Option<Keeping>,
         backend: Arc<dyn ToolBackend>,
         approver: Arc<dyn Approver>,
         durations: SharedDurations,
@@ -63,7 +68,10 @@ impl Dispatch {
         wishes: mpsc::UnboundedReceiver<Wish>,
     ) -> Self {
         Self {
+            before: run.now(),
             run,
+            keeping,
+            unkept: None,
             started: Instant::now(),
             backend,
             approver,
@@ -97,7 +105,8 @@ impl Dispatch {
             }
             self.listen().await;
         }
-        let summary = self.run.summary();
+        let mut summary = self.run.summary();
+        self.keep_end(&mut summary).await;
         let event = StampedEvent {
             at: summary.duration,
             event: RunEvent::RunEnded {
@@ -108,8 +117,24 @@ impl Dispatch {
         summary
     }
 
+    /// Writes down how the run stands, and waits until everything is kept.
+    async fn keep_end(&mut self, summary: &mut RunSummary) {
+        if let Some(keeping) = &mut self.keeping {
+            let status = summary.status;
+            keeping.remember(summary.duration, Record::Ended { status });
+            keeping.end_turn();
+            if let Err(error) = keeping.finish().await {
+                self.unkept.get_or_insert(error);
+            }
+        }
+        if let Some(error) = self.unkept.take() {
+            summary.status = RunStatus::Failed;
+            summary.unkept = Some(error);
+        }
+    }
+
     fn now(&self) -> Duration {
-        self.started.elapsed()
+        self.before + self.started.elapsed()
     }
 
     /// Waits until something happens, then takes in all that has happened, so that what starts next is the best of all
@@ -123,6 +148,7 @@ impl Dispatch {
                 // Nobody is left who could add steps.
                 Some(Wish::Close) | None => Some(Input::Close),
             },
+            released = kept(self.keeping.as_mut()) => self.send(released),
             Some(ended) = self.calls.join_next(), if !self.calls.is_empty() => self.ended(ended),
             Some((task, decision)) = self.questions.next(), if !self.questions.is_empty() => {
                 Some(Input::Decided { task, decision })
@@ -138,6 +164,31 @@ impl Dispatch {
             let input = self.ended(ended);
             self.take_in(input);
         }
+    }
+
+    /// Sends the calls that had to wait for the journal. Where the journal cannot keep what happens, nothing more may.
+    fn send(&mut self, released: Result<Vec<Released>, JournalError>) -> Option<Input> {
+        match released {
+            Ok(released) => {
+                for (task, attempt, call) in released {
+                    self.spawn(task, attempt, *call);
+                }
+                None
+            }
+            Err(error) => {
+                self.keeping = None;
+                self.unkept = Some(error);
+                Some(Input::Cancel)
+            }
+        }
+    }
+
+    fn spawn(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
+        let backend = Arc::clone(&self.backend);
+        let handle = self
+            .calls
+            .spawn(async move { (task, attempt, execute::attempt(backend, call).await) });
+        self.call_handles.insert(task, handle);
     }
 
     fn take_in(&mut self, input: Option<Input>) {
@@ -167,15 +218,23 @@ impl Dispatch {
                         .lock()
                         .observe(&tool.server, &tool.name, took);
                 }
-                Effect::Call { task, call } => {
-                    let backend = Arc::clone(&self.backend);
-                    let handle = self.calls.spawn(async move {
-                        let attempt = call.attempt;
-                        (task, attempt, execute::attempt(backend, *call).await)
-                    });
-                    self.call_handles.insert(task, handle);
+                Effect::Remember { at, record } => {
+                    if let Some(keeping) = &mut self.keeping {
+                        keeping.remember(at, *record);
+                    }
                 }
+                Effect::Call {
+                    task,
+                    attempt,
+                    call,
+                } => match &mut self.keeping {
+                    Some(keeping) => keeping.hold(task, attempt, call),
+                    None => self.spawn(task, attempt, *call),
+                },
                 Effect::Abort(task) => {
+                    if let Some(keeping) = &mut self.keeping {
+                        keeping.withdraw(task);
+                    }
                     if let Some(handle) = self.call_handles.remove(&task) {
                         handle.abort();
                     }
@@ -200,6 +259,9 @@ impl Dispatch {
                 }
             }
         }
+        if let Some(keeping) = &mut self.keeping {
+            keeping.end_turn();
+        }
     }
 
     fn tell(&mut self, event: &StampedEvent) {
@@ -208,167 +270,10 @@ impl Dispatch {
     }
 }
 
-/// What an engine has learned in all its runs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);
-
-impl SharedDurations {
-    fn new(durations: Durations) -> Self {
-        Self(Arc::new(Mutex::new(durations)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Durations> {
-        // Nothing that may panic happens while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A run that goes on by itself.
-#[derive(Debug)]
-pub struct RunHandle {
-    wishes: mpsc::UnboundedSender<Wish>,
-    task: tokio::task::JoinHandle<RunSummary>,
-}
-
-impl RunHandle {
-    /// Adds the further steps of `plan` to the run: it must be the running plan,
-    /// [extended](CheckedPlan::extend).
-    ///
-    /// # Errors
-    ///
-    /// The plan comes back where the run has already ended.
-    pub fn extend(&self, plan: CheckedPlan) -> Result<(), CheckedPlan> {
-        match self.wishes.send(Wish::Extend(plan)) {
-            Err(mpsc::error::SendError(Wish::Extend(plan))) => Err(plan),
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Says that no further steps will come: a [growing](crate::options::Arrival::Growing) run ends with its last step.
-    pub fn close(&self) {
-        // A run that has ended needs no telling.
-        let _ = self.wishes.send(Wish::Close);
-    }
-
-    /// Somebody else's means to cancel the run.
-    pub fn canceller(&self) -> Canceller {
-        Canceller(self.wishes.clone())
-    }
-
-    /// Ends the run now: calls under way are cancelled, nothing new starts.
-    pub fn cancel(&self) {
-        self.canceller().cancel();
-    }
-}
-
-/// Cancels a run.
-#[derive(Clone, Debug)]
-pub struct Canceller(mpsc::UnboundedSender<Wish>);
-
-impl Canceller {
-    /// Ends the run now: calls under way are cancelled, nothing new starts.
-    pub fn cancel(&self) {
-        // A run that has ended needs no telling.
-        let _ = self.0.send(Wish::Cancel);
-    }
-}
-
-impl Future for RunHandle {
-    type Output = RunSummary;
-
-    /// Waits for the end of the run. Resumes a panic of the run's own task: there is nothing to report then.
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RunSummary> {
-        match Pin::new(&mut self.task).poll(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(summary)) => Poll::Ready(summary),
-            Poll::Ready(Err(error)) => std::panic::resume_unwind(error.into_panic()),
-        }
-    }
-}
-
-impl Drop for RunHandle {
-    /// A run that nobody waits for any more is given up, and its calls with it.
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-/// Runs plans over one set of tools.
-#[derive(Clone)]
-pub struct Engine {
-    backend: Arc<dyn ToolBackend>,
-    approver: Arc<dyn Approver>,
-    options: RunOptions,
-    durations: SharedDurations,
-}
-
-impl std::fmt::Debug for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Engine {
-    /// An engine that calls tools through `backend`. Calls that need a person's consent wait until somebody
-    /// [decides](Self::with_approver).
-    pub fn new(backend: impl ToolBackend) -> Self {
-        Self {
-            backend: Arc::new(backend),
-            approver: Arc::new(crate::approval::Always(Decision::Later)),
-            options: RunOptions::default(),
-            durations: SharedDurations::default(),
-        }
-    }
-
-    /// Who decides about calls that need a person's consent.
-    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = approver;
-        self
-    }
-
-    /// How runs go about their work. The engine goes on learning from the durations that the options bring.
-    pub fn with_options(mut self, options: RunOptions) -> Self {
-        self.durations = SharedDurations::new(options.durations.clone());
-        self.options = options;
-        self
-    }
-
-    /// How long calls take: what the engine was given, and what it has learned in all its runs.
-    pub fn durations(&self) -> Durations {
-        self.durations.lock().clone()
-    }
-
-    /// Starts a run, and gives its events as they happen. It must be called within a tokio runtime with time enabled.
-    /// Dropping the handle gives the run up.
-    pub fn start(
-        &self,
-        run: impl Into<Arc<str>>,
-        plan: CheckedPlan,
-    ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
-        let (sender, events) = mpsc::unbounded_channel();
-        let (wishes, heard) = mpsc::unbounded_channel();
-        let options = RunOptions {
-            durations: self.durations(),
-            ..self.options.clone()
-        };
-        let dispatch = Dispatch::new(
-            Run::new(run, plan, options),
-            Arc::clone(&self.backend),
-            Arc::clone(&self.approver),
-            self.durations.clone(),
-            vec![sender],
-            heard,
-        );
-        let task = tokio::spawn(dispatch.drive());
-        (RunHandle { wishes, task }, events)
-    }
-
-    /// Runs a plan to its end.
-    pub async fn run(&self, run: impl Into<Arc<str>>, plan: CheckedPlan) -> RunSummary {
-        let (handle, events) = self.start(run, plan);
-        drop(events);
-        handle.await
+/// Waits for the journal, for ever where there is nothing to wait for.
+async fn kept(keeping: Option<&mut Keeping>) -> Result<Vec<Released>, JournalError> {
+    match keeping {
+        Some(keeping) if keeping.is_busy() => keeping.next().await,
+        _ => std::future::pending().await,
     }
 }

@@ -137,6 +137,16 @@ pub enum RunEvent {
         /// The arguments that it is made with instead.
         changed_args: Option<Value>,
     },
+    /// A call was under way when an earlier process died. It may or may not have happened, and a person must say what
+    /// is to become of it.
+    OutcomeUnknown {
+        /// Which.
+        at: Arc<Address>,
+        /// The tool.
+        tool: Arc<str>,
+        /// The arguments.
+        args: Value,
+    },
     /// A step has ended, or an item or round of it.
     StepEnded {
         /// Which.

@@ -141,7 +141,7 @@ pub enum Record {
         at: Arc<Address>,
         /// How.
         status: StepStatus,
-        /// What it gave, where that is not simply the answer to its last call.
+        /// What it gave, where that is neither simply the answer to its last call nor made of what its parts gave.
         output: Option<Value>,
         /// Why it failed.
         error: Option<ToolError>,

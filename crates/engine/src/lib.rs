@@ -37,8 +37,20 @@ pub mod run;
 /// Decisions of people about calls.
 pub mod approval;
 
+/// What a run begins with.
+pub mod start;
+
+/// The engine: tools, options, and who decides, for as many runs as one likes.
+mod engine;
+
+/// What a caller holds of a run that goes on by itself.
+mod handle;
+
 /// The driver: one loop in which calls, timers and decisions meet.
 mod dispatch;
+
+/// The journal of a run that is driven, and the calls that wait for it.
+mod keeping;
 
 /// One attempt at one call.
 mod execute;
@@ -56,9 +68,11 @@ pub use approval::{Approver, Decision};
 pub use backend::{
     Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-pub use dispatch::{Canceller, Engine, RunHandle};
 pub use durations::Durations;
+pub use engine::Engine;
 pub use event::{RunEvent, StampedEvent};
+pub use handle::{Canceller, RunHandle};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
-pub use run::{RunStatus, RunSummary, StepStatus};
+pub use run::{History, RunStatus, RunSummary, StepStatus};
+pub use start::Start;

@@ -13,7 +13,8 @@ use super::state::Run;
 use super::work::{CallRecord, Group};
 use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
-use crate::event::RunEvent;
+use crate::event::{Address, RunEvent};
+use crate::journal::Record;
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 
 impl Run {
@@ -25,6 +26,11 @@ impl Run {
             return;
         };
         let at = Arc::clone(&work.address);
+        if work.in_doubt {
+            let tool = Arc::clone(&tool.name);
+            self.emit(RunEvent::OutcomeUnknown { at, tool, args }, effects);
+            return;
+        }
         self.emit(
             RunEvent::ApprovalAsked {
                 at: Arc::clone(&at),
@@ -33,6 +39,14 @@ impl Run {
             },
             effects,
         );
+        self.remember(effects, || {
+            Some(Record::Asked {
+                at: Arc::clone(&at),
+                server: Arc::clone(&tool.server),
+                tool: Arc::clone(&tool.name),
+                args: args.clone(),
+            })
+        });
         let request = Box::new(ApprovalRequest { at, tool, args });
         effects.push(Effect::Ask { task, request });
     }
@@ -44,6 +58,7 @@ impl Run {
         let Some(at) = self.address(task) else {
             return;
         };
+        self.remember(effects, || record_of(&at, &decision));
         match decision {
             Decision::Later => {}
             Decision::Approve { args } => {
@@ -99,7 +114,8 @@ impl Run {
         let Some(work) = self.work_mut(task) else {
             return;
         };
-        work.attempts = attempt;
+        let number = work.attempts_before.saturating_add(attempt);
+        work.attempts = number;
         work.last_call = Some(index);
         let (Some(tool), Some(args)) = (work.tool.clone(), work.args.clone()) else {
             return;
@@ -109,25 +125,38 @@ impl Run {
             tool: Arc::clone(&tool),
             args: args.clone(),
             step: at.step.clone(),
-            attempt,
+            attempt: number,
             idempotency_key: Arc::from(format!("{run}/{at}")),
         });
         self.calls.push(CallRecord {
             task,
-            attempt,
+            attempt: number,
             args: args.clone(),
             error: None,
             sent: now,
             ended: false,
         });
+        self.remember(effects, || {
+            Some(Record::Sent {
+                at: Arc::clone(&at),
+                server: Arc::clone(&tool.server),
+                tool: Arc::clone(&tool.name),
+                attempt: number,
+                args: args.clone(),
+            })
+        });
         let event = RunEvent::AttemptStarted {
             at,
             tool: Arc::clone(&tool.name),
-            attempt,
+            attempt: number,
             args,
         };
         self.emit(event, effects);
-        effects.push(Effect::Call { task, call });
+        effects.push(Effect::Call {
+            task,
+            attempt,
+            call,
+        });
     }
 
     /// Notes that a task has begun.
@@ -139,8 +168,14 @@ impl Run {
         if work.started.is_some() {
             return;
         }
-        work.started = Some(now);
         let at = Arc::clone(&work.address);
+        let before = self
+            .past(&at)
+            .and_then(|past| Some(past.calls.first()?.sent));
+        let Some(work) = self.work_mut(task) else {
+            return;
+        };
+        work.started = Some(before.unwrap_or(now));
         let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
         let items = match work.group.as_deref() {
             Some(Group::Items { items, .. }) => Some(items.len() as u64),
@@ -151,6 +186,13 @@ impl Run {
 
     pub(super) fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
         effects.push(Effect::Abort(task));
+        self.remember(effects, || {
+            let work = self.work(task)?;
+            Some(Record::GivenUp {
+                at: Arc::clone(&work.address),
+                attempt: work.attempts,
+            })
+        });
         let error = ToolError::new(ErrorKind::Timeout, "the call was given up");
         self.note_end(task, attempt, Some(error), effects);
     }
@@ -163,8 +205,11 @@ impl Run {
         error: Option<ToolError>,
         effects: &mut Vec<Effect>,
     ) {
-        let index = self.work(task).and_then(|work| work.last_call);
-        if let Some(record) = index.and_then(|index| self.calls.get_mut(index))
+        let Some(work) = self.work(task) else {
+            return;
+        };
+        let attempt = work.attempts_before.saturating_add(attempt);
+        if let Some(record) = work.last_call.and_then(|index| self.calls.get_mut(index))
             && record.attempt == attempt
             && !record.ended
         {
@@ -196,6 +241,14 @@ impl Run {
         {
             return;
         }
+        self.remember(effects, || {
+            let work = self.work(task)?;
+            Some(Record::Answered {
+                at: Arc::clone(&work.address),
+                attempt: work.attempts,
+                result: result.clone(),
+            })
+        });
         self.note_end(task, attempt, result.as_ref().err().cloned(), effects);
         let end = match result {
             Ok(output) => {
@@ -238,6 +291,10 @@ impl Run {
     }
 
     pub(super) fn timer_fired(&mut self, task: TaskId, timer: Timer, effects: &mut Vec<Effect>) {
+        self.remember(effects, || {
+            let at = self.address(task)?;
+            Some(Record::TimerFired { at, timer })
+        });
         if let Timer::Attempt(attempt) = timer
             && self.scheduler.state(task) == TaskState::Running
             && self.scheduler.attempt(task) == attempt
@@ -270,6 +327,21 @@ impl Run {
         Err(ToolError::new(ErrorKind::Arguments, message)
             .with_data(Value::object([("faults", all)])))
     }
+}
+
+/// How a decision stands in the journal; one that was put off does not.
+fn record_of(at: &Arc<Address>, decision: &Decision) -> Option<Record> {
+    let (approved, changed_args, because) = match decision {
+        Decision::Later => return None,
+        Decision::Approve { args } => (true, args.clone(), None),
+        Decision::Reject { because } => (false, None, because.as_deref().map(Arc::from)),
+    };
+    Some(Record::Decided {
+        at: Arc::clone(at),
+        approved,
+        changed_args,
+        because,
+    })
 }
 
 /// A fault with its place.

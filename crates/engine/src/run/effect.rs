@@ -9,6 +9,7 @@ use planwright_core::check::CheckedPlan;
 use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ToolCall, ToolError, ToolOutput};
 use crate::event::StampedEvent;
+use crate::journal::Record;
 use crate::schedule::{TaskId, Timer};
 
 /// Something that the driver carries out.
@@ -18,6 +19,8 @@ pub enum Effect {
     Call {
         /// Who asks.
         task: TaskId,
+        /// Which attempt of this process it is, from 1; the call itself counts those of earlier ones, too.
+        attempt: u32,
         /// The call.
         call: Box<ToolCall>,
     },
@@ -50,6 +53,13 @@ pub enum Effect {
     },
     /// Tell everyone who listens.
     Emit(StampedEvent),
+    /// Keep this in the journal. Calls that come behind it may not be sent before it is kept.
+    Remember {
+        /// When.
+        at: Duration,
+        /// What.
+        record: Box<Record>,
+    },
 }
 
 /// Something that the driver has to tell.
@@ -59,7 +69,7 @@ pub enum Input {
     AttemptEnded {
         /// Who asked.
         task: TaskId,
-        /// Which attempt.
+        /// Which attempt of this process.
         attempt: u32,
         /// The answer.
         result: Result<ToolOutput, ToolError>,

@@ -13,6 +13,7 @@ use super::effect::Effect;
 use super::frame::Frame;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use super::pace::Pace;
+use super::remember::Before;
 use super::slots::Slots;
 use super::state::Run;
 use super::work::{Group, Layer, Work};
@@ -48,7 +49,10 @@ impl Run {
         if self.scheduler.state(task) != TaskState::Preparing {
             return;
         }
-        let next = self.next(task);
+        let next = match self.chosen(task) {
+            Some(outcome) => Next::Done(outcome),
+            None => self.next(task),
+        };
         match next {
             Next::Wait(on) => {
                 let tasks: Vec<TaskId> = self
@@ -93,7 +97,7 @@ impl Run {
                 self.open_group(task, Group::Rounds { number: 0, max }, effects);
                 self.start_round(task, 0, None);
             }
-            Next::Call(args) => self.prepare_call(task, args),
+            Next::Call(args) => self.prepare_call(task, args, effects),
             Next::Plan(args) => self.open_plan(task, args, effects),
         }
     }
@@ -128,7 +132,7 @@ impl Run {
         }
     }
 
-    fn prepare_call(&mut self, task: TaskId, args: Value) {
+    fn prepare_call(&mut self, task: TaskId, args: Value, effects: &mut Vec<Effect>) {
         let tool = self.work(task).and_then(|work| {
             let frame = self.frames.get(work.frame)?;
             frame.plan.steps().get(work.step as usize)?.tool.clone()
@@ -144,6 +148,31 @@ impl Run {
         if let Err(error) = self.check_args(task, &args) {
             return self.fail_before_call(task, error);
         }
+        let mut agreed = false;
+        match self.before(task, &tool, &args) {
+            Before::Nothing => {}
+            Before::Ended(outcome) => {
+                self.begin(task, effects);
+                if let Some(work) = self.work_mut(task) {
+                    work.pending = Some(outcome);
+                }
+                return self.tell(Event::Prepared(task, Prepared::Done));
+            }
+            Before::Approved(changed) => {
+                agreed = true;
+                if let Some(changed) = changed
+                    && let Some(work) = self.work_mut(task)
+                {
+                    work.args = Some(changed);
+                }
+            }
+            Before::InDoubt => {
+                if let Some(work) = self.work_mut(task) {
+                    work.in_doubt = true;
+                }
+            }
+        }
+        let in_doubt = self.work(task).is_some_and(|work| work.in_doubt);
         let step_timeout = self.step_timeout(task);
         let lane = self.scheduler.lane(&tool.server, &tool.name);
         let Some((_, step)) = self.step_of(task) else {
@@ -154,7 +183,7 @@ impl Run {
         let terms = CallTerms {
             lane,
             alone: step.company == Company::Alone,
-            approval,
+            approval: in_doubt || (approval && !agreed),
             attempts: retry
                 .map_or(self.options.attempts, |retry| retry.attempts)
                 .get(),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use planwright_core::{Diagnostic, Value};
 
 use super::summary::{RunSummary, StepSummary};
-use crate::backend::ToolError;
+use crate::backend::{ToolError, ToolOutput};
 use crate::event::RunEvent;
+use crate::journal::Record;
 
 /// What stands in place of a secret.
 const MASK: &str = "[redacted]";
@@ -47,7 +48,7 @@ impl Redactor {
         text
     }
 
-    fn value(&self, value: &mut Value) {
+    pub(super) fn value(&self, value: &mut Value) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
             Value::Text(text) => {
@@ -108,7 +109,9 @@ impl Redactor {
             return;
         }
         match event {
-            RunEvent::AttemptStarted { args, .. } | RunEvent::ApprovalAsked { args, .. } => {
+            RunEvent::AttemptStarted { args, .. }
+            | RunEvent::ApprovalAsked { args, .. }
+            | RunEvent::OutcomeUnknown { args, .. } => {
                 self.value(args);
             }
             RunEvent::AttemptEnded { error, .. } => {
@@ -134,6 +137,62 @@ impl Redactor {
             | RunEvent::StepStarted { .. }
             | RunEvent::RetryScheduled { .. }
             | RunEvent::RunEnded { .. } => {}
+        }
+    }
+
+    pub(super) fn record(&self, record: &mut Record) {
+        if self.is_idle() {
+            return;
+        }
+        match record {
+            Record::Sent { args, .. } | Record::Asked { args, .. } => self.value(args),
+            Record::Answered {
+                result: Ok(output), ..
+            } => self.output(output),
+            Record::Answered {
+                result: Err(error), ..
+            } => self.error(error),
+            Record::Decided {
+                changed_args,
+                because,
+                ..
+            } => {
+                if let Some(args) = changed_args {
+                    self.value(args);
+                }
+                if let Some(because) = because
+                    && let Cow::Owned(redacted) = self.text(because)
+                {
+                    *because = redacted.into();
+                }
+            }
+            Record::Settled { output, error, .. } => {
+                if let Some(output) = output {
+                    self.value(output);
+                }
+                if let Some(error) = error {
+                    self.error(error);
+                }
+            }
+            Record::Opened { header, .. } => self.value(header),
+            Record::GivenUp { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::Ended { .. } => {}
+        }
+    }
+
+    fn output(&self, output: &mut ToolOutput) {
+        self.value(&mut output.value);
+        if let Some(text) = &output.text
+            && let Cow::Owned(redacted) = self.text(text)
+        {
+            output.text = Some(redacted.into());
+        }
+        for block in &mut output.content {
+            self.value(block);
         }
     }
 

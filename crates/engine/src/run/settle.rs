@@ -11,6 +11,7 @@ use super::state::Run;
 use super::work::Layer;
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::RunEvent;
+use crate::journal::Record;
 use crate::options::FailurePolicy;
 use crate::schedule::{Event, SettledBy, TaskId};
 
@@ -26,11 +27,20 @@ impl Run {
         }
         let unhandled = outcome.status == StepStatus::Failed && !outcome.handled;
         let outcome = Arc::new(outcome);
+        let past = self
+            .address(task)
+            .and_then(|at| self.past_times(&at, &outcome));
+        if past.is_none() {
+            self.remember(effects, || self.record_of_end(task, &outcome));
+        }
         let now = self.now;
         let Some(work) = self.work_mut(task) else {
             return;
         };
-        if work.started.is_some() {
+        if let Some((started, ended)) = past {
+            work.started = started;
+            work.ended = started.map(|_| ended);
+        } else if work.started.is_some() {
             work.ended = Some(now);
         }
         work.outcome = Some(Arc::clone(&outcome));
@@ -55,6 +65,24 @@ impl Run {
                 self.failed(frame, step);
             }
         }
+    }
+
+    fn record_of_end(&self, task: TaskId, outcome: &Outcome) -> Option<Record> {
+        let work = self.work(task)?;
+        let is_answer = work.tool.is_some() && outcome.error.is_none();
+        let output = match &outcome.output {
+            Some(output) if !is_answer && work.parts.is_empty() => Some(output.value.clone()),
+            _ => None,
+        };
+        Some(Record::Settled {
+            at: Arc::clone(&work.address),
+            status: outcome.status,
+            output,
+            error: outcome.error.clone(),
+            handled: outcome.handled,
+            reason: outcome.reason.clone(),
+            started: work.started,
+        })
     }
 
     fn outcome_of(&mut self, task: TaskId, by: SettledBy) -> Outcome {

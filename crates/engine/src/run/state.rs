@@ -13,10 +13,12 @@ use planwright_core::{Diagnostic, StepId, Value};
 use super::bind::Scope;
 use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
+use super::history::History;
 use super::redact::Redactor;
 use super::work::{CallRecord, Work};
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent, StampedEvent};
+use crate::journal::Record;
 use crate::options::{Arrival, RunOptions};
 use crate::schedule::{Command, Event, Scheduler, TaskId};
 
@@ -42,6 +44,10 @@ pub struct Run {
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
     pub(super) redactor: Redactor,
+    /// Whether what happens is to be kept in a journal.
+    pub(super) remembers: bool,
+    /// What earlier processes did.
+    pub(super) history: Option<Arc<History>>,
     queue: VecDeque<Command>,
     scratch: Vec<Command>,
 }
@@ -68,6 +74,8 @@ impl Run {
             stopped_by: None,
             now: Duration::ZERO,
             redactor,
+            remembers: false,
+            history: None,
             queue: VecDeque::new(),
             scratch: Vec::new(),
         };
@@ -108,9 +116,23 @@ impl Run {
             } => self.attempt_ended(task, attempt, result, effects),
             Input::Decided { task, decision } => self.decided(task, decision, effects),
             Input::TimerFired(task, timer) => self.timer_fired(task, timer, effects),
-            Input::Extend(plan) => self.extend(plan, effects),
-            Input::Close => self.growing = false,
+            Input::Extend(plan) => {
+                self.remember(effects, || {
+                    Some(Record::Extended {
+                        digest: Arc::from(plan.digest()),
+                        steps: plan.steps().len(),
+                    })
+                });
+                self.extend(plan, effects);
+            }
+            Input::Close => {
+                if self.growing {
+                    self.remember(effects, || Some(Record::Closed));
+                }
+                self.growing = false;
+            }
             Input::Cancel => {
+                self.remember(effects, || Some(Record::Cancelled));
                 self.cancelled = true;
                 self.tell(Event::Cancel);
             }
@@ -148,6 +170,11 @@ impl Run {
     /// The run's id.
     pub fn id(&self) -> &Arc<str> {
         &self.id
+    }
+
+    /// The time that the run was last told, counted from its start.
+    pub fn now(&self) -> Duration {
+        self.now
     }
 
     /// The plan as it is now.

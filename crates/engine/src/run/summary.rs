@@ -16,6 +16,7 @@ use super::work::Work;
 use crate::backend::ToolError;
 use crate::durations::Durations;
 use crate::event::Address;
+use crate::journal::JournalError;
 use crate::schedule::{TaskId, TaskState};
 
 /// How a run ended.
@@ -83,6 +84,8 @@ pub struct RunSummary {
     pub durations: Durations,
     /// What the run found that is no failure, such as paths that led nowhere and count as `null`.
     pub warnings: Vec<Diagnostic>,
+    /// Why the journal could not keep what happened: the run was ended for that.
+    pub unkept: Option<JournalError>,
 }
 
 /// What a step came to, or an item or round of it.
@@ -186,6 +189,7 @@ impl Run {
                 .collect(),
             durations: self.options.durations.clone(),
             warnings,
+            unkept: None,
         };
         self.redactor.summary(&mut summary);
         summary
@@ -198,7 +202,7 @@ impl Run {
             .any(|step| step.status == StepStatus::Failed && !step.handled);
         if self.cancelled {
             RunStatus::Cancelled
-        } else if any(StepStatus::Waiting) {
+        } else if any(StepStatus::Waiting) || any(StepStatus::Unknown) {
             RunStatus::Waiting
         } else if failed {
             RunStatus::Failed
@@ -278,6 +282,9 @@ impl Run {
 
     /// What to say of a task that has not settled: it waits for a person, or for something that does.
     fn unsettled_outcome(&self, task: TaskId, work: &Work, frame: &Frame) -> Outcome {
+        if work.in_doubt {
+            return Outcome::without_output(StepStatus::Unknown, None);
+        }
         let asks = self.scheduler.state(task) == TaskState::Asking
             || work.parts.iter().any(|part| self.asks(*part));
         if asks {

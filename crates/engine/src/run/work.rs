@@ -43,6 +43,10 @@ pub(crate) struct Work {
     /// Items, rounds, or steps of an inner plan, in their order.
     pub(crate) parts: Vec<TaskId>,
     pub(crate) attempts: u32,
+    /// How many of the attempts earlier processes made.
+    pub(crate) attempts_before: u32,
+    /// Whether an earlier process sent a call of which nobody knows what became.
+    pub(crate) in_doubt: bool,
     /// The longest path behind its end, in microseconds.
     pub(crate) behind: u64,
     /// The record of its last call.
@@ -108,6 +112,8 @@ impl Work {
             outcome: None,
             parts: Vec::new(),
             attempts: 0,
+            attempts_before: 0,
+            in_doubt: false,
             behind: 0,
             last_call: None,
             started: None,

@@ -50,7 +50,7 @@ pub(crate) fn drive(
         run.proceed(&mut effects);
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Call { task, call } => {
+                Effect::Call { task, call, .. } => {
                     log.push(format!("+{}", call.step));
                     under_way.push((task, *call));
                 }

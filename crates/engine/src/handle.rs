@@ -1,0 +1,87 @@
+//! What a caller holds of a run that goes on by itself.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use planwright_core::check::CheckedPlan;
+use tokio::sync::mpsc;
+
+use crate::dispatch::Wish;
+use crate::run::RunSummary;
+
+/// A run that goes on by itself.
+#[derive(Debug)]
+pub struct RunHandle {
+    wishes: mpsc::UnboundedSender<Wish>,
+    task: tokio::task::JoinHandle<RunSummary>,
+}
+
+impl RunHandle {
+    pub(crate) fn new(
+        wishes: mpsc::UnboundedSender<Wish>,
+        task: tokio::task::JoinHandle<RunSummary>,
+    ) -> Self {
+        Self { wishes, task }
+    }
+
+    /// Adds the further steps of `plan` to the run: it must be the running plan,
+    /// [extended](CheckedPlan::extend).
+    ///
+    /// # Errors
+    ///
+    /// The plan comes back where the run has already ended.
+    pub fn extend(&self, plan: CheckedPlan) -> Result<(), CheckedPlan> {
+        match self.wishes.send(Wish::Extend(plan)) {
+            Err(mpsc::error::SendError(Wish::Extend(plan))) => Err(plan),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Says that no further steps will come: a [growing](crate::options::Arrival::Growing) run ends with its last step.
+    pub fn close(&self) {
+        // A run that has ended needs no telling.
+        let _ = self.wishes.send(Wish::Close);
+    }
+
+    /// Somebody else's means to cancel the run.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.wishes.clone())
+    }
+
+    /// Ends the run now: calls under way are cancelled, nothing new starts.
+    pub fn cancel(&self) {
+        self.canceller().cancel();
+    }
+}
+
+/// Cancels a run.
+#[derive(Clone, Debug)]
+pub struct Canceller(mpsc::UnboundedSender<Wish>);
+
+impl Canceller {
+    /// Ends the run now: calls under way are cancelled, nothing new starts.
+    pub fn cancel(&self) {
+        // A run that has ended needs no telling.
+        let _ = self.0.send(Wish::Cancel);
+    }
+}
+
+impl Future for RunHandle {
+    type Output = RunSummary;
+
+    /// Waits for the end of the run. Resumes a panic of the run's own task: there is nothing to report then.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RunSummary> {
+        match Pin::new(&mut self.task).poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(summary)) => Poll::Ready(summary),
+            Poll::Ready(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Drop for RunHandle {
+    /// A run that nobody waits for any more is given up, and its calls with it.
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

@@ -1,0 +1,292 @@
+//! What earlier processes did for a run, read from its journal: what is done stays done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Hashing, Tool, Value};
+
+use super::outcome::StepStatus;
+use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
+use crate::event::Address;
+use crate::journal::{Entry, Record};
+
+/// What earlier processes did for a run.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    steps: HashMap<Arc<Address>, Past, Hashing>,
+    /// What a person says about steps, by the address as people write it.
+    choices: HashMap<Arc<str>, Choice>,
+    last: Duration,
+    next_turn: u64,
+}
+
+/// What a person says about a step of a run that goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// Call its tool again, even if it may have been called before.
+    Retry,
+    /// Do without it.
+    Skip,
+    /// Go on as if it had given this.
+    Set(Value),
+}
+
+/// What earlier processes did for one step, item or round.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// Its calls, in the order in which they were sent.
+    pub calls: Vec<PastCall>,
+    /// The latest decision about its call: for which arguments it was asked, and what was said.
+    pub decided: Option<PastDecision>,
+    /// The latest arguments that somebody was asked about.
+    pub asked: Option<Value>,
+    /// How it ended, the last time that it did.
+    pub settled: Option<PastEnd>,
+}
+
+/// A call of an earlier process.
+#[derive(Clone, Debug)]
+pub struct PastCall {
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// The tool's server.
+    pub server: Arc<str>,
+    /// The tool's name at its server.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub args: Value,
+    /// When it was sent.
+    pub sent: Duration,
+    /// When it was answered or given up.
+    pub ended: Option<Duration>,
+    /// The answer, where there was one.
+    pub answer: Option<Result<ToolOutput, ToolError>>,
+}
+
+/// A decision of a person, made under an earlier process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastDecision {
+    /// The arguments that the person was asked about.
+    pub asked: Value,
+    /// Whether the call may be made.
+    pub approved: bool,
+    /// The arguments that it is made with instead.
+    pub changed_args: Option<Value>,
+    /// Why not, in the person's words.
+    pub because: Option<Arc<str>>,
+}
+
+/// How a step ended under an earlier process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastEnd {
+    /// How.
+    pub status: StepStatus,
+    /// Why it failed, also where the plan went on all the same.
+    pub error: Option<ToolError>,
+    /// Whether the plan said what its failure means.
+    pub handled: bool,
+    /// When it began.
+    pub started: Option<Duration>,
+    /// When it ended.
+    pub ended: Duration,
+}
+
+impl History {
+    /// Reads a journal.
+    pub fn new<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut history = Self::default();
+        for entry in entries {
+            history.add(entry);
+        }
+        history
+    }
+
+    /// Reads one more entry of the journal.
+    pub fn add(&mut self, entry: &Entry) {
+        self.last = self.last.max(entry.at);
+        self.next_turn = self.next_turn.max(entry.turn.saturating_add(1));
+        let Some(at) = entry.record.address() else {
+            return;
+        };
+        let past = self.steps.entry(Arc::clone(at)).or_default();
+        past.add(entry);
+    }
+
+    /// Says what a person wants to become of a step; `step` is its address, as reports write it.
+    #[must_use]
+    pub fn with_choice(mut self, step: impl Into<Arc<str>>, choice: Choice) -> Self {
+        self.choices.insert(step.into(), choice);
+        self
+    }
+
+    /// What was done for a step, item or round.
+    pub fn past(&self, at: &Address) -> Option<&Past> {
+        self.steps.get(at)
+    }
+
+    /// Whether others have gone on from how this step ended, or a step that it is a part of.
+    pub(super) fn is_final(&self, at: &Address) -> bool {
+        let is_final = |at: &Address| self.past(at).is_some_and(Past::is_final);
+        if is_final(at) {
+            return true;
+        }
+        // An item or round is a part of its step, which is a part of the step that runs its plan.
+        let mut whole = Some(Address {
+            item: None,
+            round: None,
+            ..at.clone()
+        });
+        while let Some(step) = whole {
+            if is_final(&step) {
+                return true;
+            }
+            whole = step.inside.as_deref().cloned();
+        }
+        false
+    }
+
+    /// Everything that was begun, in no order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Arc<Address>, &Past)> {
+        self.steps.iter()
+    }
+
+    /// How long the run has taken so far.
+    pub fn duration(&self) -> Duration {
+        self.last
+    }
+
+    /// The turn that the next process begins with.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.next_turn
+    }
+
+    pub(super) fn choice(&self, at: &Address) -> Option<&Choice> {
+        if self.choices.is_empty() {
+            return None;
+        }
+        self.choices.get(at.to_string().as_str())
+    }
+}
+
+impl Past {
+    fn add(&mut self, entry: &Entry) {
+        match &entry.record {
+            Record::Sent {
+                server,
+                tool,
+                attempt,
+                args,
+                ..
+            } => self.calls.push(PastCall {
+                attempt: *attempt,
+                server: Arc::clone(server),
+                tool: Arc::clone(tool),
+                args: args.clone(),
+                sent: entry.at,
+                ended: None,
+                answer: None,
+            }),
+            Record::Answered {
+                attempt, result, ..
+            } => {
+                if let Some(call) = self.call_mut(*attempt) {
+                    call.answer = Some(result.clone());
+                    call.ended = Some(entry.at);
+                }
+            }
+            Record::GivenUp { attempt, .. } => {
+                if let Some(call) = self.call_mut(*attempt) {
+                    call.ended = Some(entry.at);
+                }
+            }
+            Record::Asked { args, .. } => self.asked = Some(args.clone()),
+            Record::Decided {
+                approved,
+                changed_args,
+                because,
+                ..
+            } => {
+                self.decided = Some(PastDecision {
+                    asked: self.asked.clone().unwrap_or_default(),
+                    approved: *approved,
+                    changed_args: changed_args.clone(),
+                    because: because.clone(),
+                });
+            }
+            Record::Settled {
+                status,
+                error,
+                handled,
+                started,
+                ..
+            } => {
+                self.settled = Some(PastEnd {
+                    status: *status,
+                    error: error.clone(),
+                    handled: *handled,
+                    started: *started,
+                    ended: entry.at,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn call_mut(&mut self, attempt: u32) -> Option<&mut PastCall> {
+        // Nearly always the last.
+        self.calls
+            .iter_mut()
+            .rev()
+            .find(|call| call.attempt == attempt)
+    }
+
+    /// How many attempts there were.
+    pub fn attempts(&self) -> u32 {
+        self.calls.last().map_or(0, |call| call.attempt)
+    }
+
+    /// The good answer to a call of `tool` with these arguments, where there was one.
+    pub(super) fn output(&self, tool: &Tool, args: &Value) -> Option<&ToolOutput> {
+        self.calls
+            .iter()
+            .rev()
+            .filter(|call| call.is_of(tool) && call.args == *args)
+            .find_map(|call| call.answer.as_ref()?.as_ref().ok())
+    }
+
+    /// Whether its last call may have happened without anybody knowing how it ended.
+    pub fn is_in_doubt(&self) -> bool {
+        !self.is_final()
+            && self.calls.last().is_some_and(|call| match &call.answer {
+                None => true,
+                Some(Err(error)) => {
+                    error.retry == RetryAdvice::Uncertain || error.kind == ErrorKind::Timeout
+                }
+                Some(Ok(_)) => false,
+            })
+    }
+
+    /// How the last call of `tool` with these arguments failed, for all that is known.
+    pub(super) fn failure(&self, tool: &Tool, args: &Value) -> Option<ToolError> {
+        let call = self.calls.last()?;
+        if !call.is_of(tool) || call.args != *args {
+            return None;
+        }
+        let end = self.settled.as_ref().and_then(|end| end.error.clone());
+        end.or_else(|| call.answer.as_ref()?.as_ref().err().cloned())
+    }
+
+    /// Whether others have gone on from how it ended.
+    fn is_final(&self) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|end| end.status == StepStatus::Succeeded || end.handled)
+    }
+}
+
+impl PastCall {
+    fn is_of(&self, tool: &Tool) -> bool {
+        self.server == tool.server && self.tool == tool.name
+    }
+}

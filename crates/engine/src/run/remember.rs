@@ -1,0 +1,184 @@
+//! What a run writes into its journal, and what it takes from what earlier processes wrote there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Tool, Value};
+
+use super::effect::Effect;
+use super::history::{Choice, History, Past, PastDecision};
+use super::outcome::{Because, Outcome, SkipReason};
+use super::state::Run;
+use super::work::CallRecord;
+use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::event::Address;
+use crate::journal::Record;
+use crate::schedule::TaskId;
+
+/// What is known of a call from earlier processes.
+pub(super) enum Before {
+    /// Nothing that matters: it is made as any other.
+    Nothing,
+    /// How it ended.
+    Ended(Outcome),
+    /// A person has agreed to it, perhaps with other arguments.
+    Approved(Option<Value>),
+    /// It was sent, and nobody knows what became of it.
+    InDoubt,
+}
+
+impl Run {
+    /// Writes into the journal whatever happens from now on.
+    #[must_use]
+    pub fn remembering(mut self) -> Self {
+        self.remembers = true;
+        self
+    }
+
+    /// Goes on from what earlier processes did.
+    #[must_use]
+    pub fn after(mut self, history: Arc<History>) -> Self {
+        self.now = history.duration();
+        self.history = Some(history);
+        self
+    }
+
+    /// The record without what must not be written down.
+    pub(crate) fn redacted(&self, mut record: Record) -> Record {
+        self.redactor.record(&mut record);
+        record
+    }
+
+    pub(super) fn remember(
+        &self,
+        effects: &mut Vec<Effect>,
+        record: impl FnOnce() -> Option<Record>,
+    ) {
+        if !self.remembers {
+            return;
+        }
+        if let Some(mut record) = record() {
+            self.redactor.record(&mut record);
+            effects.push(Effect::Remember {
+                at: self.now,
+                record: Box::new(record),
+            });
+        }
+    }
+
+    /// What earlier processes did for a step, item or round.
+    pub(super) fn past(&self, at: &Address) -> Option<&Past> {
+        self.history.as_ref()?.past(at)
+    }
+
+    /// How a step ends because a person said so, whatever it is.
+    pub(super) fn chosen(&self, task: TaskId) -> Option<Outcome> {
+        let history = self.history.as_ref()?;
+        let at = self.address(task)?;
+        match history.choice(&at)? {
+            Choice::Retry => None,
+            Choice::Skip => Some(Outcome::skipped(SkipReason::new(
+                Because::Person,
+                Arc::clone(at.step.text()),
+            ))),
+            Choice::Set(value) => Some(Outcome::succeeded(Arc::new(ToolOutput::value(
+                value.clone(),
+            )))),
+        }
+    }
+
+    /// What is known from earlier processes of the call that a task is about to make.
+    pub(super) fn before(&mut self, task: TaskId, tool: &Tool, args: &Value) -> Before {
+        let Some(history) = self.history.clone() else {
+            return Before::Nothing;
+        };
+        let Some(at) = self.address(task) else {
+            return Before::Nothing;
+        };
+        let Some(past) = history.past(&at) else {
+            return Before::Nothing;
+        };
+        self.restore_calls(task, past);
+        let mut shown = args.clone();
+        self.redactor.value(&mut shown);
+        let decided = past
+            .decided
+            .as_ref()
+            .filter(|decided| decided.asked == shown);
+        // What was called is what was agreed to.
+        if let Some(Value::Object(changed)) =
+            decided.and_then(|decided| decided.changed_args.as_ref())
+        {
+            shown = Value::Object(Arc::clone(changed));
+        }
+        let retried = matches!(history.choice(&at), Some(Choice::Retry));
+        if let Some(output) = past.output(tool, &shown) {
+            return Before::Ended(Outcome::succeeded(Arc::new(output.clone())));
+        }
+        if retried {
+            // Whoever says that a call is to be made again agrees to it; who takes back a no is asked anew.
+            return match decided {
+                Some(decided) if decided.approved => Before::Approved(decided.changed_args.clone()),
+                None if past.is_in_doubt() => Before::Approved(None),
+                _ => Before::Nothing,
+            };
+        }
+        if history.is_final(&at)
+            && let Some(error) = past.failure(tool, &shown)
+        {
+            return Before::Ended(Outcome::failed(error));
+        }
+        if past.is_in_doubt() && !tool.is_repeatable() {
+            return Before::InDoubt;
+        }
+        match decided {
+            Some(decided) if decided.approved => Before::Approved(decided.changed_args.clone()),
+            Some(decided) => Before::Ended(Outcome::failed(rejection(decided))),
+            None => Before::Nothing,
+        }
+    }
+
+    /// Takes over what was called before, for the report, and so that attempts are counted on.
+    fn restore_calls(&mut self, task: TaskId, past: &Past) {
+        for call in &past.calls {
+            self.calls.push(CallRecord {
+                task,
+                attempt: call.attempt,
+                args: call.args.clone(),
+                error: call
+                    .answer
+                    .as_ref()
+                    .and_then(|answer| answer.as_ref().err())
+                    .cloned()
+                    .map(Box::new),
+                sent: call.sent,
+                ended: call.answer.is_some(),
+            });
+        }
+        let Some(work) = self.work_mut(task) else {
+            return;
+        };
+        work.attempts = past.attempts();
+        work.attempts_before = past.attempts();
+    }
+
+    /// When a task that has ended just as it did under an earlier process began and ended.
+    pub(super) fn past_times(
+        &self,
+        at: &Address,
+        outcome: &Outcome,
+    ) -> Option<(Option<Duration>, Duration)> {
+        let end = self.past(at)?.settled.as_ref()?;
+        (end.status == outcome.status && end.handled == outcome.handled)
+            .then_some((end.started, end.ended))
+    }
+}
+
+/// The failure of a call that a person said no to.
+fn rejection(decided: &PastDecision) -> ToolError {
+    let message = decided.because.as_ref().map_or_else(
+        || "the call was rejected".to_owned(),
+        |because| format!("the call was rejected: {because}"),
+    );
+    ToolError::new(ErrorKind::Approval, message)
+}
