@@ -31,6 +31,17 @@ impl Address {
     }
 }
 
+impl Address {
+    /// The step of the run's own plan that this is, or is a part of.
+    pub fn outermost(&self) -> &StepId {
+        let mut at = self;
+        while let Some(outer) = &at.inside {
+            at = outer;
+        }
+        &at.step
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(outer) = &self.inside {

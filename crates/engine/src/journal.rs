@@ -13,7 +13,7 @@ use planwright_core::Value;
 
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::Address;
-use crate::run::{RunStatus, SkipReason, StepStatus};
+use crate::run::{Choice, RunStatus, SkipReason, StepStatus};
 use crate::schedule::Timer;
 
 pub use memory::MemoryJournal;
@@ -117,6 +117,13 @@ pub enum Record {
         /// Why not, in the person's words.
         because: Option<Arc<str>>,
     },
+    /// Told: what a person wants to become of a step, when the run went on.
+    Chosen {
+        /// Which.
+        at: Arc<Address>,
+        /// What.
+        choice: Choice,
+    },
     /// Told: a timer has run out.
     TimerFired {
         /// Whose.
@@ -166,6 +173,7 @@ impl Record {
             Self::Opened { .. }
             | Self::Answered { .. }
             | Self::Decided { .. }
+            | Self::Chosen { .. }
             | Self::TimerFired { .. }
             | Self::Extended { .. }
             | Self::Closed
@@ -186,6 +194,7 @@ impl Record {
             | Self::GivenUp { at, .. }
             | Self::Asked { at, .. }
             | Self::Decided { at, .. }
+            | Self::Chosen { at, .. }
             | Self::TimerFired { at, .. }
             | Self::Settled { at, .. } => Some(at),
             Self::Opened { .. }

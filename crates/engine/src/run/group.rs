@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 
 use super::bind::Unbound;
 use super::frame::Frame;
-use super::outcome::{Outcome, StepStatus};
+use super::outcome::{Because, Outcome, StepStatus};
 use super::pace::waves;
 use super::state::Run;
 use super::work::{Group, Layer, Work};
@@ -214,6 +214,7 @@ impl Run {
         let mut failures = Vec::new();
         let mut first = None;
         let mut unfinished = None;
+        let mut skipped = None;
         for (index, part) in work.parts.iter().enumerate() {
             let outcome = self.work(*part).and_then(|part| part.outcome.as_ref());
             let output = outcome.and_then(|outcome| outcome.output.as_ref());
@@ -230,6 +231,10 @@ impl Run {
                 }
                 Some((status @ (StepStatus::NotRun | StepStatus::Cancelled), _)) => {
                     unfinished = unfinished.or(Some(status));
+                }
+                Some((StepStatus::Skipped, _)) => {
+                    let reason = outcome.and_then(|outcome| outcome.reason.as_ref());
+                    skipped = skipped.or(reason.filter(|reason| reason.because == Because::Step));
                 }
                 _ => {}
             }
@@ -255,7 +260,11 @@ impl Run {
                 outcome.output = Some(output);
                 outcome
             }
-            (None, None) => Outcome::succeeded(output),
+            (None, None) => match skipped {
+                // What its items need does not exist, so the step is none that succeeded.
+                Some(reason) => Outcome::skipped(reason.clone()),
+                None => Outcome::succeeded(output),
+            },
         }
     }
 

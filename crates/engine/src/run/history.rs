@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, Tool, Value};
+use planwright_core::{Hashing, StepId, Tool, Value};
 
 use super::outcome::StepStatus;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
@@ -41,6 +41,8 @@ pub struct Past {
     pub decided: Option<PastDecision>,
     /// The latest arguments that somebody was asked about.
     pub asked: Option<Value>,
+    /// What a person wanted to become of it, since its last call.
+    pub chosen: Option<Choice>,
     /// How it ended, the last time that it did.
     pub settled: Option<PastEnd>,
 }
@@ -113,6 +115,11 @@ impl History {
         past.add(entry);
     }
 
+    /// Forgets what was done for a step, all its parts included: it is another one now.
+    pub fn forget(&mut self, step: &StepId) {
+        self.steps.retain(|at, _| at.outermost() != step);
+    }
+
     /// Says what a person wants to become of a step; `step` is its address, as reports write it.
     #[must_use]
     pub fn with_choice(mut self, step: impl Into<Arc<str>>, choice: Choice) -> Self {
@@ -161,11 +168,14 @@ impl History {
         self.next_turn
     }
 
-    pub(super) fn choice(&self, at: &Address) -> Option<&Choice> {
-        if self.choices.is_empty() {
-            return None;
-        }
-        self.choices.get(at.to_string().as_str())
+    /// What a person says about a step now, and said before.
+    pub(super) fn choice(&self, at: &Address) -> (Option<&Choice>, Option<&Choice>) {
+        let now = if self.choices.is_empty() {
+            None
+        } else {
+            self.choices.get(at.to_string().as_str())
+        };
+        (now, self.past(at).and_then(|past| past.chosen.as_ref()))
     }
 }
 
@@ -178,15 +188,18 @@ impl Past {
                 attempt,
                 args,
                 ..
-            } => self.calls.push(PastCall {
-                attempt: *attempt,
-                server: Arc::clone(server),
-                tool: Arc::clone(tool),
-                args: args.clone(),
-                sent: entry.at,
-                ended: None,
-                answer: None,
-            }),
+            } => {
+                self.chosen = None;
+                self.calls.push(PastCall {
+                    attempt: *attempt,
+                    server: Arc::clone(server),
+                    tool: Arc::clone(tool),
+                    args: args.clone(),
+                    sent: entry.at,
+                    ended: None,
+                    answer: None,
+                });
+            }
             Record::Answered {
                 attempt, result, ..
             } => {
@@ -214,6 +227,7 @@ impl Past {
                     because: because.clone(),
                 });
             }
+            Record::Chosen { choice, .. } => self.chosen = Some(choice.clone()),
             Record::Settled {
                 status,
                 error,
@@ -246,13 +260,13 @@ impl Past {
         self.calls.last().map_or(0, |call| call.attempt)
     }
 
-    /// The good answer to a call of `tool` with these arguments, where there was one.
-    pub(super) fn output(&self, tool: &Tool, args: &Value) -> Option<&ToolOutput> {
+    /// The call of `tool` that went well, where there was one. Whatever its arguments would be now: what is done is done.
+    pub(super) fn good_call(&self, tool: &Tool) -> Option<(&PastCall, &ToolOutput)> {
         self.calls
             .iter()
             .rev()
-            .filter(|call| call.is_of(tool) && call.args == *args)
-            .find_map(|call| call.answer.as_ref()?.as_ref().ok())
+            .filter(|call| call.is_of(tool))
+            .find_map(|call| Some((call, call.answer.as_ref()?.as_ref().ok()?)))
     }
 
     /// Whether its last call may have happened without anybody knowing how it ended.
@@ -267,12 +281,9 @@ impl Past {
             })
     }
 
-    /// How the last call of `tool` with these arguments failed, for all that is known.
-    pub(super) fn failure(&self, tool: &Tool, args: &Value) -> Option<ToolError> {
-        let call = self.calls.last()?;
-        if !call.is_of(tool) || call.args != *args {
-            return None;
-        }
+    /// How the last call of `tool` failed, for all that is known.
+    pub(super) fn failure(&self, tool: &Tool) -> Option<ToolError> {
+        let call = self.calls.last().filter(|call| call.is_of(tool))?;
         let end = self.settled.as_ref().and_then(|end| end.error.clone());
         end.or_else(|| call.answer.as_ref()?.as_ref().err().cloned())
     }

@@ -49,7 +49,7 @@ impl Run {
         if self.scheduler.state(task) != TaskState::Preparing {
             return;
         }
-        let next = match self.chosen(task) {
+        let next = match self.chosen(task, effects) {
             Some(outcome) => Next::Done(outcome),
             None => self.next(task),
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Diagnostic, Value};
 
+use super::history::Choice;
 use super::summary::{RunSummary, StepSummary};
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::RunEvent;
@@ -174,8 +175,13 @@ impl Redactor {
                     self.error(error);
                 }
             }
+            Record::Chosen {
+                choice: Choice::Set(value),
+                ..
+            } => self.value(value),
             Record::Opened { header, .. } => self.value(header),
             Record::GivenUp { .. }
+            | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed

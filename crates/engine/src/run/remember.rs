@@ -72,10 +72,18 @@ impl Run {
     }
 
     /// How a step ends because a person said so, whatever it is.
-    pub(super) fn chosen(&self, task: TaskId) -> Option<Outcome> {
-        let history = self.history.as_ref()?;
+    pub(super) fn chosen(&self, task: TaskId, effects: &mut Vec<Effect>) -> Option<Outcome> {
         let at = self.address(task)?;
-        match history.choice(&at)? {
+        let (now, earlier) = self.history.as_ref()?.choice(&at);
+        if let Some(choice) = now {
+            self.remember(effects, || {
+                Some(Record::Chosen {
+                    at: Arc::clone(&at),
+                    choice: choice.clone(),
+                })
+            });
+        }
+        match now.or(earlier)? {
             Choice::Retry => None,
             Choice::Skip => Some(Outcome::skipped(SkipReason::new(
                 Because::Person,
@@ -99,22 +107,22 @@ impl Run {
             return Before::Nothing;
         };
         self.restore_calls(task, past);
+        if let Some((call, output)) = past.good_call(tool) {
+            let (made_with, output) = (call.args.clone(), Arc::new(output.clone()));
+            if let Some(work) = self.work_mut(task) {
+                work.args = Some(made_with);
+            }
+            return Before::Ended(Outcome::succeeded(output));
+        }
         let mut shown = args.clone();
         self.redactor.value(&mut shown);
+        // Consent is for exactly these arguments.
         let decided = past
             .decided
             .as_ref()
             .filter(|decided| decided.asked == shown);
-        // What was called is what was agreed to.
-        if let Some(Value::Object(changed)) =
-            decided.and_then(|decided| decided.changed_args.as_ref())
-        {
-            shown = Value::Object(Arc::clone(changed));
-        }
-        let retried = matches!(history.choice(&at), Some(Choice::Retry));
-        if let Some(output) = past.output(tool, &shown) {
-            return Before::Ended(Outcome::succeeded(Arc::new(output.clone())));
-        }
+        let (now, earlier) = history.choice(&at);
+        let retried = matches!(now.or(earlier), Some(Choice::Retry));
         if retried {
             // Whoever says that a call is to be made again agrees to it; who takes back a no is asked anew.
             return match decided {
@@ -124,7 +132,7 @@ impl Run {
             };
         }
         if history.is_final(&at)
-            && let Some(error) = past.failure(tool, &shown)
+            && let Some(error) = past.failure(tool)
         {
             return Before::Ended(Outcome::failed(error));
         }

@@ -3,4 +3,6 @@
 mod drive;
 mod driver;
 mod durations;
+mod loops;
 mod properties;
+mod simulation;

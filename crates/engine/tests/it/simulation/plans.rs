@@ -1,0 +1,120 @@
+//! Random plans: calls of tools of all kinds, loops, fallbacks, steps that ask first.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::plan::{
+    Alternative, Approval, Field, ForEach, Form, Node, OnError, Read, Reference, Retry, Source,
+};
+use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool, Value};
+use planwright_engine::RunOptions;
+use planwright_engine::schedule::Limits;
+
+use super::chance::Chance;
+
+/// Tools: one that only reads, one that may be called twice, two that must not be.
+pub(super) const TOOLS: [&str; 4] = ["read", "put", "pay", "send"];
+
+/// The catalog of the simulated server.
+pub(super) fn catalog() -> Catalog {
+    TOOLS
+        .iter()
+        .map(|name| {
+            let mut tool = Tool::new("s", *name);
+            tool.annotations.trusted = true;
+            tool.annotations.read_only = *name == "read";
+            tool.annotations.idempotent = *name == "put";
+            tool.approval = *name == "send";
+            tool
+        })
+        .collect()
+}
+
+/// A random sound plan.
+pub(super) fn plan(chance: &mut Chance) -> CheckedPlan {
+    let count = 2 + chance.below(9);
+    let steps = (0..count).map(|index| step(index, chance)).collect();
+    let plan = Plan {
+        steps,
+        ..Plan::default()
+    };
+    let catalog = catalog();
+    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+}
+
+fn step(index: u64, chance: &mut Chance) -> Step {
+    let mut fields = vec![field(
+        "n",
+        Node::literal(Value::from(index), Place::NOWHERE),
+    )];
+    for _ in 0..chance.below(3) {
+        if index > 0 {
+            let on = format!("s{}", chance.below(index));
+            if fields.iter().all(|field| *field.key != *on) {
+                fields.push(field(&on, reference(Source::Step(StepId::new(&*on)))));
+            }
+        }
+    }
+    let loops = chance.happens(20);
+    if loops {
+        fields.push(field("item", reference(Source::Item)));
+    }
+    let tool = TOOLS[usize::try_from(chance.below(4)).unwrap()];
+    let id = format!("s{index}");
+    let mut step = Step::call(id.as_str(), tool, Node::object(fields, Place::NOWHERE));
+    if loops {
+        let items = Value::list((0..=chance.below(4)).map(Value::from));
+        step.for_each = Some(ForEach {
+            over: Node::literal(items, Place::NOWHERE),
+            max_parallel: None,
+        });
+    }
+    if chance.happens(10) {
+        step.approval = Approval::Ask;
+    }
+    if matches!(tool, "read" | "put") && chance.happens(40) {
+        step.retry = Some(Retry {
+            attempts: NonZeroU32::new(3).unwrap(),
+            delay: Some(Duration::from_millis(50)),
+        });
+    }
+    if chance.happens(10) {
+        step.timeout = Some(Duration::from_secs(7));
+    }
+    step.on_error = match chance.below(10) {
+        0 => OnError::Continue,
+        1 => OnError::Output(Node::literal(Value::from("instead"), Place::NOWHERE)),
+        _ => OnError::Fail,
+    };
+    step
+}
+
+/// Random options: few places, so that the order of starting matters.
+pub(super) fn options(chance: &mut Chance) -> RunOptions {
+    RunOptions {
+        limits: Limits {
+            total: NonZeroUsize::new(usize::try_from(1 + chance.below(4)).unwrap()).unwrap(),
+            ..Limits::default()
+        },
+        attempt_timeout: Some(Duration::from_secs(5)),
+        ..RunOptions::default()
+    }
+}
+
+fn field(key: &str, value: Node) -> Field {
+    Field {
+        key: Arc::from(key),
+        value,
+    }
+}
+
+fn reference(source: Source) -> Node {
+    Node::reference(Reference {
+        text: Arc::from("r"),
+        place: Place::NOWHERE,
+        form: Form::First(vec![Alternative::Read(Read::whole(source))]),
+    })
+}
