@@ -47,16 +47,20 @@ pub mod schema;
 /// The tools that a plan may call.
 pub mod catalog;
 
+/// Which tools a rule is about.
+mod pattern;
+
 /// The passes that prove a plan sound.
 pub mod check;
 
 pub use catalog::{Annotations, Catalog, Lookup, Tool};
 pub use check::{
-    CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits, Policy,
-    check,
+    AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
+    Policy, ToolRule, check,
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 pub use expression::Expression;
+pub use pattern::ToolPattern;
 pub use place::{Place, PointerSegment, Source, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::rules::Policy;
 use crate::{Catalog, Object, Plan};
 
 /// What a plan is checked against.
@@ -114,69 +115,6 @@ impl Library {
     fn none() -> &'static Self {
         static NONE: std::sync::OnceLock<Library> = std::sync::OnceLock::new();
         NONE.get_or_init(Self::new)
-    }
-}
-
-/// What plans may do, and how much.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Policy {
-    /// How large plans may be.
-    pub limits: Limits,
-    /// The tools that plans may not call: `tool`, `server.tool`, or `server.*`.
-    pub denied: Vec<String>,
-}
-
-impl Policy {
-    /// The default limits, and nothing denied.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// With other limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// With one more tool denied: `tool`, `server.tool`, or `server.*`.
-    #[must_use]
-    pub fn deny(mut self, tool: impl Into<String>) -> Self {
-        self.denied.push(tool.into());
-        self
-    }
-
-    fn permissive() -> &'static Self {
-        static PERMISSIVE: std::sync::OnceLock<Policy> = std::sync::OnceLock::new();
-        PERMISSIVE.get_or_init(Self::new)
-    }
-}
-
-/// How large plans may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The most steps of one plan, those of the plans that it runs included.
-    pub max_steps: usize,
-    /// How deep plans may run plans; 0 allows none.
-    pub max_depth: usize,
-    /// The longest expression, in bytes.
-    pub max_expression_length: usize,
-    /// The most rounds that a `repeat` may ask for.
-    pub max_repeat: u32,
-    /// The most attempts that a `retry` may ask for.
-    pub max_attempts: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_steps: 10_000,
-            max_depth: 16,
-            max_expression_length: 4_000,
-            max_repeat: 1_000,
-            max_attempts: 100,
-        }
     }
 }
 

@@ -19,6 +19,7 @@ mod policy;
 mod positional;
 mod receiver;
 mod references;
+mod rules;
 mod shapes;
 mod sharable;
 mod slots;
@@ -27,9 +28,10 @@ mod survey;
 mod writers;
 
 pub use checked::{CheckedPlan, CheckedStep};
-pub use context::{CheckContext, Library, Limits, Policy};
+pub use context::{CheckContext, Library};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use positional::name_arguments;
+pub use rules::{AllowList, Limits, Policy, ToolRule};
 pub use soundness::check;
 
 #[cfg(test)]

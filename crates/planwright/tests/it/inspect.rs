@@ -25,7 +25,7 @@ pub(crate) struct Subject {
     pub(crate) library: Object,
     /// The values that the run is given, by name.
     pub(crate) given: Object,
-    /// `denied`, and bounds on text and plan, by name.
+    /// `denied`, `allowed`, and bounds on text and plan, by name.
     pub(crate) policy: Object,
 }
 
@@ -125,13 +125,16 @@ impl Subject {
             max_repeat: narrow("max_repeat", usual.max_repeat),
             max_attempts: narrow("max_attempts", usual.max_attempts),
         };
-        let denied = self.policy.get("denied").and_then(Value::as_list);
-        denied
-            .into_iter()
-            .flatten()
-            .fold(Policy::new().with_limits(limits), |policy, rule| {
-                policy.deny(rule.as_text().unwrap())
-            })
+        let rules = |name: &str| {
+            let rules = self.policy.get(name)?.as_list()?.iter();
+            Some(rules.map(|rule| rule.as_text().unwrap()))
+        };
+        let mut policy = Policy::new().with_limits(limits);
+        if let Some(list) = rules("allowed") {
+            policy = policy.allow_only(list.collect());
+        }
+        let denied = rules("denied").into_iter().flatten();
+        denied.fold(policy, Policy::deny)
     }
 
     fn bound(&self, name: &str) -> Option<usize> {

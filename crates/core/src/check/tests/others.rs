@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::sketch::{World, json};
-use crate::check::{Limits, Policy};
+use crate::check::{AllowList, Limits, Policy, ToolRule};
 use crate::plan::{Alternative, Field, Form, Node, Read, Reference, Segment, Source};
 use crate::{Place, Plan, Schema, Step, Tool};
 
@@ -62,6 +62,44 @@ fn denied_tools() {
             "PW0602 at /steps/1/tool: the policy denies the tool `pay` (the rule is `shop.*`: do without the tool, or ask for another policy)",
             "PW0602 at /steps/2/tool: the policy denies the tool `shop.list` (the rule is `shop.*`: do without the tool, or ask for another policy)",
             "PW0602 at /steps/3/tool: the policy denies the tool `send` (the rule is `mail.send`: do without the tool, or ask for another policy)",
+        ],
+    );
+}
+
+#[test]
+fn tools_that_are_not_allowed() {
+    let mut world =
+        World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
+    let mut mine = AllowList::from_iter(["shop.*", "a"]);
+    mine.set_in = Some("planwright.toml:2".into());
+    let theirs = AllowList::from_iter(["*.list", "a", "b", "c", "d", "e", "f"]);
+    world.policy = Policy::new().allow_only(mine).allow_only(theirs);
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "a"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "shop.list"}, {"id": "4", "tool": "send"}]}"#,
+        &[
+            "PW0602 at /steps/1/tool: the policy does not allow the tool `pay` (it allows `*.list`, `a`, `b`, `c`, `d` and 2 more: do without the tool, or ask for another policy)",
+            "PW0602 at /steps/3/tool: the policy does not allow the tool `send` (it allows `shop.*`, `a` in `planwright.toml:2`: do without the tool, or ask for another policy)",
+        ],
+    );
+    world.policy = Policy::new().allow_only(AllowList::from_iter(["x"; 0]));
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "a"}]}"#,
+        &[
+            "PW0602 at /steps/0/tool: the policy does not allow the tool `a` (it allows no tool at all: do without the tool, or ask for another policy)",
+        ],
+    );
+}
+
+#[test]
+fn a_rule_tells_where_it_stands() {
+    let mut world = World::with_tools(r#"{"shop.pay": {}}"#);
+    let mut rule = ToolRule::from("*.p*");
+    rule.set_in = Some("planwright.toml:4".into());
+    world.policy = Policy::new().deny(rule);
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "pay"}]}"#,
+        &[
+            "PW0602 at /steps/0/tool: the policy denies the tool `pay` (the rule is `*.p*` in `planwright.toml:4`: do without the tool, or ask for another policy)",
         ],
     );
 }

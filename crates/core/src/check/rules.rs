@@ -1,0 +1,113 @@
+//! The rules that a plan is checked by: which tools it may call, how large it may be.
+
+use std::sync::Arc;
+
+use crate::ToolPattern;
+
+/// What plans may do, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// How large plans may be.
+    pub limits: Limits,
+    /// The tools that plans may not call.
+    pub denied: Vec<ToolRule>,
+    /// Lists of the tools that plans may call. Each has to name a tool; where there is none, all may be called.
+    pub allowed: Vec<AllowList>,
+}
+
+impl Policy {
+    /// The default limits, and every tool allowed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With what one more [pattern](ToolPattern) covers denied.
+    #[must_use]
+    pub fn deny(mut self, rule: impl Into<ToolRule>) -> Self {
+        self.denied.push(rule.into());
+        self
+    }
+
+    /// With nothing allowed but what `list`, and each list before it, covers.
+    #[must_use]
+    pub fn allow_only(mut self, list: AllowList) -> Self {
+        self.allowed.push(list);
+        self
+    }
+
+    pub(super) fn permissive() -> &'static Self {
+        static PERMISSIVE: std::sync::OnceLock<Policy> = std::sync::OnceLock::new();
+        PERMISSIVE.get_or_init(Self::new)
+    }
+}
+
+/// A rule about tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRule {
+    /// The tools that it is about.
+    pub pattern: ToolPattern,
+    /// Where it stands, such as `planwright.toml:4`, for whoever meets it.
+    pub set_in: Option<Arc<str>>,
+}
+
+impl<T: Into<ToolPattern>> From<T> for ToolRule {
+    fn from(pattern: T) -> Self {
+        Self {
+            pattern: pattern.into(),
+            set_in: None,
+        }
+    }
+}
+
+/// A list of the tools that plans may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowList {
+    /// The tools that they may call.
+    pub tools: Vec<ToolPattern>,
+    /// Where it stands, such as `planwright.toml:3`, for whoever misses a tool in it.
+    pub set_in: Option<Arc<str>>,
+}
+
+impl<T: Into<ToolPattern>> FromIterator<T> for AllowList {
+    fn from_iter<I: IntoIterator<Item = T>>(tools: I) -> Self {
+        Self {
+            tools: tools.into_iter().map(Into::into).collect(),
+            set_in: None,
+        }
+    }
+}
+
+/// How large plans may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most steps of one plan, those of the plans that it runs included.
+    pub max_steps: usize,
+    /// How deep plans may run plans; 0 allows none.
+    pub max_depth: usize,
+    /// The longest expression, in bytes.
+    pub max_expression_length: usize,
+    /// The most rounds that a `repeat` may ask for.
+    pub max_repeat: u32,
+    /// The most attempts that a `retry` may ask for.
+    pub max_attempts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_steps: 10_000,
+            max_depth: 16,
+            max_expression_length: 4_000,
+            max_repeat: 1_000,
+            max_attempts: 100,
+        }
+    }
+}
