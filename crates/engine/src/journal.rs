@@ -142,6 +142,8 @@ pub enum Record {
     Closed,
     /// Told: end everything now.
     Cancelled,
+    /// Told: the time of the run is up, as its guards bound it.
+    OutOfTime,
     /// Decided: a step, item or round has ended.
     Settled {
         /// Which.
@@ -177,7 +179,8 @@ impl Record {
             | Self::TimerFired { .. }
             | Self::Extended { .. }
             | Self::Closed
-            | Self::Cancelled => true,
+            | Self::Cancelled
+            | Self::OutOfTime => true,
             Self::Sent { .. }
             | Self::GivenUp { .. }
             | Self::Asked { .. }
@@ -201,6 +204,7 @@ impl Record {
             | Self::Extended { .. }
             | Self::Closed
             | Self::Cancelled
+            | Self::OutOfTime
             | Self::Ended { .. } => None,
         }
     }

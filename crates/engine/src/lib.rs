@@ -22,6 +22,9 @@
 /// How a run goes about its work.
 pub mod options;
 
+/// What keeps a run from running away: budgets, rates, what goes on without getting anywhere.
+pub mod guard;
+
 /// The pure scheduler: which task may start when.
 pub mod schedule;
 
@@ -71,6 +74,7 @@ pub use backend::{
 pub use durations::Durations;
 pub use engine::Engine;
 pub use event::{RunEvent, StampedEvent};
+pub use guard::{Bound, Guards, Rate};
 pub use handle::{Canceller, RunHandle};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;

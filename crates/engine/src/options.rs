@@ -7,6 +7,7 @@ use std::time::Duration;
 use planwright_core::expression::EvaluationLimits;
 
 use crate::durations::Durations;
+use crate::guard::Guards;
 use crate::schedule::Limits;
 
 /// The settings of a run. The defaults are those of the command line.
@@ -36,6 +37,8 @@ pub struct RunOptions {
     /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans. It bounds memory; what would
     /// go beyond it fails.
     pub max_tasks: usize,
+    /// How much the run may call, how long, how fast.
+    pub guards: Guards,
 }
 
 /// What the first failure means for steps that do not depend on it.
@@ -72,6 +75,7 @@ impl Default for RunOptions {
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
             max_tasks: 200_000,
+            guards: Guards::default(),
         }
     }
 }

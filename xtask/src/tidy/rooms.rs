@@ -60,6 +60,7 @@ const PURE: &[&str] = &[
     "crates/dialects/src/",
     "crates/engine/src/durations.rs",
     "crates/engine/src/forecast/",
+    "crates/engine/src/guard/",
     "crates/engine/src/run/",
     "crates/engine/src/schedule/",
 ];

@@ -8,7 +8,6 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::SchemaFault;
 
 use super::effect::Effect;
-use super::outcome::Outcome;
 use super::state::Run;
 use super::work::{CallRecord, Group};
 use crate::approval::{ApprovalRequest, Decision};
@@ -25,6 +24,10 @@ impl Run {
         let (Some(tool), Some(args)) = (work.tool.clone(), work.args.clone()) else {
             return;
         };
+        if let Some(error) = self.needless_question(work) {
+            self.reject(task, error);
+            return;
+        }
         let at = Arc::clone(&work.address);
         if work.in_doubt {
             let tool = Arc::clone(&tool.name);
@@ -107,6 +110,9 @@ impl Run {
     }
 
     pub(super) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
+        if !self.may_send(task, attempt) {
+            return;
+        }
         self.begin(task, effects);
         let run = Arc::clone(&self.id);
         let index = self.calls.len();
@@ -215,6 +221,7 @@ impl Run {
         {
             record.ended = true;
             record.error = error.clone().map(Box::new);
+            self.guard.ended(error.is_some());
             if let Some(work) = self.work(task)
                 && let Some(tool) = &work.tool
             {
@@ -253,8 +260,9 @@ impl Run {
         let end = match result {
             Ok(output) => {
                 self.learn(task, effects);
+                let outcome = self.counted(output);
                 if let Some(work) = self.work_mut(task) {
-                    work.pending = Some(Outcome::succeeded(Arc::new(output)));
+                    work.pending = Some(outcome);
                 }
                 AttemptEnd::Final
             }
@@ -291,6 +299,10 @@ impl Run {
     }
 
     pub(super) fn timer_fired(&mut self, task: TaskId, timer: Timer, effects: &mut Vec<Effect>) {
+        if timer == Timer::Run {
+            self.time_is_up(effects);
+            return;
+        }
         self.remember(effects, || {
             let at = self.address(task)?;
             Some(Record::TimerFired { at, timer })

@@ -65,9 +65,14 @@ impl Run {
                 Some(item) => Then::Item(*next as u64, item.clone()),
                 None => Then::Seal,
             },
-            Some(Group::Rounds { number, max }) => {
+            Some(Group::Rounds { number, max, same }) => {
                 let (number, max) = (*number, *max);
-                match self.round_ended(work, number, max) {
+                let same = self.same_rounds(work, *same);
+                let then = self.round_ended(work, number, max, same);
+                if let Some(Group::Rounds { same: at, .. }) = self.group_mut(task) {
+                    *at = same;
+                }
+                match then {
                     Ok(then) => then,
                     Err(error) => {
                         if let Some(work) = self.work_mut(task) {
@@ -81,8 +86,24 @@ impl Run {
         }
     }
 
+    /// How many of the latest rounds gave the same, of which `before` did before the one that has just ended.
+    fn same_rounds(&self, work: &Work, before: u64) -> u64 {
+        let last = work.parts.last().and_then(|part| self.work(*part));
+        let output = last.and_then(|last| last.outcome.as_ref()?.output.as_ref());
+        match (output, last.and_then(|last| last.last.as_ref())) {
+            (Some(output), Some(earlier)) if output.value == *earlier => before + 1,
+            _ => 1,
+        }
+    }
+
     /// Whether another round follows the one that has just ended.
-    fn round_ended(&self, work: &Work, number: u64, max: u64) -> Result<Then, ToolError> {
+    fn round_ended(
+        &self,
+        work: &Work,
+        number: u64,
+        max: u64,
+        same: u64,
+    ) -> Result<Then, ToolError> {
         let outcome = work
             .parts
             .last()
@@ -107,7 +128,10 @@ impl Run {
         scope.index = Some(number);
         match scope.node(&repeat.until, None) {
             Ok(Value::Bool(true)) => Ok(Then::Seal),
-            Ok(Value::Bool(false)) if number + 1 < max => Ok(Then::Round(number + 1, Some(value))),
+            Ok(Value::Bool(false)) if number + 1 < max => {
+                self.guard.goes_on(same)?;
+                Ok(Then::Round(number + 1, Some(value)))
+            }
             Ok(Value::Bool(false)) => Err(ToolError::new(
                 ErrorKind::Budget,
                 format!(

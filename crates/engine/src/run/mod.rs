@@ -6,6 +6,7 @@ mod effect;
 mod estimate;
 mod frame;
 mod group;
+mod guarding;
 mod history;
 mod opening;
 mod outcome;

@@ -94,7 +94,15 @@ impl Run {
                 if let Err(error) = self.promise(1) {
                     return self.fail_before_call(task, error);
                 }
-                self.open_group(task, Group::Rounds { number: 0, max }, effects);
+                self.open_group(
+                    task,
+                    Group::Rounds {
+                        number: 0,
+                        max,
+                        same: 0,
+                    },
+                    effects,
+                );
                 self.start_round(task, 0, None);
             }
             Next::Call(args) => self.prepare_call(task, args, effects),

@@ -186,6 +186,7 @@ impl Redactor {
             | Record::Extended { .. }
             | Record::Closed
             | Record::Cancelled
+            | Record::OutOfTime
             | Record::Ended { .. } => {}
         }
     }

@@ -39,6 +39,7 @@ impl Run {
     #[must_use]
     pub fn after(mut self, history: Arc<History>) -> Self {
         self.now = history.duration();
+        self.recall(&history);
         self.history = Some(history);
         self
     }

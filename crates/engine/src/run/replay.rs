@@ -7,6 +7,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::{Hashing, Value};
 
 use super::effect::{Effect, Input};
+use super::guarding::NO_TASK;
 use super::history::{Choice, History};
 use super::state::Run;
 use super::summary::RunSummary;
@@ -14,7 +15,7 @@ use crate::approval::Decision;
 use crate::event::Address;
 use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
-use crate::schedule::TaskId;
+use crate::schedule::{TaskId, Timer};
 
 /// With what one of the processes that drove a run began.
 #[derive(Clone, Debug)]
@@ -263,6 +264,7 @@ impl Player {
             }
             Record::Closed => Input::Close,
             Record::Cancelled => Input::Cancel,
+            Record::OutOfTime => Input::TimerFired(NO_TASK, Timer::Run),
             // An opening begins the next process, and everything else is decided, not told.
             _ => return Err(ReplayError::NoOpening),
         })

@@ -92,6 +92,7 @@ impl Run {
             .or(self.options.step_timeout)
             .unwrap_or_default();
         let given_up = self.given_up;
+        let out_of_time = self.out_of_time.clone();
         let stopped_by = self.stopped_by.clone();
         let Some(work) = self.work_mut(task) else {
             return Outcome::without_output(StepStatus::NotRun, None);
@@ -124,6 +125,7 @@ impl Run {
                 ErrorKind::Internal,
                 "the step waits for something that never ends",
             )),
+            SettledBy::Cancel if let Some(error) = out_of_time => Self::ended_by_time(work, &error),
             SettledBy::Cancel if began => Outcome::without_output(StepStatus::Cancelled, None),
             SettledBy::Cancel => Outcome::without_output(StepStatus::NotRun, None),
         }

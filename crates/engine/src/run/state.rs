@@ -18,6 +18,7 @@ use super::redact::Redactor;
 use super::work::{CallRecord, Work};
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent, StampedEvent};
+use crate::guard::Guard;
 use crate::journal::Record;
 use crate::options::{Arrival, RunOptions};
 use crate::schedule::{Command, Event, Scheduler, TaskId};
@@ -40,6 +41,9 @@ pub struct Run {
     pub(super) growing: bool,
     pub(super) cancelled: bool,
     pub(super) given_up: bool,
+    pub(super) guard: Guard,
+    /// Why the run ended before it was done, where its time was up.
+    pub(super) out_of_time: Option<ToolError>,
     /// The step whose failure stopped the run.
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
@@ -61,6 +65,8 @@ impl Run {
             id: id.into(),
             scheduler: Scheduler::new(options.limits.clone()),
             growing: options.arrival == Arrival::Growing,
+            guard: Guard::new(options.guards.clone()),
+            out_of_time: None,
             options,
             frames: Vec::new(),
             roots: 0,
@@ -98,6 +104,7 @@ impl Run {
                 effects,
             );
         }
+        self.watch_time(effects);
         for frame in 0..self.roots {
             self.start_steps(frame, 0);
         }
@@ -146,9 +153,15 @@ impl Run {
 
     /// Starts whatever may start now.
     pub fn proceed(&mut self, effects: &mut Vec<Effect>) {
-        self.scheduler.start_ready(&mut self.scratch);
-        self.queue.extend(self.scratch.drain(..));
-        self.drain(effects);
+        loop {
+            self.scheduler.start_ready(&mut self.scratch);
+            if self.scratch.is_empty() {
+                return;
+            }
+            self.queue.extend(self.scratch.drain(..));
+            // A call that the guard does not let through gives its place to another.
+            self.drain(effects);
+        }
     }
 
     /// Whether the run has ended.

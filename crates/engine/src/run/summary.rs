@@ -204,7 +204,7 @@ impl Run {
             RunStatus::Cancelled
         } else if any(StepStatus::Waiting) || any(StepStatus::Unknown) {
             RunStatus::Waiting
-        } else if failed {
+        } else if failed || self.out_of_time.is_some() && any(StepStatus::NotRun) {
             RunStatus::Failed
         } else {
             RunStatus::Succeeded

@@ -47,6 +47,8 @@ pub(crate) struct Work {
     pub(crate) attempts_before: u32,
     /// Whether an earlier process sent a call of which nobody knows what became.
     pub(crate) in_doubt: bool,
+    /// Whether its call was told to come again later.
+    pub(crate) postponed: bool,
     /// The longest path behind its end, in microseconds.
     pub(crate) behind: u64,
     /// The record of its last call.
@@ -75,6 +77,8 @@ pub(crate) enum Group {
         number: u64,
         /// The most rounds.
         max: u64,
+        /// How many of the latest rounds gave the same.
+        same: u64,
     },
     /// An inner plan.
     Plan {
@@ -114,6 +118,7 @@ impl Work {
             attempts: 0,
             attempts_before: 0,
             in_doubt: false,
+            postponed: false,
             behind: 0,
             last_call: None,
             started: None,

@@ -77,6 +77,11 @@ impl Scheduler {
             Event::AttemptEnded { task, attempt, end } => {
                 self.attempt_ended(task, attempt, end, SettledBy::Attempt, out);
             }
+            Event::Postponed {
+                task,
+                attempt,
+                pause,
+            } => self.postponed(task, attempt, pause, out),
             Event::Approved(task) => {
                 if self.state(task) == TaskState::Asking {
                     self.enqueue(task, out);

@@ -22,6 +22,16 @@ pub enum Event {
         /// How.
         end: AttemptEnd,
     },
+    /// The call that was to be made is not made yet: it gives its place back, and comes again after this pause. The attempt
+    /// has not begun.
+    Postponed {
+        /// The task.
+        task: TaskId,
+        /// The attempt that was to be made.
+        attempt: u32,
+        /// How long from now.
+        pause: Duration,
+    },
     /// A person has agreed to the call.
     Approved(TaskId),
     /// A person has said no.
@@ -146,6 +156,8 @@ pub enum Timer {
     Pause(u32),
     /// The time that the whole task may take.
     Step,
+    /// The time that the whole run may take: no task's, and none of the scheduler's business.
+    Run,
 }
 
 /// Why a task has settled.

@@ -3,6 +3,7 @@
 mod drive;
 mod driver;
 mod durations;
+mod guards;
 mod loops;
 mod properties;
 mod simulation;

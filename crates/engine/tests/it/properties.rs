@@ -18,7 +18,7 @@ use crate::drive::{drive, sound};
 
 /// One step of a random plan, in numbers.
 #[derive(Clone, Debug)]
-struct Seed {
+pub(crate) struct Seed {
     whole: Vec<Index>,
     parts: Vec<Index>,
     fallback: Option<Index>,
@@ -29,7 +29,7 @@ struct Seed {
     fails: bool,
 }
 
-fn seed() -> impl Strategy<Value = Seed> {
+pub(crate) fn seed() -> impl Strategy<Value = Seed> {
     (
         prop::collection::vec(any::<Index>(), 0..3),
         prop::collection::vec(any::<Index>(), 0..2),
@@ -71,7 +71,7 @@ fn id(index: usize) -> StepId {
 }
 
 /// The plan: references point to earlier steps; the first half writes slots, the second half reads them.
-fn plan(seeds: &[Seed]) -> (Plan, BTreeSet<String>) {
+pub(crate) fn plan(seeds: &[Seed]) -> (Plan, BTreeSet<String>) {
     let half = seeds.len() / 2;
     let mut failing = BTreeSet::new();
     let steps = seeds.iter().enumerate().map(|(index, seed)| {

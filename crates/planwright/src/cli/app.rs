@@ -6,7 +6,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::core::plan::Mode;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
-use planwright::engine::{Approver, Engine, RunSummary};
+use planwright::engine::{Approver, Bound, Engine, Guards, RunSummary};
 use planwright::wire::{ReportStatus, ReportV1};
 
 use super::approvals::approver;
@@ -144,8 +144,21 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
             FailurePolicy::AsPlan
         },
         max_tasks: arguments.max_tasks,
+        guards: guards(arguments),
         ..RunOptions::default()
     })
+}
+
+/// The bounds of the run that the command line sets.
+fn guards(arguments: &RunArguments) -> Guards {
+    let mut guards = Guards::new();
+    if let Some(most) = arguments.max_calls {
+        guards = guards.calls(Bound::set_in(most, "--max-calls"));
+    }
+    if let Some(most) = arguments.max_time {
+        guards = guards.wall_time(Bound::set_in(most, "--max-time"));
+    }
+    guards
 }
 
 /// A random id.

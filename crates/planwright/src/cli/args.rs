@@ -191,6 +191,12 @@ pub(crate) struct RunArguments {
     /// The most tasks that the run may come to: steps, items, rounds, steps of inner plans.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
     pub(crate) max_tasks: usize,
+    /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
+    #[arg(help_heading = RUNNING, long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_calls: Option<u64>,
+    /// How long the run may take; what is under way then is given up. Without limit if not given.
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) max_time: Option<Duration>,
     /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use planwright_core::CheckedPlan;
 use planwright_engine::options::{Arrival, FailurePolicy};
-use planwright_engine::{Approver, RunOptions, RunSummary};
+use planwright_engine::{Approver, Guards, RunOptions, RunSummary};
 
 use super::{Planwright, Run};
 
@@ -75,6 +75,12 @@ impl RunBuilder {
     /// Starts nothing new after the first failure.
     pub fn fail_fast(mut self) -> Self {
         self.options.on_failure = FailurePolicy::Stop;
+        self
+    }
+
+    /// How much the run may call, how long, how fast.
+    pub fn guards(mut self, guards: Guards) -> Self {
+        self.options.guards = guards;
         self
     }
 

@@ -52,6 +52,30 @@ impl Scheduler {
         }
     }
 
+    /// Takes back a call that was to be made: another time the task begins the same attempt.
+    pub(super) fn postponed(
+        &mut self,
+        id: TaskId,
+        attempt: u32,
+        pause: Duration,
+        out: &mut Vec<Command>,
+    ) {
+        if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
+            return;
+        }
+        self.give_back(id, out);
+        let before = attempt.saturating_sub(1);
+        if let Some(task) = self.task_mut(id) {
+            task.attempt = before;
+        }
+        self.enter(id, TaskState::Pausing);
+        out.push(Command::SetTimer {
+            task: id,
+            timer: Timer::Pause(before),
+            after: pause,
+        });
+    }
+
     /// Gives back the place that a running task held.
     pub(super) fn give_back(&mut self, id: TaskId, out: &mut Vec<Command>) {
         let Some(terms) = self.terms_of(id) else {
@@ -80,6 +104,7 @@ impl Scheduler {
                     self.enqueue(id, out);
                 }
             }
+            Timer::Run => {}
             Timer::Step => {
                 if state != TaskState::Settled {
                     if state == TaskState::Group {

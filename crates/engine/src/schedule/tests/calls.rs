@@ -33,6 +33,50 @@ fn a_call_ends_at_its_last_attempt() {
 }
 
 #[test]
+fn a_call_that_is_postponed_gives_its_place_back_and_has_not_begun() {
+    check(
+        "total=1",
+        &[
+            ("add", ""),
+            ("add", ""),
+            ("start 0", "prepare 0"),
+            ("start 1", "prepare 1"),
+            ("call 0 t attempts=2 each=50 whole=900", ""),
+            ("call 1 u", ""),
+            (
+                "go",
+                "call 0.1, set attempt 0.1 in 50ms, set step 0 in 900ms",
+            ),
+            ("postpone 0.2 70", ""),
+            ("postpone 1.1 70", ""),
+            (
+                "postpone 0.1 70",
+                "clear attempt 0.1, set pause 0.0 in 70ms",
+            ),
+            ("postpone 0.1 70", ""),
+            ("see 0", "Pausing 0 0"),
+            ("see", ""),
+            ("go", "call 1.1"),
+            ("fire pause 0.0", ""),
+            ("go", ""),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 0.1, set attempt 0.1 in 50ms"),
+            (
+                "fail 0.1 0",
+                "clear attempt 0.1, again after 0.1 in 0ns, set pause 0.1 in 0ns",
+            ),
+            ("fire pause 0.1", ""),
+            ("go", "call 0.2, set attempt 0.2 in 50ms"),
+            (
+                "postpone 0.2 10",
+                "clear attempt 0.2, set pause 0.1 in 10ms",
+            ),
+            ("stop", "clear step 0, settled 0 by Stop"),
+        ],
+    );
+}
+
+#[test]
 fn pauses_double_and_vary() {
     check(
         "",

@@ -110,6 +110,15 @@ fn event(scheduler: &mut Scheduler, words: &[&str]) -> Event {
             let least = Duration::from_millis(number(least));
             ended(what, AttemptEnd::Retryable(least))
         }
+        ["postpone", what, pause] => {
+            let (task, attempt) = attempt(what);
+            let pause = Duration::from_millis(number(pause));
+            Event::Postponed {
+                task,
+                attempt,
+                pause,
+            }
+        }
         ["approve", one] => Event::Approved(task(one)),
         ["reject", one] => Event::Rejected(task(one)),
         ["fire", "attempt", what] => {
@@ -170,6 +179,7 @@ fn timer_of(task: TaskId, timer: Timer) -> String {
         Timer::Attempt(attempt) => format!("attempt {}.{attempt}", task.0),
         Timer::Pause(attempt) => format!("pause {}.{attempt}", task.0),
         Timer::Step => format!("step {}", task.0),
+        Timer::Run => "run".to_owned(),
     }
 }
 

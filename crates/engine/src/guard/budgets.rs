@@ -1,0 +1,235 @@
+//! The guard of one run: what was taken of each bound.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Hashing, Tool, Value};
+
+use super::fingerprint::{Fingerprint, Fingerprints};
+use super::guards::{Bound, Guards};
+use super::rate::Gate;
+use super::refusal::{Kind, refusal};
+use super::size::bytes_of;
+use crate::backend::{ToolError, ToolOutput};
+
+/// What a run has taken of its bounds, without clock and without IO.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    guards: Guards,
+    calls: u64,
+    /// In the order of the bounds.
+    tools: Vec<u64>,
+    servers: Vec<u64>,
+    bytes: u64,
+    failures: u64,
+    fingerprints: Fingerprints,
+    same: HashMap<Fingerprint, u64, Hashing>,
+    gates: HashMap<Arc<str>, Gate, Hashing>,
+    /// Why nothing new is called any more.
+    closed: Option<ToolError>,
+}
+
+impl Guard {
+    pub(crate) fn new(guards: Guards) -> Self {
+        let rates = guards.rates.iter();
+        Self {
+            calls: 0,
+            tools: vec![0; guards.tools.len()],
+            servers: vec![0; guards.servers.len()],
+            bytes: 0,
+            failures: 0,
+            fingerprints: Fingerprints::default(),
+            same: HashMap::default(),
+            gates: rates
+                .map(|(server, rate)| (Arc::clone(server), Gate::new(rate.most)))
+                .collect(),
+            closed: None,
+            guards,
+        }
+    }
+
+    /// Whether a call of `tool` would be refused now, whatever its arguments are.
+    pub(crate) fn look(&self, tool: &Tool) -> Result<(), ToolError> {
+        if let Some(error) = &self.closed {
+            return Err(error.clone());
+        }
+        if let Some(bound) = &self.guards.calls
+            && self.calls >= bound.most
+        {
+            let (calls, place) = (calls(bound.most), &bound.set_in);
+            let message = format!("the run has made {calls}, the most that `{place}` allows");
+            return Err(bound.refuses(Kind::Calls, message));
+        }
+        for ((pattern, bound), taken) in self.guards.tools.iter().zip(&self.tools) {
+            if *taken >= bound.most && pattern.covers(tool) {
+                let (calls, place) = (calls(bound.most), &bound.set_in);
+                let message = format!(
+                    "the run has made {calls} of `{pattern}`, the most that `{place}` allows"
+                );
+                return Err(bound.refuses(Kind::ToolCalls, message));
+            }
+        }
+        for ((server, bound), taken) in self.guards.servers.iter().zip(&self.servers) {
+            if *taken >= bound.most && *server == tool.server {
+                let (calls, place) = (calls(bound.most), &bound.set_in);
+                let message = format!(
+                    "the run has made {calls} of the server `{server}`, the most that `{place}` allows"
+                );
+                return Err(bound.refuses(Kind::ServerCalls, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long a call of `tool` has to wait for its server's rate; nothing where it may be sent now, which counts.
+    pub(crate) fn wait(
+        &mut self,
+        tool: &Tool,
+        now: Duration,
+        has_waited: bool,
+    ) -> Option<Duration> {
+        self.gates.get_mut(&tool.server)?.pass(now, has_waited)
+    }
+
+    /// Takes one call out of every budget that it counts for; none of them where one is used up. Only the first attempt at
+    /// a call may be the same call again.
+    pub(crate) fn reserve(
+        &mut self,
+        tool: &Tool,
+        args: &Value,
+        attempt: u32,
+    ) -> Result<(), ToolError> {
+        self.look(tool)?;
+        if attempt <= 1 {
+            self.note_same(tool, args)?;
+        }
+        self.count(tool);
+        Ok(())
+    }
+
+    /// Counts a call of an earlier process, and what it gave.
+    pub(crate) fn recall(
+        &mut self,
+        tool: &Tool,
+        args: &Value,
+        attempt: u32,
+        output: Option<&ToolOutput>,
+    ) {
+        if attempt <= 1 && self.guards.same_call.is_some() {
+            let fingerprint = self.fingerprints.of(tool, args);
+            *self.same.entry(fingerprint).or_default() += 1;
+        }
+        self.count(tool);
+        if let Some(output) = output.filter(|_| self.guards.output_bytes.is_some()) {
+            self.bytes = self.bytes.saturating_add(bytes_of(output));
+        }
+    }
+
+    fn count(&mut self, tool: &Tool) {
+        self.calls += 1;
+        for ((pattern, _), taken) in self.guards.tools.iter().zip(&mut self.tools) {
+            *taken += u64::from(pattern.covers(tool));
+        }
+        for ((server, _), taken) in self.guards.servers.iter().zip(&mut self.servers) {
+            *taken += u64::from(*server == tool.server);
+        }
+    }
+
+    fn note_same(&mut self, tool: &Tool, args: &Value) -> Result<(), ToolError> {
+        let Some(bound) = &self.guards.same_call else {
+            return Ok(());
+        };
+        let fingerprint = self.fingerprints.of(tool, args);
+        let seen = self.same.entry(fingerprint).or_default();
+        if *seen >= bound.most {
+            let message = format!(
+                "`{}` was called {} with these arguments, the most that `{}` allows",
+                tool.qualified_name(),
+                times(bound.most),
+                bound.set_in
+            );
+            return Err(bound.refuses(Kind::SameCall, message));
+        }
+        *seen += 1;
+        Ok(())
+    }
+
+    /// Notes how an attempt has ended.
+    pub(crate) fn ended(&mut self, failed: bool) {
+        self.failures = if failed { self.failures + 1 } else { 0 };
+        if let Some(bound) = &self.guards.failures_in_a_row
+            && failed
+            && self.failures >= bound.most
+        {
+            let message = format!(
+                "{} failed in a row, the most that `{}` allows",
+                calls(self.failures),
+                bound.set_in
+            );
+            let error = bound.refuses(Kind::FailuresInARow, message);
+            self.close(error);
+        }
+    }
+
+    /// Counts the bytes of an output. One that does not fit any more fails, and nothing new is called then.
+    pub(crate) fn take_in(&mut self, output: &ToolOutput) -> Result<(), ToolError> {
+        let Some(bound) = &self.guards.output_bytes else {
+            return Ok(());
+        };
+        let bytes = self.bytes.saturating_add(bytes_of(output));
+        if bytes > bound.most {
+            let message = format!(
+                "the outputs of the run come to more than the {} bytes that `{}` allows",
+                bound.most, bound.set_in
+            );
+            let error = bound.refuses(Kind::OutputBytes, message);
+            self.close(error.clone());
+            return Err(error);
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Whether one more round is right after so many in a row that gave the same.
+    pub(crate) fn goes_on(&self, same: u64) -> Result<(), ToolError> {
+        match &self.guards.same_rounds {
+            Some(bound) if same >= bound.most => {
+                let place = &bound.set_in;
+                let message =
+                    format!("the last {same} rounds gave the same, the most that `{place}` allows");
+                Err(bound.refuses(Kind::SameRounds, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long the run may take.
+    pub(crate) fn wall_time(&self) -> Option<Duration> {
+        self.guards.wall_time.as_ref().map(|bound| bound.most)
+    }
+
+    /// Ends the run's time, and tells why.
+    pub(crate) fn end_time(&mut self) -> Option<ToolError> {
+        let Bound { most, set_in } = self.guards.wall_time.as_ref()?;
+        let message = format!("the run has taken {most:?}, the longest that `{set_in}` allows");
+        let limit = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        let error = refusal(Kind::WallTime, limit, set_in, message);
+        self.close(error.clone());
+        Some(error)
+    }
+
+    fn close(&mut self, error: ToolError) {
+        self.closed.get_or_insert(error);
+    }
+}
+
+fn calls(count: u64) -> String {
+    let what = if count == 1 { "call" } else { "calls" };
+    format!("{count} {what}")
+}
+
+fn times(count: u64) -> String {
+    let what = if count == 1 { "time" } else { "times" };
+    format!("{count} {what}")
+}

@@ -1,0 +1,19 @@
+//! What keeps a run from running away: how much it may call, how long, how fast.
+//!
+//! As pure as the scheduler: time comes in from outside. Each attempt at a call is counted before it is sent, so calls that
+//! go on together cannot take more than there is.
+
+mod budgets;
+mod fingerprint;
+mod guards;
+mod rate;
+mod refusal;
+mod size;
+
+pub use guards::{Bound, Guards};
+pub use rate::Rate;
+
+pub(crate) use budgets::Guard;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! The guard by itself: what it lets through, what it says when it does not.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use planwright_core::{Tool, Value};
+use proptest::prelude::*;
+
+use super::rate::Gate;
+use super::{Bound, Guard, Guards, Rate};
+use crate::backend::{ToolError, ToolOutput};
+
+fn said(result: Result<(), ToolError>) -> String {
+    match result {
+        Ok(()) => "ok".to_owned(),
+        Err(error) => format!("{}: {} {}", error.kind.as_str(), error.message, error.data),
+    }
+}
+
+/// Reserves calls, each of a tool with some arguments, and compares the last answer.
+fn check(guards: Guards, calls: &[(&str, &str, u32)], expected: &str) {
+    let mut guard = Guard::new(guards);
+    let mut last = String::new();
+    for (index, (tool, args, attempt)) in calls.iter().enumerate() {
+        let (server, name) = tool.split_once('.').unwrap();
+        let args = Value::from_json(args).unwrap();
+        last = said(guard.reserve(&Tool::new(server, name), &args, *attempt));
+        if index + 1 < calls.len() {
+            assert_eq!(last, "ok", "call {index}");
+        }
+    }
+    assert_eq!(last, expected);
+}
+
+#[test]
+fn calls_are_counted_in_each_budget() {
+    let two = [("s.t", "{}", 1), ("s.t", "{}", 2), ("r.t", "{}", 1)];
+    check(Guards::new(), &two, "ok");
+    check(Guards::new().calls(3), &two, "ok");
+    check(
+        Guards::new().calls(Bound::set_in(2, "--max-calls")),
+        &two,
+        r#"budget: the run has made 2 calls, the most that `--max-calls` allows {"guard":"calls","limit":2,"set_in":"--max-calls"}"#,
+    );
+    check(
+        Guards::new().calls_of("*.t", 2).calls_of("r.*", 1),
+        &two,
+        r#"budget: the run has made 2 calls of `*.t`, the most that `RunOptions` allows {"guard":"tools","limit":2,"set_in":"RunOptions"}"#,
+    );
+    check(
+        Guards::new().calls_of("s.*", 2).calls_of_server("s", 2),
+        &two,
+        "ok",
+    );
+    check(
+        Guards::new().calls_of_server("r", 0),
+        &two,
+        r#"budget: the run has made 0 calls of the server `r`, the most that `RunOptions` allows {"guard":"servers","limit":0,"set_in":"RunOptions"}"#,
+    );
+}
+
+#[test]
+fn what_one_budget_refuses_counts_in_no_other() {
+    let mut guard = Guard::new(Guards::new().calls(2).calls_of_server("s", 1));
+    let (s, r, args) = (
+        Tool::new("s", "t"),
+        Tool::new("r", "t"),
+        Value::empty_object(),
+    );
+    assert!(guard.reserve(&s, &args, 1).is_ok());
+    assert!(guard.reserve(&s, &args, 1).is_err());
+    assert!(guard.reserve(&r, &args, 1).is_ok());
+    assert!(guard.reserve(&r, &args, 1).is_err());
+}
+
+#[test]
+fn the_same_call_is_told_by_what_it_says() {
+    let once = || Guards::new().same_call(1);
+    let same = r#"budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows {"guard":"same_call","limit":1,"set_in":"RunOptions"}"#;
+    let check_pair = |one: &str, other: &str, expected: &str| {
+        check(once(), &[("s.t", one, 1), ("s.t", other, 1)], expected);
+    };
+    check_pair(
+        r#"{"a": 1, "b": [1, {}]}"#,
+        r#"{"b": [1, {}], "a": 1}"#,
+        same,
+    );
+    check_pair(r#"{"a": 1}"#, r#"{"a": 2}"#, "ok");
+    check_pair(r#"{"a": "1"}"#, r#"{"a": 1}"#, "ok");
+    check_pair(r#"{"a": [1, 2]}"#, r#"{"a": [2, 1]}"#, "ok");
+    check_pair(r#"{"a": null}"#, "{}", "ok");
+    check_pair(r#"{"a": {"b": 1}}"#, r#"{"b": {"a": 1}}"#, "ok");
+    check(once(), &[("s.t", "{}", 1), ("s.t", "{}", 2)], "ok");
+    check(once(), &[("s.t", "{}", 1), ("s.u", "{}", 1)], "ok");
+    check(once(), &[("s.t", "{}", 1), ("r.t", "{}", 1)], "ok");
+}
+
+#[test]
+fn failures_in_a_row_close_the_guard_for_good() {
+    let mut guard = Guard::new(Guards::new().failures_in_a_row(2));
+    let tool = Tool::new("s", "t");
+    for failed in [true, false, true] {
+        guard.ended(failed);
+        assert_eq!(said(guard.look(&tool)), "ok");
+    }
+    guard.ended(true);
+    guard.ended(true);
+    guard.ended(false);
+    assert_eq!(
+        said(guard.look(&tool)),
+        r#"budget: 2 calls failed in a row, the most that `RunOptions` allows {"guard":"failures_in_a_row","limit":2,"set_in":"RunOptions"}"#
+    );
+}
+
+#[test]
+fn bytes_are_those_of_the_json() {
+    let mut guard = Guard::new(Guards::new().output_bytes(10));
+    let tool = Tool::new("s", "t");
+    assert_eq!(
+        said(guard.take_in(&ToolOutput::value(Value::from("four")))),
+        "ok"
+    );
+    assert_eq!(said(guard.take_in(&ToolOutput::text("[ 1]"))), "ok");
+    assert_eq!(said(guard.look(&tool)), "ok");
+    let refused = r#"budget: the outputs of the run come to more than the 10 bytes that `RunOptions` allows {"guard":"output_bytes","limit":10,"set_in":"RunOptions"}"#;
+    assert_eq!(
+        said(guard.take_in(&ToolOutput::value(Value::from(1)))),
+        refused
+    );
+    assert_eq!(said(guard.look(&tool)), refused);
+}
+
+#[test]
+fn what_earlier_processes_did_counts() {
+    let guards = Guards::new().calls(4).same_call(1).output_bytes(10);
+    let mut guard = Guard::new(guards);
+    let (tool, args) = (Tool::new("s", "t"), Value::empty_object());
+    let output = ToolOutput::value(Value::from("sixsix"));
+    guard.recall(&tool, &args, 1, Some(&output));
+    guard.recall(&tool, &args, 2, None);
+    assert!(said(guard.reserve(&tool, &args, 1)).contains("same_call"));
+    assert_eq!(said(guard.reserve(&tool, &args, 3)), "ok");
+    assert_eq!(
+        said(guard.take_in(&ToolOutput::value(Value::from(12)))),
+        "ok"
+    );
+    assert!(guard.take_in(&ToolOutput::value(Value::from(1))).is_err());
+}
+
+#[test]
+fn rounds_may_give_the_same_for_a_while() {
+    let guard = Guard::new(Guards::new().same_rounds(3));
+    assert_eq!(said(guard.goes_on(2)), "ok");
+    assert_eq!(
+        said(guard.goes_on(3)),
+        r#"budget: the last 3 rounds gave the same, the most that `RunOptions` allows {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
+    );
+    assert_eq!(said(Guard::new(Guards::new()).goes_on(9)), "ok");
+}
+
+fn rate(calls: u32, per: u64) -> Rate {
+    Rate {
+        calls: NonZeroU32::new(calls).unwrap(),
+        per: Duration::from_millis(per),
+    }
+}
+
+#[test]
+fn a_gate_lets_through_as_many_as_its_rate_says() {
+    let mut gate = Gate::new(rate(2, 100));
+    let mut pass = |now: u64, has_waited: bool| {
+        let wait = gate.pass(Duration::from_millis(now), has_waited);
+        wait.map(|wait| wait.as_millis())
+    };
+    assert_eq!(pass(0, false), None);
+    assert_eq!(pass(30, false), None);
+    assert_eq!(pass(40, false), Some(60));
+    assert_eq!(pass(50, false), Some(80));
+    assert_eq!(pass(60, false), Some(140));
+    // Nobody overtakes those that wait.
+    assert_eq!(pass(100, false), Some(130));
+    assert_eq!(pass(100, true), None);
+    // The second comes late, and so does the one behind it.
+    assert_eq!(pass(190, true), None);
+    assert_eq!(pass(200, true), None);
+    assert_eq!(pass(240, true), Some(60));
+}
+
+proptest! {
+    #[test]
+    fn no_stretch_of_time_has_more_calls_than_the_rate(
+        calls in 1_u32..5,
+        per in 1_u64..50,
+        arrivals in prop::collection::vec((0_u64..20, 0_u64..15), 1..60),
+    ) {
+        let mut gate = Gate::new(rate(calls, per));
+        let mut now = 0;
+        // When who comes, and whether they have waited: each is late by as much as it likes.
+        let mut queue: Vec<(u64, u64, bool)> = Vec::new();
+        for (after, late) in arrivals {
+            now += after;
+            queue.push((now, late, false));
+        }
+        let mut sent: Vec<u64> = Vec::new();
+        let mut turns = 0;
+        while !queue.is_empty() {
+            turns += 1;
+            prop_assert!(turns < 10_000, "somebody waits for ever");
+            let next = (0..queue.len()).min_by_key(|index| queue[*index].0).unwrap();
+            let (at, late, has_waited) = queue.remove(next);
+            match gate.pass(Duration::from_millis(at), has_waited) {
+                None => sent.push(at),
+                Some(wait) => {
+                    let wait = u64::try_from(wait.as_millis()).unwrap();
+                    prop_assert!(wait > 0);
+                    queue.push((at + wait + late, late, true));
+                }
+            }
+        }
+        for window in sent.windows(calls as usize + 1) {
+            prop_assert!(window[calls as usize] - window[0] >= per, "{sent:?}");
+        }
+    }
+}
