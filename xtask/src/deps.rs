@@ -38,12 +38,18 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-testkit"],
     },
     Layer {
+        name: "planwright-store",
+        may_use: &["planwright-core", "planwright-engine"],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "planwright",
         may_use: &[
             "planwright-core",
             "planwright-dialects",
             "planwright-engine",
             "planwright-mcp",
+            "planwright-store",
         ],
         tests_may_use: &["planwright-testkit"],
     },
@@ -59,6 +65,7 @@ const LAYERS: &[Layer] = &[
             "planwright-dialects",
             "planwright-engine",
             "planwright-mcp",
+            "planwright-store",
             "planwright-testkit",
         ],
         tests_may_use: &[],
@@ -92,6 +99,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("mimalloc", &["planwright", "planwright-bench"]),
     // The measured program is compared with it.
     ("rmcp", &["planwright-mcp", "planwright-bench"]),
+    ("rusqlite", &["planwright-store"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],

@@ -292,6 +292,7 @@
 //!
 //! - `cli`: the program `planwright`, and all that only a program needs. It is on unless you say otherwise, so name
 //!   the library with `default-features = false`.
+//! - `store`: a file that runs are kept in, so that they outlive their process; a part of `cli`.
 //! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
 #![warn(missing_docs)]
 
@@ -306,6 +307,10 @@ pub use planwright_engine as engine;
 
 /// How we speak MCP.
 pub use planwright_mcp as mcp;
+
+/// Where plans and runs are remembered.
+#[cfg(feature = "store")]
+pub use planwright_store as store;
 
 /// The derive macro and the types with which parameters of functions describe themselves.
 pub use schemars;

@@ -18,6 +18,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
     ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
+    ("rusqlite", &["crates/store/"]),
     ("schemars", SCHEMAS),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),

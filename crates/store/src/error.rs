@@ -1,0 +1,183 @@
+//! What can go wrong in the store.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+use crate::lease::Holder;
+
+/// Why the store could not do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Something is the matter with the file.
+    #[error("the store `{}` {trouble}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What.
+        trouble: FileTrouble,
+    },
+    /// There is no such thing in the store.
+    #[error("there is no {what} `{selector}`")]
+    Missing {
+        /// What kind of thing.
+        what: &'static str,
+        /// What was looked for.
+        selector: String,
+    },
+    /// Several things begin with what was looked for.
+    #[error(
+        "`{selector}` is the beginning of several {what}s: {}",
+        list(candidates)
+    )]
+    Ambiguous {
+        /// What kind of thing.
+        what: &'static str,
+        /// What was looked for.
+        selector: String,
+        /// The ids that begin with it, a few of them.
+        candidates: Vec<String>,
+    },
+    /// A thing of this name is there already.
+    #[error("there is a {what} `{id}` already")]
+    Exists {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// Something cannot be called this.
+    #[error(
+        "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` in front"
+    )]
+    BadName {
+        /// What it was to be.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Another process has the run.
+    #[error("the run `{run}` is held by {holder}")]
+    Held {
+        /// The run.
+        run: String,
+        /// Who has it, where that is known.
+        holder: Holder,
+    },
+    /// Something stands in the store that this version does not understand.
+    #[error("{0}")]
+    Format(String),
+}
+
+/// What is the matter with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileTrouble {
+    /// It belongs to something else.
+    Foreign,
+    /// A newer version of this program made it.
+    Newer {
+        /// The layout that it has.
+        found: i64,
+        /// The newest layout that is known here.
+        known: i64,
+    },
+    /// Its content makes no sense.
+    Damaged(String),
+    /// There is no room for more.
+    Full,
+    /// Nobody may write to it.
+    ReadOnly,
+    /// Others write to it all the time.
+    Busy,
+    /// Something else.
+    Failed(String),
+}
+
+impl fmt::Display for FileTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => f.write_str("belongs to another program"),
+            Self::Newer { found, known } => write!(
+                f,
+                "was made by a newer version: it has the layout {found}, the newest known here is {known}"
+            ),
+            Self::Damaged(reason) => write!(f, "is damaged: {reason}"),
+            Self::Full => f.write_str("cannot grow: the disk is full"),
+            Self::ReadOnly => f.write_str("cannot be written to"),
+            Self::Busy => f.write_str("is kept busy by another process"),
+            Self::Failed(reason) => write!(f, "cannot be used: {reason}"),
+        }
+    }
+}
+
+fn list(candidates: &[String]) -> String {
+    let quoted: Vec<String> = candidates.iter().map(|id| format!("`{id}`")).collect();
+    quoted.join(", ")
+}
+
+/// What goes wrong between the tables, where the path is of no interest.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sqlite(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Fault {
+    /// The error as others see it.
+    pub(crate) fn of(self, path: &std::path::Path) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::Sqlite(error) => StoreError::File {
+                path: path.to_owned(),
+                trouble: FileTrouble::from(&error),
+            },
+        }
+    }
+
+    /// Whether it may be due to what was written, so that something else may well be written.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Store(_) => true,
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::TooBig
+                        | ErrorCode::OutOfMemory
+                        | ErrorCode::ConstraintViolation
+                )
+            ),
+        }
+    }
+}
+
+impl From<&rusqlite::Error> for FileTrouble {
+    fn from(error: &rusqlite::Error) -> Self {
+        let reason = match error {
+            rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+            other => other.to_string(),
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(reason),
+            _ => Self::Failed(reason),
+        }
+    }
+}

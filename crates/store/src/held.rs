@@ -1,0 +1,124 @@
+//! A run that this process has, and its journal.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::channel::oneshot;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
+use planwright_engine::journal::{Entry, Journal, JournalError};
+
+use crate::error::{FileTrouble, StoreError};
+use crate::format::{Tally, encode};
+use crate::lease::{Holder, Lease, Taken, UNKNOWN};
+use crate::names;
+use crate::run::{self, NewRun};
+use crate::store::Store;
+use crate::writer::{Append, Progress, State};
+
+/// A run that this process alone has, and its journal. It is given back when this is dropped and everything that was
+/// handed over has been written.
+#[derive(Debug)]
+pub struct HeldRun {
+    store: Store,
+    progress: Arc<Progress>,
+}
+
+impl Store {
+    /// Begins a run, which `holder` has from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] where there is a run of this id, [`StoreError::BadName`] where the id is none.
+    pub fn create_run(&self, new: NewRun, holder: &Holder) -> Result<HeldRun, StoreError> {
+        names::check("id of a run", &new.id)?;
+        let id = new.id.clone();
+        let lease = self.lease(&id, holder)?;
+        let key = self
+            .writer()
+            .change(move |connection| run::insert(connection, &new))?;
+        Ok(self.held(key, id, lease, State::default()))
+    }
+
+    /// Takes a run that was begun earlier, for `holder` to go on with.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`] where another process, or another part of this one, has it; those of [`Store::run`];
+    /// [`StoreError::Format`] where a newer version has written it.
+    pub fn hold(&self, selector: &str, holder: &Holder) -> Result<HeldRun, StoreError> {
+        let (_, id) = self.read(|connection| run::find(connection, selector))?;
+        let lease = self.lease(&id, holder)?;
+        // Only now does it stay as it is.
+        let (key, state) = self.read(|connection| {
+            let (key, _) = run::find(connection, &id)?;
+            run::check_format(connection, key, &id)?;
+            let counts = run::count(connection, key)?;
+            let size = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+            let state = State {
+                next: counts.entries,
+                tally: Tally {
+                    done: size(counts.done),
+                    calls: size(counts.calls),
+                    ..Tally::default()
+                },
+                failure: None,
+            };
+            Ok((key, state))
+        })?;
+        Ok(self.held(key, id, lease, state))
+    }
+
+    fn held(&self, key: i64, id: String, lease: Lease, state: State) -> HeldRun {
+        HeldRun {
+            store: self.clone(),
+            progress: Arc::new(Progress::new(key, id, lease, state)),
+        }
+    }
+
+    pub(crate) fn lease(&self, id: &str, holder: &Holder) -> Result<Lease, StoreError> {
+        let taken = Lease::take(&self.lease_path(id), holder).map_err(|error| self.io(&error))?;
+        match taken {
+            Taken::Now(lease) => Ok(lease),
+            Taken::Already(other) => Err(StoreError::Held {
+                run: id.to_owned(),
+                holder: other.unwrap_or(UNKNOWN),
+            }),
+        }
+    }
+
+    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+        StoreError::File {
+            path: self.path().to_owned(),
+            trouble: FileTrouble::Failed(error.to_string()),
+        }
+    }
+}
+
+impl HeldRun {
+    /// The run's id.
+    pub fn id(&self) -> &str {
+        &self.progress.id
+    }
+
+    /// The store that it is in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl Journal for HeldRun {
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (done, result) = oneshot::channel();
+        // Written down here, so that the one thread that writes for all has little to do for each.
+        let batch = encode(&entries);
+        self.store.writer().append(Append {
+            progress: Arc::clone(&self.progress),
+            batch,
+            done,
+        });
+        result
+            .unwrap_or_else(|_| Err(JournalError::new("the writer of the store has stopped")))
+            .boxed()
+    }
+}

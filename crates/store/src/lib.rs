@@ -1,0 +1,45 @@
+//! Where plans and runs are *remembered*: one SQLite file.
+//!
+//! The modules are listed in the order in which something that is to be kept passes through them.
+#![warn(missing_docs)]
+
+/// What can go wrong.
+mod error;
+
+/// Points in time as numbers.
+mod times;
+
+/// The file: opening it, its tables, its readers.
+mod file;
+
+/// The store as others see it.
+mod store;
+
+/// Names of runs and plans.
+mod names;
+
+/// Who has a run.
+mod lease;
+
+/// Runs: what is known of each as a whole.
+mod run;
+
+/// A run that this process has, and its journal.
+mod held;
+
+/// How entries are written down.
+mod format;
+
+/// The thread that writes.
+mod writer;
+
+/// Entries, read back.
+mod entries;
+
+pub use entries::Entries;
+pub use error::{FileTrouble, StoreError};
+pub use format::JOURNAL_FORMAT;
+pub use held::HeldRun;
+pub use lease::Holder;
+pub use run::{NewRun, RunFilter, RunInfo, Standing};
+pub use store::Store;

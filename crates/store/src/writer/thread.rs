@@ -1,0 +1,127 @@
+//! The thread, and how others hand work to it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+
+use super::group::{Append, write};
+use crate::error::{Fault, FileTrouble, StoreError};
+
+/// How much is written in one transaction at most, so that whoever waits does not wait for all who came later.
+const LARGEST_GROUP: usize = 4096;
+
+/// A change other than entries of a journal.
+type Change = Box<dyn FnOnce(&mut Connection) + Send>;
+
+enum Job {
+    Append(Append),
+    Change(Change),
+}
+
+/// The thread that writes. It ends when this is dropped, after everything that waits has been written.
+pub(crate) struct Writer {
+    path: PathBuf,
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
+        let (sender, receiver) = mpsc::channel();
+        let thread = {
+            let path = path.clone();
+            thread::Builder::new()
+                .name("planwright-store".to_owned())
+                .spawn(move || run(&path, connection, &receiver))
+        };
+        let thread = thread.map_err(|error| StoreError::File {
+            path: path.clone(),
+            trouble: FileTrouble::Failed(error.to_string()),
+        })?;
+        Ok(Self {
+            path,
+            jobs: Some(sender),
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands over entries. Their future is never done where the thread has died, but dropped.
+    pub(crate) fn append(&self, append: Append) {
+        self.send(Job::Append(append));
+    }
+
+    /// Makes a change, all of it or nothing, and waits until it is on the disk.
+    pub(crate) fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.with_connection(move |connection| {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let made = change(&transaction)?;
+            transaction.commit()?;
+            Ok(made)
+        })
+    }
+
+    /// Does something outside of any transaction, and waits until it is done.
+    pub(crate) fn with_connection<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.send(Job::Change(Box::new(move |connection| {
+            let _ = sender.send(work(connection));
+        })));
+        match receiver.recv() {
+            Ok(result) => result.map_err(|fault| fault.of(&self.path)),
+            Err(_) => Err(StoreError::File {
+                path: self.path.clone(),
+                trouble: FileTrouble::Failed("its writer has stopped".to_owned()),
+            }),
+        }
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(job);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Writes until nobody can hand over anything any more.
+fn run(path: &std::path::Path, mut connection: Connection, jobs: &Receiver<Job>) {
+    let mut group = Vec::new();
+    while let Ok(first) = jobs.recv() {
+        for job in std::iter::once(first).chain(jobs.try_iter().take(LARGEST_GROUP)) {
+            match job {
+                Job::Append(append) => group.push(append),
+                Job::Change(change) => {
+                    write(path, &connection, &mut group);
+                    change(&mut connection);
+                }
+            }
+        }
+        write(path, &connection, &mut group);
+    }
+}

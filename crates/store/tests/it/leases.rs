@@ -1,0 +1,66 @@
+//! Who has a run: one at a time, and nobody who is dead.
+
+use std::thread;
+
+use planwright_store::{Holder, StoreError};
+
+use crate::support::{create, me, scene, time};
+
+#[test]
+fn a_run_belongs_to_one_at_a_time() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let other = Holder::this_process("elsewhere", time(5));
+    let error = scene.store.hold("r", &other).unwrap_err();
+    let expected = StoreError::Held {
+        run: "r".to_owned(),
+        holder: me(),
+    };
+    assert_eq!(error, expected);
+    let pid = std::process::id();
+    assert_eq!(
+        error.to_string(),
+        format!("the run `r` is held by process {pid} on `here`")
+    );
+    drop(run);
+    let again = scene.store.hold("r", &other).unwrap();
+    assert_eq!(scene.store.run("r").unwrap().holder, Some(other));
+    drop(again);
+    assert_eq!(scene.store.run("r").unwrap().holder, None);
+}
+
+#[test]
+fn of_many_who_want_a_run_at_once_one_gets_it() {
+    let scene = scene();
+    drop(create(&scene.store, "r"));
+    for _ in 0..20 {
+        let results: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..10)
+                .map(|_| scope.spawn(|| scene.store.hold("r", &me())))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+        for result in results {
+            match result {
+                Ok(run) => assert_eq!(run.id(), "r"),
+                Err(StoreError::Held { holder, .. }) => assert_eq!(holder, me()),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_is_left_of_a_run_that_nobody_has() {
+    let scene = scene();
+    drop(create(&scene.store, "r"));
+    let left = std::fs::read_dir(scene.folder.path().join("store.db.runs"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect::<Vec<_>>();
+    assert_eq!(left, ["setup.lock"]);
+}

@@ -1,0 +1,224 @@
+//! Runs as a whole: finding them, and what is known of them.
+
+use std::time::Duration;
+
+use planwright_core::Value;
+use planwright_engine::journal::Record;
+use planwright_engine::{RunStatus, StepStatus};
+use planwright_store::{NewRun, RunFilter, Standing, Store, StoreError};
+
+use crate::support::{
+    append, at, create, ended, entries, me, new_run, opened, read, scene, step, time,
+};
+
+#[test]
+fn a_run_is_known_by_what_it_began_with() {
+    let scene = scene();
+    let run = create(&scene.store, "r1");
+    let info = scene.store.run("r1").unwrap();
+    assert_eq!((info.id.as_str(), info.steps), ("r1", 3));
+    assert_eq!(info.plan.as_deref(), Some("weather"));
+    assert_eq!(info.dialect.as_deref(), Some("native"));
+    assert_eq!((info.digest.as_str(), info.created), ("d1", time(1000)));
+    assert_eq!(info.standing, Standing::Open);
+    assert_eq!(info.holder, Some(me()));
+    assert_eq!(scene.store.header("r1").unwrap(), new_run("r1").header);
+    drop(run);
+    assert_eq!(scene.store.run("r1").unwrap().holder, None);
+}
+
+#[test]
+fn what_is_known_of_a_run_keeps_up_with_its_entries() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let known = |store: &Store| {
+        let info = store.run("r").unwrap();
+        (
+            info.standing,
+            info.steps,
+            info.done,
+            info.calls,
+            info.duration,
+        )
+    };
+    let mut records = vec![opened()];
+    records.extend(step("a", &Value::Null));
+    records.extend(step("b", &Value::Null));
+    append(&run, entries(records)).unwrap();
+    let ms = Duration::from_millis;
+    assert_eq!(known(&scene.store), (Standing::Open, 3, 2, 2, ms(6)));
+    let more = [
+        Record::Extended {
+            digest: "d2".into(),
+            steps: 5,
+        },
+        Record::Settled {
+            at: at("c"),
+            status: StepStatus::Unknown,
+            output: None,
+            error: None,
+            handled: false,
+            reason: None,
+            started: None,
+        },
+        ended(RunStatus::Waiting),
+    ];
+    append(&run, entries(more)).unwrap();
+    assert_eq!(
+        known(&scene.store),
+        (Standing::Ended(RunStatus::Waiting), 5, 2, 2, ms(2))
+    );
+    drop(run);
+
+    let run = scene.store.hold("r", &me()).unwrap();
+    let mut records = vec![opened()];
+    records.extend(step("c", &Value::Null));
+    append(&run, entries(records)).unwrap();
+    assert_eq!(known(&scene.store), (Standing::Open, 5, 3, 3, ms(3)));
+    append(&run, entries([ended(RunStatus::Succeeded)])).unwrap();
+    assert_eq!(
+        known(&scene.store),
+        (Standing::Ended(RunStatus::Succeeded), 5, 3, 3, ms(0))
+    );
+    assert_eq!(read(&scene.store, "r").len(), 15);
+}
+
+#[test]
+fn a_run_is_found_by_its_id_or_a_beginning_that_no_other_has() {
+    let scene = scene();
+    for id in ["abc", "abcd", "abX", "x"] {
+        drop(create(&scene.store, id));
+    }
+    let found = |selector: &str| scene.store.run(selector).map(|info| info.id);
+    assert_eq!(found("abc").unwrap(), "abc");
+    assert_eq!(found("abcd").unwrap(), "abcd");
+    assert_eq!(found("abX").unwrap(), "abX");
+    assert_eq!(found("x").unwrap(), "x");
+    let Err(StoreError::Ambiguous { candidates, .. }) = found("ab") else {
+        panic!("it is several");
+    };
+    assert_eq!(candidates, ["abX", "abc", "abcd"]);
+    for missing in ["", "y", "abcde", "%", "a*", "../x", "x\0", "/x"] {
+        assert!(
+            matches!(found(missing), Err(StoreError::Missing { .. })),
+            "{missing}"
+        );
+    }
+}
+
+#[test]
+fn ids_are_words_and_each_stands_for_one_run() {
+    let scene = scene();
+    let create = |id: &str| scene.store.create_run(new_run(id), &me()).map(drop);
+    for id in ["", "../a", "a/b", ".", "a b", "*"] {
+        assert!(
+            matches!(create(id), Err(StoreError::BadName { .. })),
+            "{id}"
+        );
+    }
+    create("a").unwrap();
+    assert_eq!(
+        create("a").unwrap_err().to_string(),
+        "there is a run `a` already"
+    );
+}
+
+#[test]
+fn runs_are_listed_from_the_newest_on() {
+    let scene = scene();
+    for (id, plan, created, status) in [
+        ("a", Some("p"), 10, Some(RunStatus::Succeeded)),
+        ("b", Some("q"), 30, None),
+        ("c", None, 20, Some(RunStatus::Failed)),
+        ("d", Some("p"), 40, Some(RunStatus::Failed)),
+    ] {
+        let new = NewRun {
+            plan: plan.map(str::to_owned),
+            created: time(created),
+            ..new_run(id)
+        };
+        let run = scene.store.create_run(new, &me()).unwrap();
+        append(&run, entries(status.map(ended))).unwrap();
+    }
+    let check = |filter: RunFilter, expected: &[&str]| {
+        let runs = scene.store.runs(&filter).unwrap();
+        let ids: Vec<&str> = runs.iter().map(|info| info.id.as_str()).collect();
+        assert_eq!(ids, expected, "{filter:?}");
+    };
+    let all = RunFilter::default;
+    check(all(), &["d", "b", "c", "a"]);
+    check(
+        RunFilter {
+            limit: Some(2),
+            ..all()
+        },
+        &["d", "b"],
+    );
+    check(
+        RunFilter {
+            since: Some(time(20)),
+            ..all()
+        },
+        &["d", "b", "c"],
+    );
+    check(
+        RunFilter {
+            plan: Some("p".to_owned()),
+            ..all()
+        },
+        &["d", "a"],
+    );
+    check(
+        RunFilter {
+            standing: Some(Standing::Open),
+            ..all()
+        },
+        &["b"],
+    );
+    let failed = Some(Standing::Ended(RunStatus::Failed));
+    check(
+        RunFilter {
+            standing: failed,
+            ..all()
+        },
+        &["d", "c"],
+    );
+}
+
+#[test]
+fn a_store_that_is_opened_again_has_what_was_kept() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let kept = entries(step("a", &Value::from(1)));
+    append(&run, kept.clone()).unwrap();
+    let path = scene.store.path().to_owned();
+    drop(scene.store);
+    drop(run);
+    assert_eq!(read(&Store::open(path).unwrap(), "r"), kept);
+    drop(scene.folder);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_can_read_what_is_created() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/store.db");
+    let store = Store::open(&path).unwrap();
+    let run = create(&store, "r");
+    append(&run, entries([opened()])).unwrap();
+    for (file, expected) in [
+        ("a", 0o700),
+        ("a/b", 0o700),
+        ("a/b/store.db", 0o600),
+        ("a/b/store.db-wal", 0o600),
+        ("a/b/store.db.runs", 0o700),
+        ("a/b/store.db.runs/run-r.lock", 0o600),
+    ] {
+        let mode = std::fs::metadata(folder.path().join(file))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, expected, "{file}");
+    }
+}

@@ -1,0 +1,120 @@
+//! A store in a folder of its own, runs and entries to put into it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures::executor::block_on;
+use planwright_core::{StepId, Value};
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Journal, JournalError, Record};
+use planwright_engine::{RunStatus, StepStatus, ToolOutput};
+use planwright_store::{HeldRun, Holder, NewRun, Store};
+use tempfile::TempDir;
+
+/// A store in a folder that is gone afterwards.
+pub(crate) struct Scene {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
+}
+
+pub(crate) fn scene() -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("store.db")).unwrap();
+    Scene { folder, store }
+}
+
+pub(crate) fn time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+pub(crate) fn me() -> Holder {
+    Holder::this_process("here", time(1))
+}
+
+pub(crate) fn new_run(id: &str) -> NewRun {
+    NewRun {
+        id: id.to_owned(),
+        plan: Some("weather".to_owned()),
+        digest: "d1".to_owned(),
+        dialect: Some("native".to_owned()),
+        steps: 3,
+        created: time(1000),
+        header: Value::object([("schema", Value::from("test/1"))]),
+    }
+}
+
+pub(crate) fn create(store: &Store, id: &str) -> HeldRun {
+    store.create_run(new_run(id), &me()).unwrap()
+}
+
+pub(crate) fn append(run: &HeldRun, entries: Vec<Entry>) -> Result<(), JournalError> {
+    block_on(run.append(entries))
+}
+
+pub(crate) fn read(store: &Store, id: &str) -> Vec<Entry> {
+    store.entries(id).unwrap().map(Result::unwrap).collect()
+}
+
+pub(crate) fn entry(turn: u64, record: Record) -> Entry {
+    Entry {
+        at: Duration::from_millis(turn),
+        turn,
+        record,
+    }
+}
+
+pub(crate) fn at(step: &str) -> Arc<Address> {
+    Arc::new(Address {
+        inside: None,
+        instance: None,
+        step: StepId::from(step),
+        item: None,
+        round: None,
+    })
+}
+
+pub(crate) fn opened() -> Record {
+    Record::Opened {
+        digest: "d1".into(),
+        header: Value::Null,
+    }
+}
+
+pub(crate) fn ended(status: RunStatus) -> Record {
+    Record::Ended { status }
+}
+
+/// A call, its answer and its end.
+pub(crate) fn step(id: &str, output: &Value) -> [Record; 3] {
+    [
+        Record::Sent {
+            at: at(id),
+            server: "s".into(),
+            tool: "t".into(),
+            attempt: 1,
+            args: Value::object([("city", Value::from("Oslo"))]),
+        },
+        Record::Answered {
+            at: at(id),
+            attempt: 1,
+            result: Ok(ToolOutput::value(output.clone())),
+        },
+        Record::Settled {
+            at: at(id),
+            status: StepStatus::Succeeded,
+            output: None,
+            error: None,
+            handled: false,
+            reason: None,
+            started: Some(Duration::from_millis(1)),
+        },
+    ]
+}
+
+/// `records`, one turn each.
+pub(crate) fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
+    (0..)
+        .zip(records)
+        .map(|(turn, record)| entry(turn, record))
+        .collect()
+}
