@@ -109,6 +109,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &[
             "planwright-engine",
             "planwright-mcp",
+            "planwright-store",
             "planwright-testkit",
             "planwright-bench",
             "planwright",

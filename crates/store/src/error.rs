@@ -66,6 +66,16 @@ pub enum StoreError {
         /// Who has it, where that is known.
         holder: Holder,
     },
+    /// The same call was decided about before.
+    #[error("`{at}` of the run `{run}` was decided about before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
+    Decided {
+        /// The run.
+        run: String,
+        /// Who wants to call.
+        at: String,
+        /// Who decided, where that is known.
+        by: Option<String>,
+    },
     /// Something stands in the store that this version does not understand.
     #[error("{0}")]
     Format(String),

@@ -36,10 +36,25 @@ mod writer;
 /// Entries, read back.
 mod entries;
 
+/// Decisions of people about calls.
+mod decision;
+
+/// Waiting for decisions of other processes.
+mod watch;
+
+/// Plans that were saved.
+mod plan;
+
+/// How long calls take.
+mod learned;
+
+pub use decision::{NewDecision, StoredDecision, args_digest};
 pub use entries::Entries;
 pub use error::{FileTrouble, StoreError};
 pub use format::JOURNAL_FORMAT;
 pub use held::HeldRun;
 pub use lease::Holder;
+pub use plan::{NewPlan, Saved, StoredPlan};
 pub use run::{NewRun, RunFilter, RunInfo, Standing};
 pub use store::Store;
+pub use watch::Decisions;

@@ -12,6 +12,7 @@ mod record;
 mod tally;
 mod words;
 
+pub(crate) use address::AddressV1;
 pub(crate) use digest::Digest;
 pub(crate) use entry::{Batch, Row, decode, encode};
 pub(crate) use json::{parse_value, value_json};

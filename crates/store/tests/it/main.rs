@@ -1,8 +1,11 @@
 //! The store as others use it: what it keeps, what it survives, who may have what.
 
 mod damage;
+mod decisions;
 mod groups;
+mod learned;
 mod leases;
+mod plans;
 mod records;
 mod runs;
 mod support;
