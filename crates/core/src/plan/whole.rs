@@ -77,6 +77,14 @@ pub struct Input {
     pub place: Place,
 }
 
+impl Input {
+    /// Whether nobody may be shown it: its schema says `writeOnly`, or has the format `password`.
+    pub fn is_secret(&self) -> bool {
+        self.schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
+            || self.schema.get("format").and_then(Value::as_text) == Some("password")
+    }
+}
+
 /// How an input is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputKind {

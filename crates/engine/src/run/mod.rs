@@ -27,6 +27,7 @@ pub use estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use history::{Choice, History, Past, PastCall, PastDecision, PastEnd};
 pub use outcome::{Because, SkipReason, StepStatus};
 pub use preview::{StepPreview, preview};
+pub use redact::{MASK, shown_inputs};
 pub use replay::{Opening, ReplayError, Replayed, replay};
 pub use state::Run;
 pub use summary::{CallSummary, RunStatus, RunSummary, StepSummary};

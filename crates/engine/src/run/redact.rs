@@ -3,16 +3,42 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use planwright_core::{Diagnostic, Value};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Diagnostic, Object, Value};
 
 use super::history::Choice;
+use super::state::secret_inputs;
 use super::summary::{RunSummary, StepSummary};
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::RunEvent;
 use crate::journal::Record;
 
 /// What stands in place of a secret.
-const MASK: &str = "[redacted]";
+pub const MASK: &str = "[redacted]";
+
+/// What a plan is given, as it may be written down: secrets stand as `[redacted]`, those of its own inputs and `others`.
+pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
+    let secrets = secret_inputs(plan)
+        .into_iter()
+        .chain(others.iter().cloned());
+    let redactor = Redactor::new(secrets);
+    let is_secret = |name: &str| {
+        let mut inputs = plan.plan().inputs.iter();
+        inputs.any(|input| &*input.name == name && input.is_secret())
+    };
+    plan.inputs()
+        .iter()
+        .map(|(name, value)| {
+            let mut value = value.clone();
+            if is_secret(name) {
+                value = Value::from(MASK);
+            } else {
+                redactor.value(&mut value);
+            }
+            (Arc::clone(name), value)
+        })
+        .collect()
+}
 
 /// Texts shorter than this would blank out half of every message.
 const SHORTEST: usize = 4;

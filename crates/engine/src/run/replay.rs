@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Hashing, Value};
+use planwright_core::{Hashing, StepId, Value};
 
 use super::effect::{Effect, Input};
 use super::guarding::NO_TASK;
@@ -26,6 +26,8 @@ pub struct Opening {
     pub options: RunOptions,
     /// What was said about steps, by address.
     pub choices: Vec<(Arc<str>, Choice)>,
+    /// The steps that another plan took the place of: what was done for them before does not count.
+    pub forgotten: Vec<StepId>,
     /// The longer plans that came later, in order.
     pub extensions: VecDeque<CheckedPlan>,
 }
@@ -102,6 +104,9 @@ pub fn replay<E>(
             .unwrap_or(behind.len());
         let (process, next) = behind.split_at(length);
         let opening = open(digest, header).map_err(ReplayError::Opening)?;
+        for step in &opening.forgotten {
+            history.forget(step);
+        }
         let chosen = opening
             .choices
             .into_iter()

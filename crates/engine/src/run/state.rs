@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Step;
-use planwright_core::{Diagnostic, StepId, Value};
+use planwright_core::{Diagnostic, StepId};
 
 use super::bind::Scope;
 use super::effect::{Effect, Input};
@@ -59,7 +59,9 @@ pub struct Run {
 impl Run {
     /// A run of `plan`, not yet begun.
     pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
-        let secrets = secret_inputs(&plan).chain(options.secrets.iter().cloned());
+        let secrets = secret_inputs(&plan)
+            .into_iter()
+            .chain(options.secrets.iter().cloned());
         let redactor = Redactor::new(secrets);
         let mut run = Self {
             id: id.into(),
@@ -293,18 +295,11 @@ impl Run {
     }
 }
 
-/// The texts of inputs that their schema calls secret, with `writeOnly` or the format `password`.
-fn secret_inputs(plan: &CheckedPlan) -> impl Iterator<Item = Arc<str>> {
-    let is_secret = |schema: &Value| {
-        schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
-            || schema.get("format").and_then(Value::as_text) == Some("password")
-    };
-    let secrets: Vec<Arc<str>> = plan
-        .plan()
-        .inputs
-        .iter()
-        .filter(|input| is_secret(&input.schema))
+/// The texts of inputs that are secret.
+pub(super) fn secret_inputs(plan: &CheckedPlan) -> Vec<Arc<str>> {
+    let inputs = plan.plan().inputs.iter();
+    inputs
+        .filter(|input| input.is_secret())
         .filter_map(|input| plan.inputs().get(&input.name)?.as_text().map(Arc::from))
-        .collect();
-    secrets.into_iter()
+        .collect()
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use planwright::core::check::CheckedPlan;
 use planwright::core::plan::Mode;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
-use planwright::engine::{Approver, Bound, Engine, Guards, RunSummary};
+use planwright::engine::{Approver, Bound, Engine, Guards, RunSummary, Start};
 use planwright::wire::{ReportStatus, ReportV1};
 
 use super::approvals::approver;
@@ -19,7 +18,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{durations, limits, output};
+use super::{durations, keeping, limits, output, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -43,25 +42,49 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         Some(plan) => {
             output::findings(&reading, arguments.format, printer);
             let live = Live::new(&plan, arguments.format, printer);
+            let id = run_id();
+            let options = RunOptions {
+                secrets: toolbox.secrets(),
+                ..options
+            };
+            let mut start = Start::new(id.as_str(), plan.clone());
+            if !arguments.no_store {
+                let store = store::open(&arguments.store)?;
+                let run = keeping::begin(
+                    &store,
+                    &id,
+                    &plan,
+                    &reading,
+                    &arguments.tools,
+                    &options.secrets,
+                )?;
+                let process = keeping::process(&plan, &options);
+                start = start.with_journal(Arc::new(run), process.to_value());
+            }
             let session = Session {
-                options: RunOptions {
-                    secrets: toolbox.secrets(),
-                    ..options
-                },
-                approver: approver(arguments, &toolbox, printer, &live)?,
+                options,
+                approver: approver(&arguments.consent, &toolbox, printer, &live)?,
                 live: Arc::clone(&live),
                 format: arguments.format,
                 printer,
             };
-            match drive(plan, &toolbox, session, signals).await {
+            match drive(start, &toolbox, session, signals).await {
                 Some(summary) => {
                     if let Some(path) = &arguments.durations {
                         durations::save(path, &summary.durations)?;
                     }
-                    output::report(&summary, &reading, arguments.format, &live, printer)
-                        .map(|()| Exit::of_run(summary.status))
+                    output::report(&summary, &reading, arguments.format, &live, printer)?;
+                    Ok(keeping::end(
+                        &summary,
+                        !arguments.no_store,
+                        arguments.format,
+                        printer,
+                    ))
                 }
-                None => return Ok(Exit::Interrupted),
+                None => {
+                    keeping::left(&id, !arguments.no_store, printer);
+                    return Ok(Exit::Interrupted);
+                }
             }
         }
     };
@@ -78,9 +101,9 @@ pub(crate) struct Session {
     pub(crate) printer: Printer,
 }
 
-/// Runs a sound plan to its end; nothing comes back where the person would not wait for it.
+/// Drives a run to its end; nothing comes back where the person would not wait for it.
 pub(crate) async fn drive(
-    plan: CheckedPlan,
+    start: Start,
     toolbox: &Toolbox,
     session: Session,
     signals: Signals,
@@ -88,7 +111,7 @@ pub(crate) async fn drive(
     let engine = Engine::new(toolbox.backends.clone())
         .with_options(session.options)
         .with_approver(session.approver);
-    let (handle, events) = engine.start(run_id(), plan);
+    let (handle, events) = engine.launch(start);
     let to = Watch {
         live: session.live,
         format: session.format,
@@ -98,7 +121,7 @@ pub(crate) async fn drive(
 }
 
 /// Says why a plan is not run.
-fn rejected(
+pub(crate) fn rejected(
     reading: &Reading,
     toolbox: &Toolbox,
     format: RunFormat,
@@ -162,7 +185,7 @@ fn guards(arguments: &RunArguments) -> Guards {
 }
 
 /// A random id.
-fn run_id() -> String {
+pub(crate) fn run_id() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());

@@ -12,7 +12,7 @@ use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
 use planwright::legible;
 
-use super::args::{Approve, RunArguments};
+use super::args::{Approve, ConsentArguments};
 use super::error::CommandError;
 use super::live::Live;
 use super::printer::Printer;
@@ -20,7 +20,7 @@ use super::toolbox::Toolbox;
 
 /// Who decides in this run.
 pub(crate) fn approver(
-    arguments: &RunArguments,
+    arguments: &ConsentArguments,
     toolbox: &Toolbox,
     printer: Printer,
     live: &Arc<Live>,

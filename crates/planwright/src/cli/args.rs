@@ -49,6 +49,13 @@ pub(crate) enum Command {
     /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
     /// a decision, 130 interrupted.
     Run(RunArguments),
+    /// Go on with a run that was interrupted, waits, or failed.
+    ///
+    /// What is done stays done. A call that was under way is made again only where its tool says that this does no harm;
+    /// else the step is `unknown`, and `--retry`, `--skip` or `--set` says what is to become of it.
+    ///
+    /// Exit status: as `run`; 2 also where another process has the run.
+    Resume(Box<ResumeArguments>),
     /// Check a plan: findings only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
@@ -136,6 +143,9 @@ pub(crate) struct ToolArguments {
     /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// Where an `mcp.json` is looked for that is not named; here, if nothing is said.
+    #[arg(skip)]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl ToolArguments {
@@ -147,6 +157,9 @@ impl ToolArguments {
 
 /// The heading of what is about the run. It is said flag by flag, for those of flattened arguments go on behind them.
 const RUNNING: &str = "Running";
+
+/// The heading of what is about keeping runs.
+const KEEPING: &str = "Keeping";
 
 /// The heading of what is about the estimate.
 const ESTIMATE: &str = "Estimating";
@@ -197,21 +210,73 @@ pub(crate) struct RunArguments {
     /// How long the run may take; what is under way then is given up. Without limit if not given.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) max_time: Option<Duration>,
-    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
-    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
-    pub(crate) approvals: Option<PathBuf>,
-    /// What to do about calls that need consent and have no decision yet.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
-    pub(crate) approve: Approve,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
     /// What to print: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     /// A file that keeps how long calls take, from run to run: what waits for a place starts accordingly.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) durations: Option<PathBuf>,
-    /// Keep nothing on disk. There is no store yet, so nothing is kept without it either.
-    #[arg(help_heading = RUNNING, long)]
+    /// Keep nothing on disk: the run cannot be resumed or looked at later.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// Where runs and plans are kept.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StoreArguments {
+    /// The file that runs and plans are kept in; else `PLANWRIGHT_STORE`, else one in the user's data folder.
+    #[arg(help_heading = KEEPING, long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// How calls that need consent are decided about.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConsentArguments {
+    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
+    pub(crate) approvals: Option<PathBuf>,
+    /// What to do about calls that need consent and have no decision yet.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
+    pub(crate) approve: Approve,
+}
+
+/// `resume`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ResumeArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// Call the tool of this step again, though it may have been called before.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) retry: Vec<String>,
+    /// Do without this step.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) skip: Vec<String>,
+    /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A plan in place of the one so far: finished steps that it does not change keep their results.
+    #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// The dialect of that plan, if its shape does not tell.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
+    pub(crate) dialect: Option<String>,
+    /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    /// What to print: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
 }
 
 /// What to do about calls that need consent.

@@ -7,9 +7,9 @@ use planwright::dialects::{ReadOptions, parse};
 use planwright::drawing;
 use planwright::engine::approval::Always;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Decision, RunOptions, RunSummary};
+use planwright::engine::{Decision, RunOptions, RunSummary, Start};
 
-use super::app::{Session, drive};
+use super::app::{Session, drive, run_id};
 use super::args::{DemoArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
@@ -50,7 +50,14 @@ pub(crate) async fn demo(
         format: arguments.format,
         printer,
     };
-    let Some(summary) = drive(plan, &toolbox, session, Signals::new()?).await else {
+    let Some(summary) = drive(
+        Start::new(run_id(), plan),
+        &toolbox,
+        session,
+        Signals::new()?,
+    )
+    .await
+    else {
         return Ok(Exit::Interrupted);
     };
     output::report(

@@ -11,6 +11,26 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// The folder of the user's data: `$XDG_DATA_HOME/planwright`, else `~/.local/share/planwright`.
+pub(crate) fn data_folder() -> Option<PathBuf> {
+    let base = variable("XDG_DATA_HOME")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| {
+            let home = variable("HOME").filter(|path| !path.is_empty())?;
+            Some(PathBuf::from(home).join(".local/share"))
+        })?;
+    Some(base.join("planwright"))
+}
+
+/// What this machine is called, as far as that can be told.
+pub(crate) fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| variable("HOSTNAME").or_else(|| variable("COMPUTERNAME")));
+    name.unwrap_or_default().trim().to_owned()
+}
+
 /// The folder of the user's settings: `$XDG_CONFIG_HOME/planwright`, else `~/.config/planwright`.
 pub(crate) fn settings_folder() -> Option<PathBuf> {
     let base = variable("XDG_CONFIG_HOME")

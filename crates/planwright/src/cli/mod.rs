@@ -13,6 +13,7 @@ mod error;
 mod estimate;
 mod exit;
 mod findings;
+mod keeping;
 mod limits;
 mod live;
 mod output;
@@ -20,7 +21,9 @@ mod plan_file;
 mod printer;
 #[cfg(test)]
 mod reference;
+mod resume;
 mod signals;
+mod store;
 mod text_report;
 mod toolbox;
 mod trust;
@@ -65,6 +68,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
     let exit = runtime.block_on(async {
         match command {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
+            Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
             Command::Convert(arguments) => {

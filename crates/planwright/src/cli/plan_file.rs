@@ -9,6 +9,7 @@ use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy
 use planwright::core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
+use planwright::wire::{LibraryPlanV1, PlanTextV1};
 
 use super::args::{PlanArguments, TextArguments};
 use super::error::CommandError;
@@ -27,6 +28,7 @@ pub(crate) struct Reading {
     pub(crate) texts: Vec<(String, String)>,
     policy: Policy,
     has_library: bool,
+    reorder: bool,
 }
 
 /// A plan's text, read.
@@ -82,10 +84,64 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
             ..Limits::default()
         }),
         has_library: arguments.library.is_some(),
+        reorder: arguments.reorder,
     };
     if let Some(folder) = &arguments.library {
-        reading.read_library(folder, arguments)?;
+        reading.mention_plans(folder)?;
+        reading.read_library(limits(&arguments.text), |name| {
+            let path = folder.join(format!("{name}.json"));
+            match std::fs::read(&path) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(CommandError::unreadable(&path, &error)),
+            }
+        })?;
     }
+    Ok(reading)
+}
+
+/// Reads a plan again that was kept, with what it is given.
+pub(crate) fn read_kept(kept: &PlanTextV1, given: Object) -> Result<Reading, CommandError> {
+    // It was within all limits when it was read for the first time.
+    let limits = document::Limits {
+        bytes: usize::MAX,
+        depth: usize::MAX,
+        ..document::Limits::default()
+    };
+    let options = ReadOptions {
+        dialect: Some(&kept.dialect),
+        limits,
+        ..ReadOptions::new(&kept.source)
+    };
+    let ParseResult {
+        mut plan,
+        dialect,
+        diagnostics,
+        source,
+    } = planwright::dialects::parse(kept.text.as_bytes(), &options);
+    if let (true, Some(plan)) = (kept.reorder, &mut plan) {
+        plan.ordering = Ordering::Dataflow;
+    }
+    let mut reading = Reading {
+        name: plan.as_ref().and_then(|plan| plan.name.clone()),
+        plan,
+        dialect,
+        diagnostics,
+        library: Library::new(),
+        given,
+        texts: vec![(kept.source.clone(), source.to_string())],
+        policy: Policy::new().with_limits(Limits {
+            max_steps: kept.max_steps,
+            ..Limits::default()
+        }),
+        has_library: !kept.library.is_empty(),
+        reorder: kept.reorder,
+    };
+    reading.read_library(limits, |name| {
+        let mut plans = kept.library.iter();
+        let found = plans.find(|plan| plan.name == name);
+        Ok(found.map(|plan| plan.text.clone().into_bytes()))
+    })?;
     Ok(reading)
 }
 
@@ -102,7 +158,27 @@ impl Reading {
             texts: vec![("demo".to_owned(), text.to_owned())],
             policy: Policy::new(),
             has_library: false,
+            reorder: false,
         }
+    }
+
+    /// What is needed to read it again; nothing for what was not read in any dialect.
+    pub(crate) fn kept(&self) -> Option<PlanTextV1> {
+        let (own, library) = self.texts.split_first()?;
+        Some(PlanTextV1 {
+            source: own.0.clone(),
+            text: own.1.clone(),
+            dialect: self.dialect?.to_owned(),
+            reorder: self.reorder,
+            max_steps: self.policy.limits.max_steps,
+            library: library
+                .iter()
+                .map(|(name, text)| LibraryPlanV1 {
+                    name: name.clone(),
+                    text: text.clone(),
+                })
+                .collect(),
+        })
     }
 
     /// Checks the plan against the tools. What was found while reading comes first.
@@ -161,10 +237,9 @@ impl Reading {
     /// Reads the plans that the plan runs by name, and those that these run.
     fn read_library(
         &mut self,
-        folder: &Path,
-        arguments: &PlanArguments,
+        limits: document::Limits,
+        find: impl Fn(&str) -> Result<Option<Vec<u8>>, CommandError>,
     ) -> Result<(), CommandError> {
-        self.mention_plans(folder)?;
         let mut wanted = BTreeSet::new();
         if let Some(plan) = &self.plan {
             collect_plans(plan, &mut wanted);
@@ -174,15 +249,12 @@ impl Reading {
             if !seen.insert(name.clone()) || !is_plan_name(&name) {
                 continue;
             }
-            let path = folder.join(format!("{name}.json"));
-            let text = match std::fs::read(&path) {
-                Ok(text) => text,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(CommandError::unreadable(&path, &error)),
+            let Some(text) = find(&name)? else {
+                continue;
             };
             let options = ReadOptions {
                 dialect: self.dialect,
-                limits: limits(&arguments.text),
+                limits,
                 ..ReadOptions::new(&name)
             };
             // A library may hold plans in several dialects: the shape decides, and where it does not, the caller's.
@@ -281,7 +353,13 @@ fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
                 .map(|(key, value)| (key.clone(), value.clone())),
         );
     }
-    for pair in &arguments.vars {
+    add_vars(&mut given, &arguments.vars)?;
+    Ok(given)
+}
+
+/// Adds what `--var` says.
+pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), CommandError> {
+    for pair in vars {
         let Some((name, value)) = pair.split_once('=') else {
             return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
                 .hint("write it as --var NAME=VALUE"));
@@ -294,7 +372,7 @@ fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
         let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
         given.insert(name.into(), value);
     }
-    Ok(given)
+    Ok(())
 }
 
 /// Whether a name can be a plan's: a name is never a path.

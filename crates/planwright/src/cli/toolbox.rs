@@ -231,7 +231,8 @@ fn servers_file(
             .map_err(|error| CommandError::unreadable(path, &error))?;
         return Ok(Some((path.clone(), text)));
     }
-    let mut places = vec![PathBuf::from("mcp.json"), PathBuf::from(".mcp.json")];
+    let here = arguments.folder.clone().unwrap_or_default();
+    let mut places = vec![here.join("mcp.json"), here.join(".mcp.json")];
     places.extend(environment::settings_folder().map(|folder| folder.join("mcp.json")));
     for path in places {
         match std::fs::read_to_string(&path) {

@@ -160,6 +160,7 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
         ),
         Record::Closed => body("closed", &EmptyV1 {}),
         Record::Cancelled => body("cancelled", &EmptyV1 {}),
+        Record::OutOfTime => body("out_of_time", &EmptyV1 {}),
         Record::Settled {
             at,
             status,
@@ -271,6 +272,7 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
         }
         "closed" => parse(body).map(|EmptyV1 {}| Record::Closed)?,
         "cancelled" => parse(body).map(|EmptyV1 {}| Record::Cancelled)?,
+        "out_of_time" => parse(body).map(|EmptyV1 {}| Record::OutOfTime)?,
         "settled" => {
             let settled: SettledV1 = parse(body)?;
             Record::Settled {

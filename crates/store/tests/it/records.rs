@@ -229,6 +229,7 @@ fn record() -> impl Strategy<Value = Record> {
         }),
         Just(Record::Closed),
         Just(Record::Cancelled),
+        Just(Record::OutOfTime),
         settled(),
         run_status.prop_map(|status| Record::Ended { status }),
     ]

@@ -253,6 +253,7 @@ impl Life {
                 plan: self.plan.clone(),
                 options: self.options.clone(),
                 choices: self.choices[number].clone(),
+                forgotten: Vec::new(),
                 extensions: VecDeque::new(),
             })
         });

@@ -24,7 +24,8 @@ pub(super) fn summary(run: &RunSummary) -> String {
         .iter()
         .filter(|step| step.status == StepStatus::Failed && !step.handled)
         .collect();
-    let waiting: Vec<&StepSummary> = with(run, StepStatus::Waiting);
+    let mut waiting: Vec<&StepSummary> = with(run, StepStatus::Waiting);
+    waiting.extend(with(run, StepStatus::Unknown));
     let headline = match run.status {
         RunStatus::Succeeded => format!("{} {steps} in {took}", styled(GOOD, "✓")),
         RunStatus::Waiting => {
@@ -66,7 +67,11 @@ pub(super) fn summary(run: &RunSummary) -> String {
             .as_deref()
             .map(legible::one_line)
             .unwrap_or_default();
-        let _ = writeln!(text, "  {}  {tool}", styled(BOLD, id));
+        let note = match step.status {
+            StepStatus::Unknown => "  (may or may not have happened)",
+            _ => "",
+        };
+        let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
     }
     for warning in run.warnings.iter().take(MOST) {
         let message = legible::one_line(&warning.message).into_owned();

@@ -12,6 +12,12 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#" *<?\b\d+(\.\d+)?(ns|µs|us|ms|s)\b|_ms": ?\d+(\.\d+)?"#).unwrap()
 });
 
+/// The id of a run, or the beginning of it, where a command is told.
+static RUN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(planwright (?:resume|show|logs|replay|approve|reject|export)) [0-9a-f]{8,16}\b")
+        .unwrap()
+});
+
 /// The commands of a block, each with what it prints.
 pub(super) fn commands(block: &str) -> Result<Vec<(&str, &str)>, String> {
     let Some(rest) = block.strip_prefix("$ ") else {
@@ -30,9 +36,10 @@ pub(super) fn matches(expected: &str, printed: &str) -> bool {
     lines_match(&expected, &printed)
 }
 
-/// A line with its lengths of time evened out.
+/// A line with its lengths of time, and the ids of runs, evened out.
 fn even(line: &str) -> String {
-    TIME.replace_all(line.trim_end(), " TIME").into_owned()
+    let line = TIME.replace_all(line.trim_end(), " TIME");
+    RUN.replace_all(&line, "$1 RUN").into_owned()
 }
 
 fn lines_match(expected: &[String], printed: &[String]) -> bool {

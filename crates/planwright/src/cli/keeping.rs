@@ -1,0 +1,196 @@
+//! Keeps a run: what it began with, and what each process that drives it begins with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright::core::Tool;
+use planwright::core::check::CheckedPlan;
+use planwright::engine::options::RunOptions;
+use planwright::engine::run::{StepSummary, shown_inputs};
+use planwright::engine::{RunSummary, StepStatus};
+use planwright::wire::{
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
+};
+use planwright_store::{HeldRun, NewRun, Store};
+
+use super::args::{RunFormat, ToolArguments};
+use super::error::{CommandError, reason};
+use super::exit::Exit;
+use super::plan_file::Reading;
+use super::printer::Printer;
+use super::store;
+
+/// Begins to keep a run of `plan`.
+pub(crate) fn begin(
+    store: &Store,
+    id: &str,
+    plan: &CheckedPlan,
+    reading: &Reading,
+    tools: &ToolArguments,
+    secrets: &[Arc<str>],
+) -> Result<HeldRun, CommandError> {
+    let Some(text) = reading.kept() else {
+        return Err(CommandError::new(
+            "the plan cannot be kept: its dialect is not known",
+        ));
+    };
+    let header = RunV1::new(text, shown_inputs(plan, secrets), sources(tools)?);
+    let new = NewRun {
+        id: id.to_owned(),
+        plan: plan.plan().name.as_deref().map(str::to_owned),
+        digest: plan.digest().to_owned(),
+        dialect: reading.dialect.map(str::to_owned),
+        steps: plan.steps().len(),
+        created: now(),
+        header: header.to_value(),
+    };
+    store
+        .create_run(new, &store::this_process())
+        .map_err(store::explain)
+}
+
+/// What a process begins with that drives a run of `plan`.
+pub(crate) fn process(plan: &CheckedPlan, options: &RunOptions) -> ProcessV1 {
+    let since = now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    ProcessV1 {
+        schema: PROCESS_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        began_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        options: OptionsV1::from(options),
+        durations: DurationsV1::from(&options.durations),
+        tools: tools_of(plan)
+            .iter()
+            .map(|tool| ToolV1::from(&**tool))
+            .collect(),
+        choices: Vec::new(),
+        forgotten: Vec::new(),
+        plan: None,
+    }
+}
+
+/// The tools that a plan calls, those of the plans that it runs included, by name.
+pub(crate) fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
+    fn collect(plan: &CheckedPlan, tools: &mut BTreeMap<String, Arc<Tool>>) {
+        for step in plan.steps() {
+            if let Some(tool) = &step.tool {
+                tools
+                    .entry(tool.qualified_name())
+                    .or_insert_with(|| Arc::clone(tool));
+            }
+            if let Some(inner) = &step.plan {
+                collect(inner, tools);
+            }
+        }
+    }
+    let mut tools = BTreeMap::new();
+    collect(plan, &mut tools);
+    tools.into_values().collect()
+}
+
+/// Where tools come from, so that it means the same from any folder.
+fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
+    let named = |path: &Option<PathBuf>| -> Result<Option<String>, CommandError> {
+        path.as_deref().map(absolute).transpose()
+    };
+    Ok(ToolSourcesV1 {
+        folder: absolute(tools.folder.as_deref().unwrap_or(Path::new(".")))?,
+        servers: named(&tools.servers)?,
+        simulate: named(&tools.simulate)?,
+        workspace: named(&tools.workspace)?,
+    })
+}
+
+fn absolute(path: &Path) -> Result<String, CommandError> {
+    let whole = std::path::absolute(path).map_err(|error| {
+        CommandError::new(format!(
+            "cannot tell where `{}` is: {}",
+            path.display(),
+            reason(&error)
+        ))
+    })?;
+    whole.into_os_string().into_string().map_err(|path| {
+        CommandError::new(format!(
+            "the path `{}` is not UTF-8 text, so it cannot be kept",
+            path.display()
+        ))
+    })
+}
+
+/// Says what can be done about a run that has not succeeded, and how it ended.
+pub(crate) fn end(
+    summary: &RunSummary,
+    is_kept: bool,
+    format: RunFormat,
+    printer: Printer,
+) -> Exit {
+    if let Some(error) = &summary.unkept {
+        printer.quote(&format!(
+            "error: the run was ended, since it cannot be kept: {error}"
+        ));
+        printer.quote(&format!(
+            "  hint: see to that, then `planwright resume {}`",
+            summary.run
+        ));
+        return Exit::Failed;
+    }
+    let exit = Exit::of_run(summary.status);
+    if is_kept && format == RunFormat::Text && exit != Exit::Success {
+        for step in unknown(&summary.steps) {
+            printer.quote(&format!(
+                "`{step}` was under way when its process ended, and may or may not have happened: look, then say \
+                 `--retry {step}`, `--skip {step}` or `--set {step}=VALUE`"
+            ));
+        }
+        left(&summary.run, true, printer);
+    }
+    exit
+}
+
+/// The steps, items and rounds of which nobody knows what became.
+fn unknown(steps: &[StepSummary]) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in steps {
+        if step.parts.is_empty() && step.status == StepStatus::Unknown {
+            found.push(step.at.to_string());
+        }
+        found.extend(unknown(&step.parts));
+    }
+    found
+}
+
+/// Says how to go on with a run that was left in the middle.
+pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
+    if is_kept {
+        printer.quote(&format!("go on with `planwright resume {}`", short(id)));
+    }
+}
+
+/// As much of a run's id as a person wants to type. It is nearly always enough to tell it from all others, and where it is
+/// not, the program says so.
+pub(super) fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+/// The tools of a run that is kept.
+pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
+    let path = |text: &Option<String>| text.as_ref().map(PathBuf::from);
+    ToolArguments {
+        servers: path(&kept.servers),
+        simulate: path(&kept.simulate),
+        workspace: path(&kept.workspace),
+        folder: Some(PathBuf::from(&kept.folder)),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line knows what time it is"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

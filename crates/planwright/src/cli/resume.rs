@@ -1,0 +1,323 @@
+//! `planwright resume RUN`: goes on with a run that is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use planwright::core::check::CheckedPlan;
+use planwright::core::{Catalog, StepId, Tool, Value};
+use planwright::dialects::document::nearest;
+use planwright::engine::journal::{Entry, Record};
+use planwright::engine::options::RunOptions;
+use planwright::engine::run::{Choice, History, MASK};
+use planwright::engine::{Durations, RunStatus, Start, StepStatus};
+use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
+use planwright_store::Store;
+
+use super::app::{Session, drive, rejected};
+use super::approvals::approver;
+use super::args::{PlanArguments, ResumeArguments, TextArguments};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::live::Live;
+use super::plan_file::{self, Reading};
+use super::printer::Printer;
+use super::signals::Signals;
+use super::toolbox::Toolbox;
+use super::{keeping, output, store};
+
+/// `planwright resume RUN`
+pub(crate) async fn resume(
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store)?;
+    let held = store
+        .hold(&arguments.run, &store::this_process())
+        .map_err(store::explain)?;
+    let id = held.id().to_owned();
+    let kept = Kept::read(&store, &id)?;
+    let old = kept.reading(&kept.plan, arguments)?;
+    let mut reading = match &arguments.plan {
+        Some(_) => plan_file::read(&new_plan(arguments, &old))?,
+        None => old,
+    };
+    let sources = if arguments.tools.are_named() {
+        arguments.tools.clone()
+    } else {
+        keeping::tool_arguments(&kept.run.tools)
+    };
+    let mut signals = Signals::new()?;
+    let needed = reading.tool_names();
+    let toolbox = tokio::select! {
+        toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let Some(plan) = reading.check(&toolbox.catalog) else {
+        let exit = rejected(&reading, &toolbox, arguments.format, printer);
+        toolbox.close().await;
+        return exit;
+    };
+    output::findings(&reading, arguments.format, printer);
+    kept.report_changes(&plan, printer);
+
+    let mut history = History::new(&kept.entries);
+    let mut options = kept.options();
+    options.secrets = toolbox.secrets();
+    let mut process = keeping::process(&plan, &options);
+    if arguments.plan.is_some() {
+        let before = kept.checked(arguments)?;
+        for step in changed(&before, &plan) {
+            history.forget(&step);
+            process.forgotten.push(step.as_str().to_owned());
+        }
+        process.plan = reading.kept();
+    }
+    let choices = choices(arguments, &history, &plan)?;
+    let is_done = kept.status() == Some(RunStatus::Succeeded);
+    for (step, choice) in choices {
+        process.choices.push(ChoiceV1::new(&step, &choice));
+        history = history.with_choice(step, choice);
+    }
+    let live = Live::new(&plan, arguments.format, printer);
+    let mut start = Start::new(id.as_str(), plan.clone()).after(history);
+    // A run that is done is only shown once more.
+    if !is_done || arguments.plan.is_some() {
+        start = start.with_journal(Arc::new(held), process.to_value());
+    }
+    let session = Session {
+        options,
+        approver: approver(&arguments.consent, &toolbox, printer, &live)?,
+        live: Arc::clone(&live),
+        format: arguments.format,
+        printer,
+    };
+    let exit = match drive(start, &toolbox, session, signals).await {
+        Some(summary) => {
+            output::report(&summary, &reading, arguments.format, &live, printer)?;
+            keeping::end(&summary, true, arguments.format, printer)
+        }
+        None => {
+            keeping::left(&id, true, printer);
+            return Ok(Exit::Interrupted);
+        }
+    };
+    toolbox.close().await;
+    Ok(exit)
+}
+
+/// A run as it is kept.
+pub(super) struct Kept {
+    pub(super) run: RunV1,
+    pub(super) entries: Vec<Entry>,
+    /// The latest plan.
+    pub(super) plan: PlanTextV1,
+    /// What the latest process began with.
+    pub(super) process: Option<ProcessV1>,
+}
+
+impl Kept {
+    pub(super) fn read(store: &Store, id: &str) -> Result<Self, CommandError> {
+        let unreadable = |error: KeptError| {
+            CommandError::new(format!("the run `{id}` cannot be read: {error}"))
+                .hint("use the version of the program that wrote it")
+        };
+        let header = store.header(id).map_err(store::explain)?;
+        let run = RunV1::from_value(&header).map_err(unreadable)?;
+        let entries = store
+            .entries(id)
+            .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
+            .map_err(store::explain)?;
+        let mut plan = run.plan.clone();
+        let mut process = None;
+        for entry in &entries {
+            if let Record::Opened { header, .. } = &entry.record {
+                let opened = ProcessV1::from_value(header).map_err(unreadable)?;
+                if let Some(new) = &opened.plan {
+                    plan = new.clone();
+                }
+                process = Some(opened);
+            }
+        }
+        Ok(Self {
+            run,
+            entries,
+            plan,
+            process,
+        })
+    }
+
+    /// How the run stood when its last process came to an end, if it did.
+    pub(super) fn status(&self) -> Option<RunStatus> {
+        match &self.entries.last()?.record {
+            Record::Ended { status } => Some(*status),
+            _ => None,
+        }
+    }
+
+    fn reading(
+        &self,
+        plan: &PlanTextV1,
+        arguments: &ResumeArguments,
+    ) -> Result<Reading, CommandError> {
+        let mut given = self.run.vars.clone();
+        plan_file::add_vars(&mut given, &arguments.vars)?;
+        let hidden = given
+            .iter()
+            .find(|(_, value)| value.as_text() == Some(MASK));
+        if let Some((name, _)) = hidden {
+            return Err(CommandError::new(format!(
+                "the input `{name}` is secret, so it was not kept"
+            ))
+            .hint(format!("give it again: --var {name}=VALUE")));
+        }
+        plan_file::read_kept(plan, given)
+    }
+
+    /// The latest plan, checked against the tools as they were.
+    fn checked(&self, arguments: &ResumeArguments) -> Result<CheckedPlan, CommandError> {
+        let tools = self.process.iter().flat_map(|process| &process.tools);
+        let catalog: Catalog = tools.map(Tool::from).collect();
+        let mut reading = self.reading(&self.plan, arguments)?;
+        reading
+            .check(&catalog)
+            .ok_or_else(|| CommandError::new("the plan of the run is not sound any more"))
+    }
+
+    /// How the last process went about its work, with what is known now of how long calls take.
+    fn options(&self) -> RunOptions {
+        match &self.process {
+            Some(process) => RunOptions {
+                durations: Durations::from(&process.durations),
+                ..RunOptions::from(&process.options)
+            },
+            None => RunOptions::default(),
+        }
+    }
+
+    /// Says which tools are not what they were.
+    fn report_changes(&self, plan: &CheckedPlan, printer: Printer) {
+        let Some(process) = &self.process else {
+            return;
+        };
+        let before: BTreeMap<String, &ToolV1> = process
+            .tools
+            .iter()
+            .map(|tool| (format!("{}.{}", tool.server, tool.name), tool))
+            .collect();
+        for tool in keeping::tools_of(plan) {
+            let name = tool.qualified_name();
+            if let Some(changes) = before.get(&name).and_then(|before| before.changes(&tool)) {
+                printer.quote(&format!(
+                    "warning: the tool `{name}` is not what it was when the run went on last: {changes} changed"
+                ));
+            }
+        }
+    }
+}
+
+/// The arguments by which the plan is read that takes the place of the one so far.
+fn new_plan(arguments: &ResumeArguments, old: &Reading) -> PlanArguments {
+    let vars = old
+        .given
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.to_json()));
+    PlanArguments {
+        text: TextArguments {
+            plan: arguments.plan.clone().unwrap_or_default(),
+            dialect: arguments.dialect.clone(),
+            max_depth: 128,
+            max_size: 16 * 1024 * 1024,
+        },
+        vars: vars.collect(),
+        vars_file: None,
+        library: None,
+        reorder: false,
+        max_steps: 10_000,
+    }
+}
+
+/// The steps of `before` that `now` does not have, or has otherwise.
+fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
+    let is_same = |index: usize, step: &planwright::core::Step| {
+        let Some(at) = now.step_index(step.id.as_str()).map(|at| at as usize) else {
+            return false;
+        };
+        let inner = |plan: &CheckedPlan, at: usize| {
+            let inner = plan.steps().get(at)?.plan.as_ref()?;
+            Some(inner.digest().to_owned())
+        };
+        now.plan().steps.get(at) == Some(step) && inner(before, index) == inner(now, at)
+    };
+    before
+        .plan()
+        .steps
+        .iter()
+        .enumerate()
+        .filter(|(index, step)| !is_same(*index, step))
+        .map(|(_, step)| step.id.clone())
+        .collect()
+}
+
+/// What the arguments say about steps.
+fn choices(
+    arguments: &ResumeArguments,
+    history: &History,
+    plan: &CheckedPlan,
+) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
+    let mut known: BTreeMap<String, bool> = plan
+        .plan()
+        .steps
+        .iter()
+        .map(|step| (step.id.as_str().to_owned(), false))
+        .collect();
+    for (at, past) in history.steps() {
+        let is_done = past
+            .settled
+            .as_ref()
+            .is_some_and(|end| end.status == StepStatus::Succeeded);
+        known.insert(at.to_string(), is_done);
+    }
+    let mut chosen = Vec::new();
+    for step in &arguments.retry {
+        chosen.push((step.as_str(), Choice::Retry));
+    }
+    for step in &arguments.skip {
+        chosen.push((step.as_str(), Choice::Skip));
+    }
+    for pair in &arguments.set {
+        let Some((step, value)) = pair.split_once('=') else {
+            return Err(CommandError::new(format!("`--set {pair}` has no `=`"))
+                .hint("write it as --set STEP=VALUE"));
+        };
+        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
+        chosen.push((step.trim(), Choice::Set(value)));
+    }
+    let mut seen = BTreeSet::new();
+    for (step, _) in &chosen {
+        match known.get(*step) {
+            Some(false) => {}
+            Some(true) => {
+                return Err(CommandError::new(format!(
+                    "`{step}` has succeeded, and what is done stays done"
+                ))
+                .hint("a plan that changes the step runs it again: `--plan FILE`"));
+            }
+            None => {
+                let error = CommandError::new(format!("the run has no step `{step}`"));
+                return Err(match nearest(step, known.keys().map(String::as_str)) {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error,
+                });
+            }
+        }
+        if !seen.insert(*step) {
+            return Err(CommandError::new(format!(
+                "two things are said about `{step}`"
+            )));
+        }
+    }
+    Ok(chosen
+        .into_iter()
+        .map(|(step, choice)| (Arc::from(step), choice))
+        .collect())
+}

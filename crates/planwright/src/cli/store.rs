@@ -1,0 +1,66 @@
+//! Where the program keeps runs and plans.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use planwright_store::{FileTrouble, Holder, Store, StoreError};
+
+use super::args::StoreArguments;
+use super::environment;
+use super::error::CommandError;
+
+/// The store that the arguments name, else the user's own.
+pub(crate) fn open(arguments: &StoreArguments) -> Result<Store, CommandError> {
+    let path = match &arguments.store {
+        Some(path) => path.clone(),
+        None => usual_place()?,
+    };
+    Store::open(path).map_err(explain)
+}
+
+fn usual_place() -> Result<PathBuf, CommandError> {
+    if let Some(path) = environment::variable("PLANWRIGHT_STORE").filter(|path| !path.is_empty()) {
+        return Ok(PathBuf::from(path));
+    }
+    environment::data_folder()
+        .map(|folder| folder.join("planwright.db"))
+        .ok_or_else(|| {
+            CommandError::new(
+                "there is no folder to keep runs in: neither `XDG_DATA_HOME` nor `HOME` is set",
+            )
+            .hint("name a file with `--store FILE`, or keep nothing with `--no-store`")
+        })
+}
+
+/// This process, as others are told of it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line knows what time it is"
+)]
+pub(crate) fn this_process() -> Holder {
+    Holder::this_process(environment::host(), SystemTime::now())
+}
+
+/// An error of the store, with the way out.
+pub(crate) fn explain(error: StoreError) -> CommandError {
+    let hint = match &error {
+        StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists those there are"),
+        StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists those there are"),
+        StoreError::Ambiguous { .. } => Some("write more of it"),
+        StoreError::Held { .. } => Some("wait until it is done, or end that process"),
+        StoreError::File { trouble, .. } => match trouble {
+            FileTrouble::Full => Some("make room, or name a file elsewhere with `--store FILE`"),
+            FileTrouble::Newer { .. } => {
+                Some("use the newer version, or another file with `--store FILE`")
+            }
+            FileTrouble::Busy => Some("try again"),
+            _ => Some("name another file with `--store FILE`; `run --no-store` keeps nothing"),
+        },
+        _ => None,
+    };
+    let mut explained = CommandError::new(error.to_string());
+    if let Some(hint) = hint {
+        explained = explained.hint(hint);
+    }
+    explained
+}

@@ -1,0 +1,46 @@
+//! What is kept of a run beside its journal, so that another process can go on with it: `planwright.run/1` of the run,
+//! `planwright.process/1` of each process that drives it.
+
+mod options;
+mod process;
+mod run;
+mod tool;
+
+pub use options::{LimitV1, OptionsV1};
+pub use process::{ChoiceV1, PROCESS_SCHEMA, ProcessV1};
+pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1};
+pub use tool::ToolV1;
+
+use planwright_core::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Why something that was kept cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct KeptError {
+    message: String,
+}
+
+/// A twin as a value, as a store takes it.
+fn write(twin: &impl Serialize) -> Value {
+    // Twins hold nothing that JSON could not say.
+    serde_json::to_string(twin)
+        .ok()
+        .and_then(|text| Value::from_json(&text).ok())
+        .unwrap_or_default()
+}
+
+/// Reads what says of itself that it is `schema`.
+fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, KeptError> {
+    let found = value.get("schema").and_then(Value::as_text);
+    if found != Some(schema) {
+        let found = found.map_or_else(|| "nothing known".to_owned(), |found| format!("`{found}`"));
+        return Err(KeptError {
+            message: format!("it is kept as {found}, and only `{schema}` is known here"),
+        });
+    }
+    serde_json::from_str(&value.to_json()).map_err(|error| KeptError {
+        message: format!("what is kept as `{schema}` makes no sense: {error}"),
+    })
+}

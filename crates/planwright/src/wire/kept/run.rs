@@ -1,0 +1,104 @@
+//! What is kept of a run as a whole.
+
+use planwright_core::{Object, Value};
+use serde::{Deserialize, Serialize};
+
+use super::KeptError;
+
+/// The schema's name and version.
+pub const RUN_SCHEMA: &str = "planwright.run/1";
+
+/// What a run began with.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunV1 {
+    /// [`RUN_SCHEMA`].
+    pub schema: String,
+    /// The plan.
+    pub plan: PlanTextV1,
+    /// What it was given; secrets stand as `[redacted]`.
+    pub vars: Object,
+    /// Where its tools come from.
+    pub tools: ToolSourcesV1,
+}
+
+/// A plan as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanTextV1 {
+    /// What findings call the text: mostly its file.
+    pub source: String,
+    /// The text.
+    pub text: String,
+    /// The dialect that it was read in.
+    pub dialect: String,
+    /// Whether independent steps run together though the dialect lists them in order.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reorder: bool,
+    /// The most steps that it may have.
+    pub max_steps: usize,
+    /// The plans that it runs by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub library: Vec<LibraryPlanV1>,
+}
+
+/// A plan that another runs by name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LibraryPlanV1 {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Where tools come from: absolute paths, as they were named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolSourcesV1 {
+    /// The folder in which the run began: where an `mcp.json` is looked for that was not named.
+    pub folder: String,
+    /// The `mcp.json` that was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<String>,
+    /// The script of simulated tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulate: Option<String>,
+    /// The folder of the built-in file tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+impl RunV1 {
+    /// A run of `plan`.
+    pub fn new(plan: PlanTextV1, vars: Object, tools: ToolSourcesV1) -> Self {
+        Self {
+            schema: RUN_SCHEMA.to_owned(),
+            plan,
+            vars,
+            tools,
+        }
+    }
+
+    /// What is kept, as a value.
+    pub fn to_value(&self) -> Value {
+        super::write(self)
+    }
+
+    /// Reads what is kept.
+    ///
+    /// # Errors
+    ///
+    /// Where another version wrote it, or it makes no sense.
+    pub fn from_value(value: &Value) -> Result<Self, KeptError> {
+        super::read(value, RUN_SCHEMA)
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}

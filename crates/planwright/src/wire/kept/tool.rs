@@ -1,0 +1,93 @@
+//! A tool as it was when a run used it.
+
+use std::sync::Arc;
+
+use planwright_core::schema::Schema;
+use planwright_core::{Tool, Value};
+use serde::{Deserialize, Serialize};
+
+/// A tool, as far as plans are checked and run by it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolV1 {
+    /// The server.
+    pub server: String,
+    /// Its name there.
+    pub name: String,
+    /// The schema of its arguments.
+    pub input_schema: Value,
+    /// The schema of its output.
+    pub output_schema: Value,
+    /// Whether it only reads.
+    pub read_only: bool,
+    /// Whether it destroys.
+    pub destructive: bool,
+    /// Whether a second call does no further harm.
+    pub idempotent: bool,
+    /// Whether it reaches out into the world.
+    pub open_world: bool,
+    /// Whether all this may be believed.
+    pub trusted: bool,
+    /// Whether a person must agree before each call.
+    pub approval: bool,
+}
+
+impl From<&Tool> for ToolV1 {
+    fn from(tool: &Tool) -> Self {
+        Self {
+            server: tool.server.to_string(),
+            name: tool.name.to_string(),
+            input_schema: tool.input.as_value().clone(),
+            output_schema: tool.output.as_value().clone(),
+            read_only: tool.annotations.read_only,
+            destructive: tool.annotations.destructive,
+            idempotent: tool.annotations.idempotent,
+            open_world: tool.annotations.open_world,
+            trusted: tool.annotations.trusted,
+            approval: tool.approval,
+        }
+    }
+}
+
+impl From<&ToolV1> for Tool {
+    fn from(kept: &ToolV1) -> Self {
+        let mut tool = Self::new(Arc::from(&*kept.server), Arc::from(&*kept.name));
+        tool.input = Schema::from_value(kept.input_schema.clone());
+        tool.output = Schema::from_value(kept.output_schema.clone());
+        tool.annotations.read_only = kept.read_only;
+        tool.annotations.destructive = kept.destructive;
+        tool.annotations.idempotent = kept.idempotent;
+        tool.annotations.open_world = kept.open_world;
+        tool.annotations.trusted = kept.trusted;
+        tool.approval = kept.approval;
+        tool
+    }
+}
+
+impl ToolV1 {
+    /// What has changed since it was kept, in a few words; nothing where nothing has.
+    pub fn changes(&self, now: &Tool) -> Option<String> {
+        let now = Self::from(now);
+        let mut changes = Vec::new();
+        if self.input_schema != now.input_schema {
+            changes.push("the schema of its arguments");
+        }
+        if self.output_schema != now.output_schema {
+            changes.push("the schema of its output");
+        }
+        let says = |tool: &Self| {
+            (
+                tool.read_only,
+                tool.destructive,
+                tool.idempotent,
+                tool.open_world,
+                tool.trusted,
+                tool.approval,
+            )
+        };
+        if says(self) != says(&now) {
+            changes.push("what it says of its effects");
+        }
+        (!changes.is_empty()).then(|| changes.join(" and "))
+    }
+}
