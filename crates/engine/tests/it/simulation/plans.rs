@@ -9,8 +9,8 @@ use planwright_core::plan::{
     Alternative, Approval, Field, ForEach, Form, Node, OnError, Read, Reference, Retry, Source,
 };
 use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool, Value};
-use planwright_engine::RunOptions;
 use planwright_engine::schedule::Limits;
+use planwright_engine::{Guards, Rate, RunOptions};
 
 use super::chance::Chance;
 
@@ -94,7 +94,15 @@ fn step(index: u64, chance: &mut Chance) -> Step {
 
 /// Random options: few places, so that the order of starting matters.
 pub(super) fn options(chance: &mut Chance) -> RunOptions {
+    let mut guards = Guards::new().calls(100_000).same_call(100_000);
+    let mut of_guards = chance.of("guards");
+    if of_guards.happens(30) {
+        let calls = NonZeroU32::new(u32::try_from(1 + of_guards.below(5)).unwrap()).unwrap();
+        let per = Duration::from_millis(1 + of_guards.below(2000));
+        guards = guards.rate("s", Rate { calls, per });
+    }
     RunOptions {
+        guards,
         limits: Limits {
             total: NonZeroUsize::new(usize::try_from(1 + chance.below(4)).unwrap()).unwrap(),
             ..Limits::default()
