@@ -104,6 +104,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],
     ),
+    ("toml", &["planwright"]),
     (
         "tokio",
         &[

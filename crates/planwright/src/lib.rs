@@ -294,6 +294,7 @@
 //!   the library with `default-features = false`.
 //! - `store`: a file that runs are kept in, so that they outlive their process; a part of `cli`.
 //! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
+//! - `config`: reads `planwright.toml`; a part of `cli`.
 #![warn(missing_docs)]
 
 /// What a plan is, and when it is sound.
@@ -317,6 +318,10 @@ pub use schemars;
 
 /// What opens tools and starts runs, in full.
 pub mod embedding;
+
+/// `planwright.toml`: which tools plans may call, and how much.
+#[cfg(feature = "config")]
+pub mod config;
 
 /// The built-in server of file tools, confined to a folder.
 #[cfg(feature = "workspace")]

@@ -35,8 +35,16 @@ fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Too
         input: schema(entry, "inputSchema"),
         output: schema(entry, "outputSchema"),
         annotations: annotations(hints, trusted),
+        approval: says_destructive(hints),
         ..Tool::new(Arc::clone(server), Arc::clone(name))
     }
+}
+
+/// Whether a server says of itself that a tool may destroy something. That it does not say so is no such claim, though the
+/// protocol takes it for one: most tools of most servers say nothing.
+fn says_destructive(hints: Option<&Value>) -> bool {
+    let says = |name: &str| hints.and_then(|hints| hints.get(name)?.as_bool()) == Some(true);
+    says("destructiveHint") && !says("readOnlyHint")
 }
 
 fn annotations(hints: Option<&Value>, trusted: bool) -> Annotations {
@@ -84,6 +92,7 @@ mod tests {
                     (annotations.idempotent, 'i'),
                     (annotations.open_world, 'o'),
                     (annotations.trusted, 't'),
+                    (tool.approval, 'a'),
                 ]
                 .iter()
                 .filter_map(|(flag, letter)| flag.then_some(letter))
@@ -108,11 +117,15 @@ mod tests {
             {"name": "bare"},
             {"name": "full", "title": "Full", "description": "Does.", "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"},
              "annotations": {"title": "other", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}},
+            {"name": "kills", "annotations": {"destructiveHint": true}},
+            {"name": "looks", "annotations": {"destructiveHint": true, "readOnlyHint": true}},
             {"name": "old", "annotations": {"title": "Old", "readOnlyHint": "yes"}, "icons": [{}]},
             {"name": ""}, {"name": 3}, 7
         ]"#, false), @r#"
         s.bare None None do {} {}
         s.full Some("Full") Some("Does.") ri {"type":"object"} {"type":"array"}
+        s.kills None None doa {} {}
+        s.looks None None rdo {} {}
         s.old Some("Old") None do {} {}
         the server `s` lists a tool without a name, which was left out
         the server `s` lists a tool without a name, which was left out

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use planwright::config::Config;
 use planwright::core::plan::Mode;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
@@ -15,24 +16,28 @@ use super::exit::Exit;
 use super::live::Live;
 use super::plan_file::{self, Reading};
 use super::printer::Printer;
+use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{durations, keeping, limits, output, store};
+use super::{durations, keeping, limits, output, settings, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load()?;
     let mut reading = plan_file::read(&arguments.plan)?;
-    let mut options = options(arguments)?;
+    reading.govern(&config);
+    let mut options = options(arguments, &config)?;
     if let Some(path) = &arguments.durations {
         options.durations = durations::load(path)?;
     }
     let needed = reading.tool_names();
     let mut signals = Signals::new()?;
-    let toolbox = tokio::select! {
+    let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
+    toolbox.govern(&config);
     let checked = reading.check(&toolbox.catalog);
     let exit = match checked {
         None => rejected(&reading, &toolbox, arguments.format, printer),
@@ -146,7 +151,7 @@ pub(crate) fn rejected(
     Ok(Exit::Rejected)
 }
 
-fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
+fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, CommandError> {
     let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
     let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
     Ok(RunOptions {
@@ -167,14 +172,14 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
             FailurePolicy::AsPlan
         },
         max_tasks: arguments.max_tasks,
-        guards: guards(arguments),
+        guards: guards(arguments, config),
         ..RunOptions::default()
     })
 }
 
-/// The bounds of the run that the command line sets.
-fn guards(arguments: &RunArguments) -> Guards {
-    let mut guards = Guards::new();
+/// The bounds of the run: those of the configuration, and those of the command line in their place.
+fn guards(arguments: &RunArguments, config: &Config) -> Guards {
+    let mut guards = config.guards().clone();
     if let Some(most) = arguments.max_calls {
         guards = guards.calls(Bound::set_in(most, "--max-calls"));
     }

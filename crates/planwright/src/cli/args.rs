@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use planwright::config::time as duration;
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -70,6 +71,11 @@ pub(crate) enum Command {
     Convert(ConvertArguments),
     /// List what the configured servers offer.
     Tools(ToolsArguments),
+    /// Show what holds of the configuration here, and from where.
+    ///
+    /// The user's `planwright.toml` lies in the folder of settings, a project's in the nearest folder from here upwards, no
+    /// further than the one that holds `.git`.
+    Config(ConfigArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     Trust(TrustArguments),
     /// Run a plan over the files of this folder, with nothing installed.
@@ -398,6 +404,14 @@ pub(crate) struct ToolsArguments {
     pub(crate) format: Format,
 }
 
+/// `config`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConfigArguments {
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
 /// `trust`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TrustArguments {
@@ -471,23 +485,4 @@ fn time_limit(text: &str) -> Result<Duration, String> {
         return Err("it leaves no time at all".to_owned());
     }
     Ok(limit)
-}
-
-/// Reads a time such as `250ms`, `30s`, `2m` or `1h`; a bare number counts seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text
-        .find(|character: char| !character.is_ascii_digit() && character != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("`{text}` is no time such as `250ms`, `30s` or `2m`"))?;
-    let seconds = match unit.trim() {
-        "ms" => number / 1000.0,
-        "" | "s" => number,
-        "m" | "min" => number * 60.0,
-        "h" => number * 3600.0,
-        other => return Err(format!("`{other}` is no unit of time; use ms, s, m or h")),
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
 }

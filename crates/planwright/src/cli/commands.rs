@@ -16,6 +16,7 @@ use super::args::{
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
+use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
 use super::{durations, estimate, findings, output, plan_file};
 
@@ -30,9 +31,12 @@ pub(crate) async fn check(
     arguments: &CheckArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load()?;
     let mut reading = plan_file::read(&arguments.plan)?;
+    reading.govern(&config);
     let needed = reading.tool_names();
-    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    toolbox.govern(&config);
     let sound = reading.check(&toolbox.catalog);
     toolbox.close().await;
     match arguments.format {
@@ -68,7 +72,9 @@ pub(crate) async fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load()?;
     let mut reading = plan_file::read(&arguments.plan)?;
+    reading.govern(&config);
     let needed = reading.tool_names();
     let mut scripted = Durations::new();
     let kept = match &arguments.durations {
@@ -76,8 +82,9 @@ pub(crate) async fn show(
         None => Durations::new(),
     };
     let catalog = if arguments.tools.are_named() {
-        let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         toolbox.close().await;
+        toolbox.govern(&config);
         scripted = toolbox.durations;
         toolbox.catalog
     } else {
@@ -154,8 +161,10 @@ pub(crate) async fn tools(
     arguments: &ToolsArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let Settings { config, .. } = settings::load()?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
     toolbox.close().await;
+    toolbox.govern(&config);
     let filter = arguments.filter.as_deref().map(str::to_lowercase);
     let matches = |tool: &Tool| {
         filter.as_ref().is_none_or(|filter| {

@@ -5,6 +5,7 @@ mod approvals;
 mod args;
 mod bench;
 mod commands;
+mod config;
 mod convert;
 mod demo;
 mod durations;
@@ -22,6 +23,7 @@ mod printer;
 #[cfg(test)]
 mod reference;
 mod resume;
+mod settings;
 mod signals;
 mod store;
 mod text_report;
@@ -75,6 +77,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 interruptible(convert::convert(&arguments, printer)).await
             }
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
+            Command::Config(arguments) => config::command(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Bench(arguments) => bench::bench(&arguments, printer),

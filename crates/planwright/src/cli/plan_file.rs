@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use planwright::config::Config;
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
 use planwright::core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostics, Object, Plan, Value};
@@ -179,6 +180,11 @@ impl Reading {
                 })
                 .collect(),
         })
+    }
+
+    /// Adds the rules of the configuration.
+    pub(crate) fn govern(&mut self, config: &Config) {
+        self.policy = config.restrict(std::mem::take(&mut self.policy));
     }
 
     /// Checks the plan against the tools. What was found while reading comes first.

@@ -21,9 +21,10 @@ use super::exit::Exit;
 use super::live::Live;
 use super::plan_file::{self, Reading};
 use super::printer::Printer;
+use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{keeping, output, store};
+use super::{keeping, output, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -41,6 +42,8 @@ pub(crate) async fn resume(
         Some(_) => plan_file::read(&new_plan(arguments, &old))?,
         None => old,
     };
+    let Settings { config, .. } = settings::load()?;
+    reading.govern(&config);
     let sources = if arguments.tools.are_named() {
         arguments.tools.clone()
     } else {
@@ -48,10 +51,11 @@ pub(crate) async fn resume(
     };
     let mut signals = Signals::new()?;
     let needed = reading.tool_names();
-    let toolbox = tokio::select! {
+    let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
+    toolbox.govern(&config);
     let Some(plan) = reading.check(&toolbox.catalog) else {
         let exit = rejected(&reading, &toolbox, arguments.format, printer);
         toolbox.close().await;
@@ -63,6 +67,7 @@ pub(crate) async fn resume(
     let mut history = History::new(&kept.entries);
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
+    options.guards = config.guards().clone();
     let mut process = keeping::process(&plan, &options);
     if arguments.plan.is_some() {
         let before = kept.checked(arguments)?;

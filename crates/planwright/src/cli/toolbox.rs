@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright::core::{Catalog, Value};
+use planwright::config::Config;
+use planwright::core::{Catalog, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
@@ -50,6 +51,18 @@ impl Toolbox {
             toolbox.add_servers(&path, &text, needed, printer).await?;
         }
         Ok(toolbox)
+    }
+
+    /// Tells the tools what the configuration knows of them.
+    pub(crate) fn govern(&mut self, config: &Config) {
+        self.catalog = std::mem::take(&mut self.catalog)
+            .tools()
+            .map(|tool| {
+                let mut tool = Tool::clone(tool);
+                config.apply(&mut tool);
+                tool
+            })
+            .collect();
     }
 
     /// No tools.

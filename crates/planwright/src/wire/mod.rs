@@ -1,16 +1,18 @@
 //! What other programs read: versioned twins of what the engine knows, serialised only here.
 
 mod bench;
+mod config;
 mod conversion;
 mod durations;
 mod estimate;
 mod event;
 mod kept;
 #[cfg(test)]
-mod reference;
+pub(crate) mod reference;
 mod report;
 
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
+pub use config::{CONFIG_SCHEMA, ConfigFileV1, ConfigV1, SettingV1};
 pub use conversion::{CONVERSION_SCHEMA, ConversionV1};
 pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
 pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};

@@ -86,7 +86,8 @@ fn publish<T: JsonSchema>(name: &str, head: &str) {
     generated::check(&format!("docs/reference/{name}.md"), &page(&schema, head));
 }
 
-fn page(schema: &Schema, head: &str) -> String {
+/// A page about all that the schema describes.
+pub(crate) fn page(schema: &Schema, head: &str) -> String {
     let schema = schema.as_value();
     let mut text = head.to_owned();
     describe("The whole", schema, &mut text);

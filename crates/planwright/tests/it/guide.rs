@@ -3,7 +3,7 @@
 //! Each page is one session in a folder of its own, which begins with the JSON files that lie beside the page. Its
 //! fenced blocks are taken in their order:
 //!
-//! - `json NAME` and `text NAME` are files of that name.
+//! - `json NAME`, `text NAME` and `toml NAME` are files of that name.
 //! - `json` alone is some JSON.
 //! - `console` holds commands behind `$ `, each with what it prints, on standard output and standard error alike. A line `…`
 //!   stands for any lines, `…` within a line for any text. Lengths of time count as equal.
@@ -67,7 +67,7 @@ fn faults_of(page: &Path) -> Vec<String> {
     {
         let found = match words.as_slice() {
             ["json", file] => json(content).and_then(|()| session.write(file, content)),
-            ["text", file] => session.write(file, content),
+            ["text" | "toml", file] => session.write(file, content),
             ["json"] => json(content),
             ["console"] => session.replay(content),
             ["sh" | "toml" | "rust" | "rust,no_run"] => Ok(()),

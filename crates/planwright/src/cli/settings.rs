@@ -1,0 +1,88 @@
+//! Finds the `planwright.toml` files that hold here.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use planwright::config::{Config, ConfigSource, Origin};
+
+use super::environment;
+use super::error::{CommandError, reason};
+
+const NAME: &str = "planwright.toml";
+
+/// What holds here, and the files that say so.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) config: Config,
+    pub(crate) files: Vec<(Origin, PathBuf)>,
+}
+
+/// Reads the user's file and the project's, where there are any.
+pub(crate) fn load() -> Result<Settings, CommandError> {
+    let user = environment::settings_folder().map(|folder| folder.join(NAME));
+    let project = project_file()?.filter(|path| !is_same(path, user.as_deref()));
+    let places = user
+        .map(|path| (Origin::User, path))
+        .into_iter()
+        .chain(project.map(|path| (Origin::Project, path)));
+    let mut sources = Vec::new();
+    let mut files = Vec::new();
+    for (origin, path) in places {
+        if let Some(source) = read(origin, &path)? {
+            sources.push(source);
+            files.push((origin, path));
+        }
+    }
+    Ok(Settings {
+        config: Config::of(&sources),
+        files,
+    })
+}
+
+/// The nearest file from the working folder upwards, no further than the folder of a repository.
+fn project_file() -> Result<Option<PathBuf>, CommandError> {
+    let here = std::env::current_dir().map_err(|error| {
+        CommandError::new(format!(
+            "cannot tell the working folder: {}",
+            reason(&error)
+        ))
+    })?;
+    for folder in here.ancestors() {
+        let path = folder.join(NAME);
+        if path.is_file() {
+            // The short name is the one that people know it by.
+            let is_here = folder == here;
+            return Ok(Some(if is_here { PathBuf::from(NAME) } else { path }));
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+fn is_same(path: &Path, other: Option<&Path>) -> bool {
+    match (path.canonicalize(), other.map(Path::canonicalize)) {
+        (Ok(path), Some(Ok(other))) => path == other,
+        _ => false,
+    }
+}
+
+fn read(origin: Origin, path: &Path) -> Result<Option<ConfigSource>, CommandError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(CommandError::unreadable(path, &error)),
+    };
+    let name = path.display().to_string();
+    ConfigSource::read(origin, &name, &text)
+        .map(Some)
+        .map_err(|faults| {
+            let mut error = CommandError::new(format!("`{name}` cannot be used"));
+            for fault in faults {
+                let line = fault.line;
+                error = error.hint(format!("line {line}: {}; {}", fault.message, fault.help));
+            }
+            error
+        })
+}

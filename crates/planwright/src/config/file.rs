@@ -1,0 +1,104 @@
+//! What a `planwright.toml` looks like.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::words::{Pattern, RateLimit, Size, TimeLimit};
+
+/// `planwright.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "config"))]
+pub(super) struct ConfigFile {
+    /// Which tools plans may call, and what is known of them.
+    pub(super) tools: ToolsTable,
+    /// How much one run may take.
+    pub(super) budgets: BudgetsTable,
+    /// How fast servers may be called, by their names, such as `github = "100/m"`.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    pub(super) rates: BTreeMap<String, Spanned<RateLimit>>,
+    /// What goes on without getting anywhere.
+    pub(super) runaway: RunawayTable,
+    /// What people and models are shown.
+    pub(super) output: OutputTable,
+}
+
+/// Lists of patterns: `server.tool`, or `tool` of any server, in which `*` stands for any text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "tools"))]
+pub(super) struct ToolsTable {
+    /// The tools that plans may call; without it, all of them.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) allow: Option<Spanned<Vec<Spanned<Pattern>>>>,
+    /// The tools that plans may not call, also where they are allowed.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) deny: Vec<Spanned<Pattern>>,
+    /// The tools of which a person decides about each call.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) ask: Vec<Spanned<Pattern>>,
+    /// The tools that need not ask though they say that they destroy something; only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) no_ask: Vec<Spanned<Pattern>>,
+    /// The tools that change nothing, whatever they say about themselves.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) read_only: Vec<Spanned<Pattern>>,
+    /// The tools of which a second call with the same arguments does no further harm, whatever they say about themselves.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) idempotent: Vec<Spanned<Pattern>>,
+}
+
+/// How much one run may take.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "budgets"))]
+pub(super) struct BudgetsTable {
+    /// The most calls, each attempt and each failed one included.
+    #[cfg_attr(test, schemars(with = "u64"))]
+    pub(super) calls: Option<Spanned<u64>>,
+    /// How long the run may take, such as `10m`. What is under way then is given up.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) wall_time: Option<Spanned<TimeLimit>>,
+    /// The most bytes that all outputs together may come to: a number, or text such as `50MB`.
+    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    pub(super) output_bytes: Option<Spanned<Size>>,
+    /// How many calls in a row may fail; then nothing new is called.
+    #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
+    pub(super) failures_in_a_row: Option<Spanned<std::num::NonZeroU64>>,
+    /// The most calls of the tools that a pattern covers, all of them together, such as `"mail.*" = 5`.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
+    pub(super) tools: BTreeMap<Spanned<String>, Spanned<u64>>,
+    /// The most calls of a server, by its name.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
+    pub(super) servers: BTreeMap<String, Spanned<u64>>,
+}
+
+/// What goes on without getting anywhere. Nothing counts as that unless it is set.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "runaway"))]
+pub(super) struct RunawayTable {
+    /// How often one run may call a tool with the same arguments.
+    #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
+    pub(super) same_call: Option<Spanned<std::num::NonZeroU64>>,
+    /// How many rounds of a `repeat` in a row may give the same.
+    #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
+    pub(super) same_rounds: Option<Spanned<std::num::NonZeroU64>>,
+}
+
+/// What people and models are shown. Steps hand on the whole of it all the same.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "output"))]
+pub(super) struct OutputTable {
+    /// The most bytes that are shown of one step's output: a number, or text such as `64KiB`.
+    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    pub(super) max_bytes: Option<Spanned<Size>>,
+}

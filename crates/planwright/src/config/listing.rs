@@ -1,0 +1,139 @@
+//! What holds and from where, as a list.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::Value;
+use planwright_core::check::ToolRule;
+use planwright_engine::{Bound, Rate};
+
+use super::settled::Config;
+use super::tools::{Claim, place_of};
+
+/// One setting that holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// What it is called in `planwright.toml`, such as `budgets.calls`.
+    pub key: String,
+    /// Its value; `null` where nothing is set.
+    pub value: Value,
+    /// Where it is set: `planwright.toml:12`, or `default`.
+    pub set_in: Arc<str>,
+}
+
+impl Config {
+    /// All that holds, in the order of the reference. A list has one entry for each of its patterns.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut list = List(Vec::new());
+        self.list_tools(&mut list);
+        let guards = &self.guards;
+        list.count("budgets.calls", guards.calls.as_ref());
+        let time = guards.wall_time.as_ref();
+        list.one("budgets.wall_time", time, |time| {
+            Value::from(shown_time(time))
+        });
+        list.count("budgets.output_bytes", guards.output_bytes.as_ref());
+        list.count(
+            "budgets.failures_in_a_row",
+            guards.failures_in_a_row.as_ref(),
+        );
+        for (pattern, bound) in &guards.tools {
+            list.count(&format!("budgets.tools.\"{pattern}\""), Some(bound));
+        }
+        for (server, bound) in &guards.servers {
+            list.count(&format!("budgets.servers.{server}"), Some(bound));
+        }
+        for (server, bound) in &guards.rates {
+            let key = format!("rates.{server}");
+            list.one(&key, Some(bound), |rate| Value::from(shown_rate(rate)));
+        }
+        list.count("runaway.same_call", guards.same_call.as_ref());
+        list.count("runaway.same_rounds", guards.same_rounds.as_ref());
+        list.count("output.max_bytes", self.max_output.as_ref());
+        list.0
+    }
+
+    fn list_tools(&self, list: &mut List) {
+        let tools = &self.tools;
+        if tools.allow.is_empty() {
+            list.push("tools.allow", Value::Null, None);
+        }
+        for allowed in &tools.allow {
+            for pattern in &allowed.tools {
+                list.push(
+                    "tools.allow",
+                    Value::from(pattern.as_str()),
+                    allowed.set_in.as_ref(),
+                );
+            }
+            if allowed.tools.is_empty() {
+                list.push("tools.allow", Value::list([]), allowed.set_in.as_ref());
+            }
+        }
+        list.rules("tools.deny", tools.deny.iter());
+        list.rules("tools.ask", tools.ask.iter());
+        list.rules("tools.no_ask", tools.no_ask.iter());
+        let rule = |claim: &'_ Claim| -> ToolRule { claim.rule.clone() };
+        let read_only: Vec<ToolRule> = tools.read_only.iter().map(rule).collect();
+        list.rules("tools.read_only", read_only.iter());
+        let idempotent: Vec<ToolRule> = tools.idempotent.iter().map(rule).collect();
+        list.rules("tools.idempotent", idempotent.iter());
+    }
+}
+
+struct List(Vec<Setting>);
+
+impl List {
+    fn push(&mut self, key: &str, value: Value, set_in: Option<&Arc<str>>) {
+        self.0.push(Setting {
+            key: key.to_owned(),
+            value,
+            set_in: place_of(set_in),
+        });
+    }
+
+    fn rules<'a>(&mut self, key: &str, rules: impl Iterator<Item = &'a ToolRule>) {
+        let before = self.0.len();
+        for rule in rules {
+            self.push(
+                key,
+                Value::from(rule.pattern.as_str()),
+                rule.set_in.as_ref(),
+            );
+        }
+        if self.0.len() == before {
+            self.push(key, Value::Null, None);
+        }
+    }
+
+    fn count(&mut self, key: &str, bound: Option<&Bound>) {
+        self.one(key, bound, Value::from);
+    }
+
+    fn one<T: Copy>(&mut self, key: &str, bound: Option<&Bound<T>>, shown: impl Fn(T) -> Value) {
+        match bound {
+            Some(bound) => self.push(key, shown(bound.most), Some(&bound.set_in)),
+            None => self.push(key, Value::Null, None),
+        }
+    }
+}
+
+/// A time as it may be written in the file.
+fn shown_time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        _ if time.subsec_nanos() > 0 => format!("{}ms", time.as_millis()),
+        _ if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
+        _ if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
+        _ => format!("{seconds}s"),
+    }
+}
+
+fn shown_rate(rate: Rate) -> String {
+    let per = shown_time(rate.per);
+    let per = match per.as_str() {
+        "1s" | "1m" | "1h" => &per[1..],
+        other => other,
+    };
+    format!("{}/{per}", rate.calls)
+}

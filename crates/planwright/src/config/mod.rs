@@ -1,0 +1,22 @@
+//! `planwright.toml`: what plans may call, how much, how fast, and what is shown of it.
+//!
+//! Pure: from texts to settings, each of which knows where it stands. Whoever wants files read reads them.
+
+mod fault;
+mod file;
+mod listing;
+#[cfg(test)]
+mod reference;
+mod settled;
+mod source;
+mod tools;
+mod words;
+
+pub use fault::ConfigFault;
+pub use listing::Setting;
+pub use settled::Config;
+pub use source::{ConfigSource, Origin};
+pub use words::{rate, size, time};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What holds, once the user's file and the project's are put together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::Policy;
+use planwright_core::{Tool, ToolPattern};
+use planwright_engine::{Bound, Guards, Rate};
+use toml::Spanned;
+
+use super::source::ConfigSource;
+use super::tools::ToolRules;
+
+/// What holds: the user's file and the project's together.
+///
+/// The project's file comes with a folder, from whoever wrote what is in it. So it can make things stricter and never looser: a
+/// tool has to be in each list of allowed ones, whatever one file denies is denied, and of two bounds the lower one holds.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    pub(super) tools: ToolRules,
+    pub(super) guards: Guards,
+    pub(super) max_output: Option<Bound>,
+}
+
+impl Config {
+    /// What the files say together, the user's first.
+    pub fn of<'a>(sources: impl IntoIterator<Item = &'a ConfigSource>) -> Self {
+        let mut config = Self::default();
+        for source in sources {
+            config.add(source);
+        }
+        config
+    }
+
+    /// The policy, with the rules of the configuration added.
+    pub fn restrict(&self, policy: Policy) -> Policy {
+        self.tools.restrict(policy)
+    }
+
+    /// Tells a tool what the configuration knows of it: whether it asks first, whether it may be called again.
+    pub fn apply(&self, tool: &mut Tool) {
+        self.tools.apply(tool);
+    }
+
+    /// The bounds of a run.
+    pub fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// The most bytes that are shown of one step's output.
+    pub fn max_output(&self) -> Option<&Bound> {
+        self.max_output.as_ref()
+    }
+
+    fn add(&mut self, source: &ConfigSource) {
+        self.tools.add(source);
+        let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
+        let budgets = &source.file.budgets;
+        let guards = &mut self.guards;
+        lower(&mut guards.calls, budgets.calls.as_ref().map(count));
+        lower(
+            &mut guards.wall_time,
+            budgets
+                .wall_time
+                .as_ref()
+                .map(|time| bound(source, time, time.get_ref().0)),
+        );
+        lower(
+            &mut guards.output_bytes,
+            budgets
+                .output_bytes
+                .as_ref()
+                .map(|size| bound(source, size, size.get_ref().0)),
+        );
+        let whole =
+            |value: &Spanned<std::num::NonZeroU64>| bound(source, value, value.get_ref().get());
+        lower(
+            &mut guards.failures_in_a_row,
+            budgets.failures_in_a_row.as_ref().map(whole),
+        );
+        let runaway = &source.file.runaway;
+        lower(&mut guards.same_call, runaway.same_call.as_ref().map(whole));
+        lower(
+            &mut guards.same_rounds,
+            runaway.same_rounds.as_ref().map(whole),
+        );
+        for (pattern, most) in &budgets.tools {
+            let pattern = ToolPattern::new(pattern.get_ref().as_str());
+            guards.tools.push((pattern, count(most)));
+        }
+        for (server, most) in &budgets.servers {
+            guards
+                .servers
+                .push((Arc::from(server.as_str()), count(most)));
+        }
+        for (server, rate) in &source.file.rates {
+            let rate = bound(source, rate, rate.get_ref().0);
+            self.add_rate(server, rate);
+        }
+        // What is shown is nobody's safety: the nearer file is the better one.
+        if let Some(size) = &source.file.output.max_bytes {
+            self.max_output = Some(bound(source, size, size.get_ref().0));
+        }
+    }
+
+    /// Of two rates of one server, the one that lets fewer calls through in the long run holds.
+    fn add_rate(&mut self, server: &str, rate: Bound<Rate>) {
+        let rates = &mut self.guards.rates;
+        let known = rates.iter_mut().find(|(known, _)| &**known == server);
+        match known {
+            Some((_, known)) if gap(rate.most) > gap(known.most) => *known = rate,
+            Some(_) => {}
+            None => rates.push((Arc::from(server), rate)),
+        }
+    }
+}
+
+/// The time from one call to the next.
+fn gap(rate: Rate) -> Duration {
+    rate.per / rate.calls.get()
+}
+
+fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, most: U) -> Bound<U> {
+    Bound::set_in(most, source.place(value))
+}
+
+/// Takes the lower one of two bounds.
+fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
+    let Some(other) = other else {
+        return;
+    };
+    if known.as_ref().is_none_or(|known| other.most < known.most) {
+        *known = Some(other);
+    }
+}

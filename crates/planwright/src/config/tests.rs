@@ -1,0 +1,269 @@
+//! Reading and putting together.
+
+use planwright_core::{Annotations, Tool};
+
+use super::{Config, ConfigSource, Origin, rate, size, time};
+
+fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
+    let name = match origin {
+        Origin::User => "mine.toml",
+        Origin::Project => "planwright.toml",
+    };
+    ConfigSource::read(origin, name, text).map_err(|faults| {
+        let told = faults
+            .iter()
+            .map(|fault| format!("{fault} ({})", fault.help));
+        told.collect()
+    })
+}
+
+#[track_caller]
+fn faults(origin: Origin, text: &str, expected: &[&str]) {
+    let found = read(origin, text).err().unwrap_or_default();
+    assert_eq!(found, expected, "{text}");
+}
+
+/// What holds of both files, without what is not set.
+fn settled(user: &str, project: &str) -> Vec<String> {
+    let user = read(Origin::User, user).unwrap();
+    let project = read(Origin::Project, project).unwrap();
+    let settings = Config::of([&user, &project]).settings();
+    settings
+        .iter()
+        .filter(|setting| &*setting.set_in != "default")
+        .map(|setting| format!("{} = {} ({})", setting.key, setting.value, setting.set_in))
+        .collect()
+}
+
+#[test]
+fn everything_that_may_be_set() {
+    let project = r#"
+[tools]
+allow = ["fs.*", "git.*"]
+deny = ["*.delete_*"]
+ask = ["send_mail"]
+read_only = ["fs.stat"]
+idempotent = ["fs.write_file"]
+
+[budgets]
+calls = 500
+wall_time = "10m"
+output_bytes = "50MB"
+failures_in_a_row = 5
+
+[budgets.tools]
+"mail.*" = 3
+
+[budgets.servers]
+github = 100
+
+[rates]
+github = "100/m"
+
+[runaway]
+same_call = 20
+same_rounds = 5
+
+[output]
+max_bytes = "64KiB"
+"#;
+    assert_eq!(
+        settled("", project),
+        [
+            r#"tools.allow = "fs.*" (planwright.toml:3)"#,
+            r#"tools.allow = "git.*" (planwright.toml:3)"#,
+            r#"tools.deny = "*.delete_*" (planwright.toml:4)"#,
+            r#"tools.ask = "send_mail" (planwright.toml:5)"#,
+            r#"tools.read_only = "fs.stat" (planwright.toml:6)"#,
+            r#"tools.idempotent = "fs.write_file" (planwright.toml:7)"#,
+            "budgets.calls = 500 (planwright.toml:10)",
+            r#"budgets.wall_time = "10m" (planwright.toml:11)"#,
+            "budgets.output_bytes = 50000000 (planwright.toml:12)",
+            "budgets.failures_in_a_row = 5 (planwright.toml:13)",
+            r#"budgets.tools."mail.*" = 3 (planwright.toml:16)"#,
+            "budgets.servers.github = 100 (planwright.toml:19)",
+            r#"rates.github = "100/m" (planwright.toml:22)"#,
+            "runaway.same_call = 20 (planwright.toml:25)",
+            "runaway.same_rounds = 5 (planwright.toml:26)",
+            "output.max_bytes = 65536 (planwright.toml:29)",
+        ]
+    );
+}
+
+#[test]
+fn a_project_makes_things_stricter_and_never_looser() {
+    let mine = r#"
+[tools]
+allow = ["a", "b"]
+deny = ["c"]
+no_ask = ["w"]
+[budgets]
+calls = 10
+wall_time = "1h"
+[rates]
+s = "10/s"
+r = "100/m"
+[output]
+max_bytes = 10
+"#;
+    let theirs = r#"
+tools.allow = []
+tools.deny = ["d"]
+budgets.calls = 20
+budgets.wall_time = "90s"
+rates.s = "11/s"
+rates.r = "1/s"
+output.max_bytes = 1000
+"#;
+    assert_eq!(
+        settled(mine, theirs),
+        [
+            r#"tools.allow = "a" (mine.toml:3)"#,
+            r#"tools.allow = "b" (mine.toml:3)"#,
+            "tools.allow = [] (planwright.toml:2)",
+            r#"tools.deny = "c" (mine.toml:4)"#,
+            r#"tools.deny = "d" (planwright.toml:3)"#,
+            r#"tools.no_ask = "w" (mine.toml:5)"#,
+            "budgets.calls = 10 (mine.toml:7)",
+            r#"budgets.wall_time = "90s" (planwright.toml:5)"#,
+            r#"rates.r = "1/s" (planwright.toml:7)"#,
+            r#"rates.s = "10/s" (mine.toml:10)"#,
+            "output.max_bytes = 1000 (planwright.toml:8)",
+        ]
+    );
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    faults(
+        Origin::User,
+        r#"
+[tools]
+alow = ["x"]
+deny = "x"
+ask = ["ok", "not ok", 3, "a..b"]
+[budget]
+calls = 3
+[budgets]
+calls = -1
+wall_time = "soon"
+output_bytes = "5 fish"
+failures_in_a_row = 0
+[budgets.tools]
+"a b" = 3
+[rates]
+s = "10"
+t = "10/fortnight"
+[runaway]
+same_rounds = 1
+"#,
+        &[
+            "mine.toml:3: `alow` is not known here (did you mean `allow`?)",
+            "mine.toml:4: found text \"x\", expected a list (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:5: `not ok` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:6: `budget` is not known here (did you mean `budgets`?)",
+            "mine.toml:9: found integer `-1`, expected a whole number from 0 (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:10: `soon` is no time such as `250ms`, `30s` or `2m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:11: `fish` is no unit of size; use B, kB, MB, GB, KiB, MiB or GiB (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:12: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:14: `a b` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:16: `10` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:17: `10/fortnight` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:19: one round alone cannot give the same as another (write 2 or more)",
+        ],
+    );
+    faults(Origin::User, "", &[]);
+    faults(
+        Origin::User,
+        "a = \nb = 1\nb = 2",
+        &[
+            "mine.toml:1: this is not TOML: string values must be quoted, expected literal string (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
+            "mine.toml:3: this is not TOML: duplicate key (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[tools]\nno_ask = [\"x\"]",
+        &[
+            "planwright.toml:2: a project cannot say that a tool need not ask (whoever wrote the project is not who is asked: put `no_ask` into your own planwright.toml)",
+        ],
+    );
+}
+
+/// What a tool becomes: `a` asks, `r` read-only, `i` idempotent, `d` destructive, `t` trusted.
+fn becomes(user: &str, project: &str, tool: Tool) -> String {
+    let user = read(Origin::User, user).unwrap();
+    let project = read(Origin::Project, project).unwrap();
+    let mut tool = tool;
+    Config::of([&user, &project]).apply(&mut tool);
+    let facts = [
+        (tool.needs_approval(), 'a'),
+        (tool.annotations.read_only, 'r'),
+        (tool.annotations.idempotent, 'i'),
+        (tool.annotations.destructive, 'd'),
+        (tool.annotations.trusted, 't'),
+    ];
+    facts
+        .iter()
+        .filter_map(|(holds, letter)| holds.then_some(letter))
+        .collect()
+}
+
+#[test]
+fn tools_are_what_the_configuration_says() {
+    let plain = || Tool::new("s", "t");
+    let asking = || Tool {
+        approval: true,
+        ..plain()
+    };
+    let boasting = || Tool {
+        annotations: Annotations {
+            idempotent: true,
+            ..Annotations::default()
+        },
+        ..plain()
+    };
+    assert_eq!(becomes("", "", plain()), "d");
+    assert_eq!(becomes("tools.ask = ['s.*']", "", plain()), "ad");
+    assert_eq!(becomes("", "tools.ask = ['s.*']", plain()), "ad");
+    assert_eq!(becomes("tools.no_ask = ['t']", "", asking()), "d");
+    assert_eq!(
+        becomes("tools.no_ask = ['t']", "tools.ask = ['t']", asking()),
+        "ad"
+    );
+    assert_eq!(becomes("tools.read_only = ['t']", "", plain()), "rt");
+    assert_eq!(becomes("", "tools.idempotent = ['t']", plain()), "idt");
+    // What its server boasts of is not believed for that.
+    assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
+    // Consent is for one call, whatever a project says.
+    assert_eq!(becomes("", "tools.idempotent = ['t']", asking()), "ad");
+    assert_eq!(becomes("tools.idempotent = ['t']", "", asking()), "aidt");
+}
+
+#[test]
+fn words() {
+    assert_eq!(time("1.5h").unwrap().as_secs(), 5400);
+    assert_eq!(time("250ms").unwrap().as_millis(), 250);
+    assert!(time("1 day").is_err() && time("").is_err() && time("-1s").is_err());
+    let sizes = [
+        ("7", 7),
+        ("1.5 kB", 1500),
+        ("64KiB", 65536),
+        ("2gb", 2_000_000_000),
+    ];
+    for (text, bytes) in sizes {
+        assert_eq!(size(text).unwrap(), bytes);
+    }
+    assert!(size("1e3").is_err() && size("9999999GB").is_err());
+    let rates = [
+        ("10/s", 10, 1),
+        ("5 / 30s", 5, 30),
+        ("100/m", 100, 60),
+        ("1/h", 1, 3600),
+    ];
+    for (text, calls, per) in rates {
+        let rate = rate(text).unwrap();
+        assert_eq!((rate.calls.get(), rate.per.as_secs()), (calls, per));
+    }
+    assert!(rate("0/s").is_err() && rate("5/0s").is_err() && rate("5/").is_err());
+}

@@ -1,0 +1,107 @@
+//! Which tools may be called, which ask first, and what is known of them.
+
+use std::sync::Arc;
+
+use planwright_core::check::{AllowList, Policy, ToolRule};
+use planwright_core::{Annotations, Tool};
+use toml::Spanned;
+
+use super::source::{ConfigSource, Origin};
+use super::words::Pattern;
+
+/// What the configuration says of tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolRules {
+    pub(super) allow: Vec<AllowList>,
+    pub(super) deny: Vec<ToolRule>,
+    pub(super) ask: Vec<ToolRule>,
+    pub(super) no_ask: Vec<ToolRule>,
+    pub(super) read_only: Vec<Claim>,
+    pub(super) idempotent: Vec<Claim>,
+}
+
+/// What a file says of a tool in its place.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) rule: ToolRule,
+    by: Origin,
+}
+
+impl ToolRules {
+    pub(super) fn add(&mut self, source: &ConfigSource) {
+        let tools = &source.file.tools;
+        let rules = |patterns: &[Spanned<Pattern>]| -> Vec<ToolRule> {
+            let rule = |pattern: &Spanned<Pattern>| ToolRule {
+                pattern: pattern.get_ref().0.clone(),
+                set_in: Some(source.place(pattern)),
+            };
+            patterns.iter().map(rule).collect()
+        };
+        let claims = |patterns: &[Spanned<Pattern>]| -> Vec<Claim> {
+            let by = source.origin;
+            let rules = rules(patterns).into_iter();
+            rules.map(|rule| Claim { rule, by }).collect()
+        };
+        if let Some(list) = &tools.allow {
+            let patterns = list.get_ref().iter();
+            self.allow.push(AllowList {
+                tools: patterns
+                    .map(|pattern| pattern.get_ref().0.clone())
+                    .collect(),
+                set_in: Some(source.place(list)),
+            });
+        }
+        self.deny.extend(rules(&tools.deny));
+        self.ask.extend(rules(&tools.ask));
+        self.no_ask.extend(rules(&tools.no_ask));
+        self.read_only.extend(claims(&tools.read_only));
+        self.idempotent.extend(claims(&tools.idempotent));
+    }
+
+    /// The policy with these rules.
+    pub(super) fn restrict(&self, policy: Policy) -> Policy {
+        let policy = self.deny.iter().cloned().fold(policy, Policy::deny);
+        self.allow.iter().cloned().fold(policy, Policy::allow_only)
+    }
+
+    /// Tells a tool what the configuration knows of it.
+    pub(super) fn apply(&self, tool: &mut Tool) {
+        let covers =
+            |rules: &[ToolRule], tool: &Tool| rules.iter().any(|rule| rule.pattern.covers(tool));
+        if covers(&self.ask, tool) {
+            tool.approval = true;
+        } else if covers(&self.no_ask, tool) {
+            tool.approval = false;
+        }
+        // Consent is for one call: a project cannot say that a call that asks may be made again.
+        let asks = tool.approval;
+        let claimed = |claims: &[Claim], tool: &Tool| {
+            let mut claims = claims
+                .iter()
+                .filter(|claim| claim.by == Origin::User || !asks);
+            claims.any(|claim| claim.rule.pattern.covers(tool))
+        };
+        let read_only = claimed(&self.read_only, tool);
+        let idempotent = claimed(&self.idempotent, tool);
+        if read_only || idempotent {
+            tool.annotations = vouched(tool.annotations, read_only, idempotent);
+        }
+    }
+}
+
+/// What is to be believed of a tool of which somebody says that it is read-only or idempotent. What its server said besides
+/// is believed as far as it was before.
+fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotations {
+    Annotations {
+        read_only: read_only || stated.trusted && stated.read_only,
+        idempotent: idempotent || stated.trusted && stated.idempotent,
+        destructive: stated.destructive && !read_only,
+        trusted: true,
+        ..stated
+    }
+}
+
+/// The place of a rule, for whoever lists what holds.
+pub(super) fn place_of(set_in: Option<&Arc<str>>) -> Arc<str> {
+    set_in.map_or_else(|| Arc::from("default"), Arc::clone)
+}

@@ -1,0 +1,176 @@
+//! The words of a configuration: times, sizes, rates, patterns.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use planwright_core::ToolPattern;
+use planwright_engine::Rate;
+use serde::Deserialize;
+
+/// Reads a time such as `250ms`, `30s`, `2m` or `1h`; a bare number counts seconds.
+///
+/// # Errors
+///
+/// One clause that says why it is none.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` is no time such as `250ms`, `30s` or `2m`"))?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        other => return Err(format!("`{other}` is no unit of time; use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
+}
+
+/// Reads a size such as `64KiB` or `50MB`; a bare number counts bytes.
+///
+/// # Errors
+///
+/// One clause that says why it is none.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` is no size such as `65536`, `64KiB` or `50MB`"))?;
+    let factor: f64 = match unit.to_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        _ => {
+            return Err(format!(
+                "`{unit}` is no unit of size; use B, kB, MB, GB, KiB, MiB or GiB"
+            ));
+        }
+    };
+    let bytes = number * factor;
+    if bytes >= 1e15 {
+        return Err(format!("`{text}` is too large"));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is below 10^15, and the number has no sign"
+    )]
+    Ok(bytes as u64)
+}
+
+/// Reads a rate such as `10/s`, `100/m` or `5/30s`.
+///
+/// # Errors
+///
+/// One clause that says why it is none.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    let wrong = || format!("`{text}` is no rate such as `10/s` or `100/m`");
+    let (calls, per) = text.split_once('/').ok_or_else(wrong)?;
+    let calls: NonZeroU32 = calls.trim().parse().map_err(|_| wrong())?;
+    let per = per.trim();
+    let per = if per.is_empty() {
+        return Err(wrong());
+    } else if per.starts_with(|letter: char| letter.is_ascii_digit()) {
+        time(per)?
+    } else {
+        time(&format!("1{per}")).map_err(|_| wrong())?
+    };
+    if per.is_zero() {
+        return Err(wrong());
+    }
+    Ok(Rate { calls, per })
+}
+
+/// A number, and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let digits = text
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    (number, unit.trim())
+}
+
+/// A pattern over the names of tools.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Pattern(pub(super) ToolPattern);
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_name = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
+        if text.split('.').all(is_name) {
+            return Ok(Self(ToolPattern::new(text)));
+        }
+        Err(format!(
+            "`{text}` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)"
+        ))
+    }
+}
+
+/// A time that something may take.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct TimeLimit(pub(super) Duration);
+
+impl TryFrom<String> for TimeLimit {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match time(&text)? {
+            Duration::ZERO => Err(format!("`{text}` leaves no time at all")),
+            time => Ok(Self(time)),
+        }
+    }
+}
+
+/// How fast a server may be called.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct RateLimit(pub(super) Rate);
+
+impl TryFrom<String> for RateLimit {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        rate(&text).map(Self)
+    }
+}
+
+/// A number of bytes, as a number or with a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+struct SizeVisitor;
+
+impl serde::de::Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number of bytes or text such as `64KiB`")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, bytes: i64) -> Result<Size, E> {
+        let bytes = u64::try_from(bytes);
+        bytes
+            .map(Size)
+            .map_err(|_| E::custom("a size is not below zero"))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Size, E> {
+        size(text).map(Size).map_err(E::custom)
+    }
+}
