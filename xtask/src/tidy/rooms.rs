@@ -27,6 +27,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 /// Where runtimes are started: a library lives in that of whoever embeds it.
 const RUNTIMES: &[&str] = &[
     "bench/",
+    "crates/engine/tests/",
     "crates/mcp/tests/",
     "crates/planwright/src/cli/",
     "crates/planwright/tests/",

@@ -1,6 +1,6 @@
 //! Names: ids that are blank or taken, tools and steps that do not exist.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::findings::{Findings, listed};
 use super::survey::Survey;
@@ -26,6 +26,7 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
         findings.push(finding);
     }
     ids(survey, findings);
+    instances(survey, findings);
     for (_, step) in survey.steps() {
         if let Action::Tool(name) = &step.action {
             tool(survey, name, findings);
@@ -83,6 +84,34 @@ fn ids(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 None => format!("the first is step {}: give this one another id", other + 1),
             });
         findings.push(finding);
+    }
+}
+
+/// A step of an instance that the plan does not run for would never run.
+fn instances(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    let known: HashSet<&str, Hashing> = survey
+        .plan
+        .instances
+        .iter()
+        .map(|instance| &**instance)
+        .collect();
+    for step in &survey.plan.steps {
+        let Some(instance) = step.instance.as_deref() else {
+            continue;
+        };
+        if !known.contains(instance) {
+            let finding = findings
+                .error(
+                    Code::InvalidFieldValue,
+                    step.place,
+                    format!(
+                        "the step `{}` is of the instance `{instance}`, which the plan does not run for",
+                        step.id
+                    ),
+                )
+                .help("name one of its instances, or none");
+            findings.push(finding);
+        }
     }
 }
 

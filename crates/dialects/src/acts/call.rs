@@ -167,8 +167,7 @@ fn instance(
 ) -> Option<Arc<str>> {
     let item = fields.optional("_instance")?;
     let name = text_or_number(item, "_instance", reading.findings)?;
-    check_instance(&name, instances, reading.findings);
-    Some(name.text)
+    check_instance(&name, instances, reading.findings).then_some(name.text)
 }
 
 /// The parameters: every field whose name does not begin with `_`, or begins with two.

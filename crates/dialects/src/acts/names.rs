@@ -56,10 +56,10 @@ impl StepIds {
     }
 }
 
-/// Reports `name` where none of `instances` is called so.
-pub(super) fn check_instance(name: &Name, instances: &Instances, findings: &mut Findings) {
+/// Whether one of `instances` is called `name`; reports it where none is.
+pub(super) fn check_instance(name: &Name, instances: &Instances, findings: &mut Findings) -> bool {
     if instances.contains(&name.text) {
-        return;
+        return true;
     }
     let message = format!("no instance is called {}", quote(&name.text));
     let known = instances.iter().take(LOOKED_AT).map(|instance| &**instance);
@@ -73,4 +73,5 @@ pub(super) fn check_instance(name: &Name, instances: &Instances, findings: &mut 
     };
     let finding = Diagnostic::error(Code::InvalidFieldValue, message);
     findings.push(name.place, finding.help(help));
+    false
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::sketch::{World, json};
-use crate::check::{AllowList, Limits, Policy, ToolRule};
+use crate::check::{AllowList, CheckContext, Limits, Policy, ToolRule, check};
 use crate::plan::{Alternative, Field, Form, Node, Read, Reference, Segment, Source};
 use crate::{Place, Plan, Schema, Step, Tool};
 
@@ -18,6 +18,32 @@ fn sharable_parameters() {
                 "PW0601 at /steps/2/args: the arguments of `show` as a whole cannot come from another step",
             ],
         );
+}
+
+#[test]
+fn a_step_of_an_instance_that_there_is_not() {
+    let mut plan = Plan {
+        steps: vec![
+            Step::call("a", "t", Node::object(Vec::new(), Place::NOWHERE)),
+            Step::call("b", "t", Node::object(Vec::new(), Place::NOWHERE)),
+        ],
+        instances: vec!["one".into(), "two".into()],
+        ..Plan::default()
+    };
+    let catalog = [Tool::new("s", "t")].into_iter().collect();
+    for (instance, expected) in [
+        (None, None),
+        (Some("two"), None),
+        (
+            Some("oen"),
+            Some("the step `b` is of the instance `oen`, which the plan does not run for"),
+        ),
+    ] {
+        plan.steps[1].instance = instance.map(Into::into);
+        let (_, findings) = check(plan.clone(), &CheckContext::new(&catalog));
+        let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+        assert_eq!(messages, expected.into_iter().collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -150,6 +150,9 @@ impl Artist {
                     for (index, step) in value.as_list().expect("steps").iter().enumerate() {
                         let at = self.mark(at, PointerSegment::Index(index));
                         let step = self.step(step, at);
+                        // Whoever sketches a step of an instance means that there is one.
+                        let instance = step.instance.iter().cloned();
+                        plan.instances.extend(instance);
                         plan.steps.push(step);
                     }
                 }
