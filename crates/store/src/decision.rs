@@ -120,6 +120,7 @@ enum Earlier {
 }
 
 /// A decision as a row has it.
+#[derive(Clone)]
 pub(crate) struct Written {
     pub(crate) address: String,
     pub(crate) args_digest: String,
@@ -186,6 +187,11 @@ impl Written {
                 self.decided_ns,
             ])?;
         Ok(added == 1)
+    }
+
+    /// Whether it makes sense.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.clone().read(0).map(drop)
     }
 
     fn read(self, number: i64) -> Result<StoredDecision, String> {

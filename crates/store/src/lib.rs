@@ -48,13 +48,21 @@ mod plan;
 /// How long calls take.
 mod learned;
 
+/// Forgetting runs.
+mod prune;
+
+/// Runs as files that another store can take in.
+mod exchange;
+
 pub use decision::{NewDecision, StoredDecision, args_digest};
 pub use entries::Entries;
 pub use error::{FileTrouble, StoreError};
+pub use exchange::{EXPORT_FORMAT, Imported};
 pub use format::JOURNAL_FORMAT;
 pub use held::HeldRun;
 pub use lease::Holder;
 pub use plan::{NewPlan, Saved, StoredPlan};
+pub use prune::{Prune, Pruned};
 pub use run::{NewRun, RunFilter, RunInfo, Standing};
 pub use store::Store;
 pub use watch::Decisions;

@@ -77,25 +77,27 @@ fn wait(looks: i32) -> bool {
 }
 
 fn is_ready(connection: &Connection) -> Result<bool, Fault> {
-    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
-    let application: i32 = number("application_id")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application != APPLICATION && (application != 0 || tables > 0) {
-        return Err(Fault::Store(StoreError::File {
-            path: connection.path().unwrap_or_default().into(),
-            trouble: FileTrouble::Foreign,
-        }));
-    }
-    Ok(application == APPLICATION && layout::is_current(connection)?)
+    Ok(mark(connection)? == APPLICATION && layout::is_current(connection)?)
 }
 
+/// Makes an empty file ours, and an older one current. Nobody else does so at the same time.
 fn set_up(connection: &Connection) -> Result<(), Fault> {
-    if is_ready(connection)? {
-        return Ok(());
+    let mark = mark(connection)?;
+    if mark != APPLICATION {
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if mark != 0 || 0 < tables {
+            return Err(Fault::Store(StoreError::File {
+                path: connection.path().unwrap_or_default().into(),
+                trouble: FileTrouble::Foreign,
+            }));
+        }
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
     }
-    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
-    layout::migrate(connection, layout::STEPS)?;
-    connection.pragma_update(None, "application_id", APPLICATION)?;
-    Ok(())
+    layout::migrate(connection, layout::STEPS, APPLICATION)
+}
+
+/// The mark of the program that made the file.
+fn mark(connection: &Connection) -> Result<i32, Fault> {
+    Ok(connection.pragma_query_value(None, "application_id", |row| row.get(0))?)
 }

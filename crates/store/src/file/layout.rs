@@ -12,10 +12,11 @@ pub(super) fn is_current(connection: &Connection) -> Result<bool, Fault> {
     check(connection, STEPS.len()).map(|found| found == newest(STEPS.len()))
 }
 
-/// Takes the steps that have not been taken yet, all or none of them.
-pub(super) fn migrate(connection: &Connection, steps: &[&str]) -> Result<(), Fault> {
+/// Takes the steps that have not been taken yet, all or none of them, and marks the file.
+pub(super) fn migrate(connection: &Connection, steps: &[&str], mark: i32) -> Result<(), Fault> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    let result = take(connection, steps);
+    let result = take(connection, steps)
+        .and_then(|()| Ok(connection.pragma_update(None, "application_id", mark)?));
     let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
     connection.execute_batch(end)?;
     result
@@ -79,12 +80,12 @@ mod tests {
     #[test]
     fn each_step_is_taken_once() {
         let connection = Connection::open_in_memory().unwrap();
-        migrate(&connection, OLD).unwrap();
+        migrate(&connection, OLD, 1).unwrap();
         connection
             .execute_batch("INSERT INTO a VALUES (1)")
             .unwrap();
-        migrate(&connection, NEW).unwrap();
-        migrate(&connection, NEW).unwrap();
+        migrate(&connection, NEW, 1).unwrap();
+        migrate(&connection, NEW, 1).unwrap();
         let row = connection.query_row("SELECT x, y FROM a", [], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
         });
@@ -95,8 +96,8 @@ mod tests {
     #[test]
     fn a_newer_layout_is_refused() {
         let connection = Connection::open_in_memory().unwrap();
-        migrate(&connection, NEW).unwrap();
-        let fault = migrate(&connection, OLD).unwrap_err();
+        migrate(&connection, NEW, 1).unwrap();
+        let fault = migrate(&connection, OLD, 1).unwrap_err();
         let Fault::Store(StoreError::File { trouble, .. }) = fault else {
             panic!("{fault:?}");
         };
@@ -106,12 +107,12 @@ mod tests {
     #[test]
     fn a_step_that_fails_leaves_nothing_behind() {
         let connection = Connection::open_in_memory().unwrap();
-        migrate(&connection, OLD).unwrap();
+        migrate(&connection, OLD, 1).unwrap();
         let broken = [
             OLD[0],
             "CREATE TABLE b (x INTEGER); CREATE TABLE a (x INTEGER);",
         ];
-        assert!(migrate(&connection, &broken).is_err());
+        assert!(migrate(&connection, &broken, 1).is_err());
         assert_eq!(check(&connection, 2).unwrap(), 1);
         assert!(connection.prepare("SELECT x FROM b").is_err());
     }

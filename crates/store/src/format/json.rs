@@ -24,7 +24,7 @@ pub(crate) fn parse_value(json: &str) -> Result<Value, String> {
 }
 
 /// Reads anything.
-pub(super) fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     match serde_json::from_str(json) {
         Ok(read) => Ok(read),
         Err(error) => {

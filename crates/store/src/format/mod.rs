@@ -15,7 +15,8 @@ mod words;
 pub(crate) use address::AddressV1;
 pub(crate) use digest::Digest;
 pub(crate) use entry::{Batch, Row, decode, encode};
-pub(crate) use json::{parse_value, value_json};
+pub(crate) use held::Blob;
+pub(crate) use json::{parse, parse_value, value_json};
 pub(crate) use tally::Tally;
 pub(crate) use words::run_status;
 

@@ -23,7 +23,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn count(&mut self, entry: &Entry) {
+    pub(crate) fn count(&mut self, entry: &Entry) {
         self.last_ns = whole(nanos(entry.at));
         match &entry.record {
             Record::Opened { .. } => self.standing = Some(Standing::Open),

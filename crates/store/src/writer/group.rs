@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use futures::channel::oneshot;
 use planwright_engine::JournalError;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::progress::{Progress, State};
+use super::rows::{insert_batch, update_run};
 use crate::error::Fault;
 use crate::format::Batch;
-use crate::run::Standing;
 
 /// Entries of one run that are to be kept.
 #[derive(Debug)]
@@ -119,58 +119,17 @@ fn insert_all(
     group: &[Ready],
     before: &mut Vec<State>,
 ) -> Result<(), Fault> {
-    let mut entry = connection.prepare_cached(
-        "INSERT INTO entries (run, number, at_ns, turn, kind, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?;
-    for Ready {
-        progress, batch, ..
-    } in group
-    {
-        let mut state = progress.state();
+    for ready in group {
+        let (run, batch) = (ready.progress.run, &ready.batch);
+        let mut state = ready.progress.state();
         before.push(state.clone());
-        for blob in &batch.blobs {
-            connection
-                .prepare_cached("INSERT OR IGNORE INTO blobs (digest, json) VALUES (?1, ?2)")?
-                .execute(params![blob.digest.0, blob.json])?;
-            connection
-                .prepare_cached("INSERT OR IGNORE INTO uses (run, digest) VALUES (?1, ?2)")?
-                .execute(params![progress.run, blob.digest.0])?;
-        }
-        for row in &batch.rows {
-            entry.execute(params![
-                progress.run,
-                state.next,
-                row.at_ns,
-                row.turn,
-                row.kind,
-                row.body
-            ])?;
-            state.next += 1;
-        }
+        insert_batch(connection, run, state.next, batch)?;
+        state.next += i64::try_from(batch.rows.len()).unwrap_or(i64::MAX);
         state.tally = state.tally.then(batch.tally);
+        // Only where the run begins, grows or ends: to do so each time would write one more page with each commit.
         if batch.tally.standing.is_some() || batch.tally.steps.is_some() {
-            update_run(connection, progress.run, &state)?;
+            update_run(connection, run, &state.tally)?;
         }
     }
-    Ok(())
-}
-
-/// Brings up to date what is known of the run as a whole. Only where it begins, grows or ends: to do so with each
-/// entry would write one more page with each commit.
-fn update_run(connection: &Connection, run: i64, state: &State) -> Result<(), Fault> {
-    let tally = &state.tally;
-    connection
-        .prepare_cached(
-            "UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
-             WHERE key = ?1",
-        )?
-        .execute(params![
-            run,
-            tally.done,
-            tally.calls,
-            tally.last_ns,
-            tally.standing.and_then(Standing::word),
-            tally.steps
-        ])?;
     Ok(())
 }

@@ -47,6 +47,21 @@ fn a_full_disk_ends_a_run_and_no_other() {
 }
 
 #[test]
+fn a_file_that_nobody_may_write_to_is_refused() {
+    let scene = scene();
+    drop(create(&scene.store, "r"));
+    let path = scene.store.path().to_owned();
+    drop(scene.store);
+    let writable = fs::metadata(&path).unwrap().permissions();
+    let mut readonly = writable.clone();
+    readonly.set_readonly(true);
+    fs::set_permissions(&path, readonly).unwrap();
+    assert_eq!(trouble(&path), FileTrouble::ReadOnly);
+    fs::set_permissions(&path, writable).unwrap();
+    Store::open(&path).unwrap().run("r").unwrap();
+}
+
+#[test]
 fn what_is_no_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");

@@ -2,10 +2,13 @@
 
 mod damage;
 mod decisions;
+mod exchange;
 mod groups;
 mod learned;
 mod leases;
 mod plans;
+mod processes;
+mod prune;
 mod records;
 mod runs;
 mod support;

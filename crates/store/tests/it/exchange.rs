@@ -1,0 +1,155 @@
+//! Runs as files: whole, sound, and refused where they are neither.
+
+use planwright_core::Value;
+use planwright_engine::{Decision, RunStatus};
+use planwright_store::{NewDecision, Store, StoreError};
+
+use crate::support::{append, at, create, ended, entries, me, opened, read, scene, step, time};
+
+/// A store with one run that has a bit of everything.
+fn filled() -> (crate::support::Scene, String) {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let mut records = vec![opened()];
+    records.extend(step("a\u{0}ü", &Value::from("x\n".repeat(5_000))));
+    records.extend(step("b", &Value::from(0.1)));
+    records.push(ended(RunStatus::Failed));
+    append(&run, entries(records)).unwrap();
+    let decision = NewDecision {
+        at: at("a"),
+        args: Value::Null,
+        decision: Decision::Approve {
+            args: Some(Value::from(1)),
+        },
+        by: Some("ada".to_owned()),
+        decided: time(3),
+    };
+    scene.store.decide("r", &decision).unwrap();
+    drop(run);
+    let text = scene.store.export("r").unwrap();
+    (scene, text)
+}
+
+#[test]
+fn a_run_is_the_same_in_another_store() {
+    let (here, text) = filled();
+    let there = scene();
+    let imported = there.store.import(&text).unwrap();
+    assert_eq!((imported.id.as_str(), imported.is_new), ("r", true));
+    assert_eq!(read(&there.store, "r"), read(&here.store, "r"));
+    assert_eq!(there.store.run("r").unwrap(), here.store.run("r").unwrap());
+    assert_eq!(
+        there.store.header("r").unwrap(),
+        here.store.header("r").unwrap()
+    );
+    let decision = |store: &Store| {
+        let mut all = store.decisions("r").unwrap();
+        all.remove(0).decision
+    };
+    assert_eq!(decision(&there.store), decision(&here.store));
+    assert_eq!(there.store.export("r").unwrap(), text);
+    let run = there.store.hold("r", &me()).unwrap();
+    append(&run, entries([opened()])).unwrap();
+    assert_eq!(read(&there.store, "r").len(), 9);
+}
+
+#[test]
+fn a_run_that_is_there_already_is_taken_in_only_if_it_is_the_same() {
+    let (scene, text) = filled();
+    assert!(!scene.store.import(&text).unwrap().is_new);
+    let other = text.replace("\"weather\"", "\"other\"");
+    let refused = scene.store.import(&other).unwrap_err();
+    assert_eq!(refused.to_string(), "there is a run `r` already");
+    assert_eq!(scene.store.export("r").unwrap(), text);
+}
+
+#[test]
+fn the_format_is_what_it_was() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    append(&run, entries(step("a", &Value::from(1)))).unwrap();
+    let expected = r#"{"format":"planwright.run-export/1","journal":"planwright.journal/1","run":{"id":"r","plan":"weather","digest":"d1","dialect":"native","created_ns":1000000000000,"steps":3,"header":{"schema":"test/1"}}}
+{"entry":{"at_ns":0,"turn":0,"kind":"sent","body":{"at":[{"step":"a"}],"server":"s","tool":"t","attempt":1,"args":{"json":{"city":"Oslo"}}}}}
+{"entry":{"at_ns":1000000,"turn":1,"kind":"answered","body":{"at":[{"step":"a"}],"attempt":1,"result":{"output":{"value":{"json":1}}}}}}
+{"entry":{"at_ns":2000000,"turn":2,"kind":"settled","body":{"at":[{"step":"a"}],"status":"succeeded","started_ns":1000000}}}
+{"end":{"values":0,"entries":3,"decisions":0}}
+"#;
+    assert_eq!(scene.store.export("r").unwrap(), expected);
+}
+
+#[test]
+fn what_is_not_whole_or_not_known_is_refused() {
+    let (_, text) = filled();
+    let scene = scene();
+    let check = |text: &str, expected: &str| {
+        let error = scene.store.import(text).unwrap_err();
+        assert!(matches!(
+            error,
+            StoreError::Format(_) | StoreError::BadName { .. }
+        ));
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(matches!(
+            scene.store.run("r"),
+            Err(StoreError::Missing { .. })
+        ));
+    };
+    let changed = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    };
+    check("", "it is empty");
+    check("{}", "does not say which format");
+    check("what is this", "expected value");
+    let unknown = "it has the format `planwright.run-export/2`, which is not known here";
+    check(&changed("run-export/1", "run-export/2"), unknown);
+    check(
+        &changed("journal/1", "journal/7"),
+        "`planwright.journal/7`, which is not known",
+    );
+    check(
+        &changed("\"created_ns\"", "\"mood\":1,\"created_ns\""),
+        "unknown field `mood`",
+    );
+    check(
+        &changed("\"id\":\"r\"", "\"id\":\"../r\""),
+        "cannot be the id of a run",
+    );
+    check(
+        &changed("\"kind\":\"sent\"", "\"kind\":\"felt\""),
+        "`felt` is no kind of entry",
+    );
+    check(
+        &changed("{\"decision\"", "{\"opinion\""),
+        "unknown variant `opinion`",
+    );
+    check(
+        &changed("\"failed\"", "\"bored\""),
+        "`bored` is no status of a run",
+    );
+    check(&changed("x\\nx", "y\\nx"), "the value is not the one of");
+    check(
+        &changed("\"at_ns\":0", "\"at_ns\":-1"),
+        "older than its run",
+    );
+    check(
+        &changed("\"values\":1", "\"values\":2"),
+        "not as many lines",
+    );
+    check(&format!("{text}{text}"), "more behind its end");
+    let lines: Vec<&str> = text.lines().collect();
+    check(&lines[..lines.len() - 1].join("\n"), "it is cut off");
+    check(&text[..text.len() / 2], "EOF");
+    let without_value: Vec<&str> = lines
+        .iter()
+        .filter(|line| !line.starts_with("{\"value\""))
+        .copied()
+        .collect();
+    check(&without_value.join("\n"), "is not there");
+    let deep = format!(
+        "{{\"json\":{}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    check(&changed("{\"json\":0.1}", &deep), "nested deeper");
+    scene.store.import(&text).unwrap();
+}

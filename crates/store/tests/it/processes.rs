@@ -1,0 +1,254 @@
+//! Several processes, some of which are killed: this test starts itself as another process.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use planwright_core::Value;
+use planwright_engine::journal::{Entry, Record};
+use planwright_store::{HeldRun, Store, StoreError};
+
+use crate::support::{append, create, entry, me, new_run, read, scene, step};
+
+/// What the other process is to do, as `TASK PATH`.
+const TASK: &str = "PLANWRIGHT_STORE_TEST_TASK";
+/// What begins the lines that the other process has to say; the test harness prints others.
+const MARK: &str = "> ";
+
+/// Another process.
+struct Other {
+    process: Child,
+    input: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Other {
+    fn start(task: &str, path: &Path) -> Self {
+        let test = std::env::current_exe().unwrap();
+        let mut process = Command::new(test)
+            .args([
+                "--exact",
+                "processes::this_process_does_what_it_is_told",
+                "--nocapture",
+            ])
+            .env(TASK, format!("{task} {}", path.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            input: process.stdin.take().unwrap(),
+            lines: BufReader::new(process.stdout.take().unwrap()).lines(),
+            process,
+        }
+    }
+
+    fn go(&mut self) {
+        self.input.write_all(b"go\n").unwrap();
+    }
+
+    /// The next line that it says; nothing when it has ended.
+    fn line(&mut self) -> Option<String> {
+        self.lines
+            .by_ref()
+            .map(Result::unwrap)
+            .find_map(|line| line.strip_prefix(MARK).map(str::to_owned))
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// The other process. Where nobody has told it anything, it is this one.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "another process is told by its environment what it is"
+)]
+fn this_process_does_what_it_is_told() {
+    let Ok(told) = std::env::var(TASK) else {
+        return;
+    };
+    let (task, path) = told.split_once(' ').unwrap();
+    match task {
+        "write" => write_until_killed(&Store::open(path).unwrap()),
+        "hold" => hold(&Store::open(path).unwrap()),
+        "begin" => begin(path),
+        other => panic!("nobody knows how to {other}"),
+    }
+}
+
+fn say(what: &str) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "\n{MARK}{what}").unwrap();
+    output.flush().unwrap();
+}
+
+fn wait() {
+    std::io::stdin()
+        .lock()
+        .read_line(&mut String::new())
+        .unwrap();
+}
+
+fn three(turn: usize) -> Vec<Entry> {
+    let large = Value::from(format!("{turn} {}", "x".repeat(turn % 7 * 2_000)));
+    step(&format!("s{turn}"), &large)
+        .map(|record| entry(turn as u64, record))
+        .into()
+}
+
+fn write_until_killed(store: &Store) {
+    let run = hold_or_create(store);
+    let first = read(store, "r").len() / 3;
+    for turn in first.. {
+        append(&run, three(turn)).unwrap();
+        say(&turn.to_string());
+    }
+}
+
+fn hold_or_create(store: &Store) -> HeldRun {
+    match store.hold("r", &me()) {
+        Err(StoreError::Missing { .. }) => create(store, "r"),
+        held => held.unwrap(),
+    }
+}
+
+fn hold(store: &Store) {
+    say("ready");
+    wait();
+    let result = store.hold("r", &me());
+    match &result {
+        Ok(_) => say("held"),
+        Err(StoreError::Held { holder, .. }) => say(&holder.pid.to_string()),
+        Err(error) => say(&error.to_string()),
+    }
+    wait();
+}
+
+fn begin(path: &str) {
+    say("ready");
+    wait();
+    let store = Store::open(path).unwrap();
+    let run = create(&store, &std::process::id().to_string());
+    for turn in 0..20 {
+        append(&run, three(turn)).unwrap();
+    }
+    say("done");
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_killed_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let mut kept = 0;
+    for patience in [1, 2, 7, 30, 3, 11] {
+        let mut writer = Other::start("write", &path);
+        let mut acknowledged = kept;
+        for _ in 0..patience {
+            acknowledged = writer.line().unwrap().parse::<usize>().unwrap() + 1;
+        }
+        writer.kill();
+        // What it said before it died counts.
+        while let Some(line) = writer.line() {
+            acknowledged = acknowledged.max(line.parse::<usize>().map_or(0, |turn| turn + 1));
+        }
+        let store = Store::open(&path).unwrap();
+        let found = read(&store, "r");
+        assert!(3 * acknowledged <= found.len(), "{acknowledged}");
+        let expected: Vec<Entry> = (0..found.len() / 3).flat_map(three).collect();
+        assert_eq!(found, expected, "batches are kept whole, and in order");
+        kept = found.len() / 3;
+        assert_eq!(store.run("r").unwrap().holder, None);
+        let run = store.hold("r", &me()).unwrap();
+        append(&run, three(kept)).unwrap();
+        kept += 1;
+    }
+}
+
+#[test]
+fn of_ten_processes_one_gets_the_run_and_a_dead_one_has_it_no_more() {
+    let scene = scene();
+    drop(create(&scene.store, "r"));
+    let mut others: Vec<Other> = (0..10)
+        .map(|_| Other::start("hold", scene.store.path()))
+        .collect();
+    for other in &mut others {
+        assert_eq!(other.line().unwrap(), "ready");
+    }
+    others.iter_mut().for_each(Other::go);
+    let said: Vec<String> = others
+        .iter_mut()
+        .map(|other| other.line().unwrap())
+        .collect();
+    let winners: Vec<usize> = (0..10).filter(|index| said[*index] == "held").collect();
+    let [winner] = winners[..] else {
+        panic!("{said:?}");
+    };
+    let pid = others[winner].process.id();
+    for (index, said) in said
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != winner)
+    {
+        assert_eq!(*said, pid.to_string(), "process {index} knows who has it");
+    }
+    assert_eq!(scene.store.run("r").unwrap().holder.unwrap().pid, pid);
+    let refused = scene.store.hold("r", &me()).unwrap_err();
+    assert!(
+        refused.to_string().contains(&format!("process {pid}")),
+        "{refused}"
+    );
+    others[winner].kill();
+    assert_eq!(scene.store.run("r").unwrap().holder, None);
+    drop(scene.store.hold("r", &me()).unwrap());
+    for (_, mut other) in others
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| *index != winner)
+    {
+        other.go();
+        assert!(other.process.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn ten_processes_may_begin_with_a_store_that_is_not_there_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/store.db");
+    let mut others: Vec<Other> = (0..10).map(|_| Other::start("begin", &path)).collect();
+    for other in &mut others {
+        assert_eq!(other.line().unwrap(), "ready");
+    }
+    others.iter_mut().for_each(Other::go);
+    for other in &mut others {
+        assert_eq!(other.line().as_deref(), Some("done"));
+        assert!(other.process.wait().unwrap().success());
+    }
+    let store = Store::open(&path).unwrap();
+    for other in &others {
+        let expected: Vec<Entry> = (0..20).flat_map(three).collect();
+        assert_eq!(read(&store, &other.process.id().to_string()), expected);
+    }
+    assert_eq!(
+        store
+            .runs(&planwright_store::RunFilter::default())
+            .unwrap()
+            .len(),
+        10
+    );
+    store.create_run(new_run("late"), &me()).unwrap();
+}
+
+#[test]
+fn a_reader_sees_what_another_process_writes() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let elsewhere = Store::open(scene.store.path()).unwrap();
+    let mut entries = elsewhere.entries("r").unwrap();
+    assert!(entries.next().is_none());
+    append(&run, vec![entry(0, Record::Closed)]).unwrap();
+    assert_eq!(read(&elsewhere, "r").len(), 1);
+}

@@ -1,0 +1,142 @@
+//! Forgetting runs.
+
+use planwright_core::Value;
+use planwright_engine::RunStatus;
+use planwright_store::{HeldRun, NewRun, Prune, Pruned, Store, StoreError};
+
+use crate::support::{append, ended, entries, me, new_run, read, scene, step, time};
+
+fn large(text: &str) -> Value {
+    Value::from(text.repeat(200_000))
+}
+
+fn run(
+    store: &Store,
+    id: &str,
+    created: u64,
+    output: &Value,
+    status: Option<RunStatus>,
+) -> HeldRun {
+    let new = NewRun {
+        created: time(created),
+        ..new_run(id)
+    };
+    let run = store.create_run(new, &me()).unwrap();
+    append(&run, entries(step("a", output))).unwrap();
+    append(&run, entries(status.map(ended))).unwrap();
+    run
+}
+
+fn prune(before: u64) -> Prune {
+    Prune {
+        before: time(before),
+        keep: 0,
+        unfinished: false,
+        dry_run: false,
+    }
+}
+
+fn ids(store: &Store) -> Vec<String> {
+    let runs = store.runs(&planwright_store::RunFilter::default()).unwrap();
+    runs.into_iter().map(|run| run.id).collect()
+}
+
+/// Runs from the oldest to the newest: the first four have ended, one waits, one was interrupted.
+fn fill(store: &Store) {
+    drop(run(store, "a", 1, &large("a"), Some(RunStatus::Succeeded)));
+    drop(run(store, "b", 2, &large("b"), Some(RunStatus::Failed)));
+    drop(run(store, "c", 3, &large("b"), Some(RunStatus::Cancelled)));
+    drop(run(store, "d", 4, &Value::Null, Some(RunStatus::Succeeded)));
+    drop(run(store, "e", 5, &Value::Null, Some(RunStatus::Waiting)));
+    drop(run(store, "f", 6, &Value::Null, None));
+}
+
+fn check(what: Prune, forgotten: &[&str], left: &[&str]) -> Pruned {
+    let scene = scene();
+    fill(&scene.store);
+    let all = ids(&scene.store);
+    let said = scene
+        .store
+        .prune(
+            &Prune {
+                dry_run: true,
+                ..what.clone()
+            },
+            &me(),
+        )
+        .unwrap();
+    assert_eq!(said.runs, forgotten, "{what:?}");
+    assert_eq!(ids(&scene.store), all);
+    let done = scene.store.prune(&what, &me()).unwrap();
+    assert_eq!(done.runs, forgotten, "{what:?}");
+    assert_eq!(ids(&scene.store), left, "{what:?}");
+    for id in left {
+        assert!(3 <= read(&scene.store, id).len());
+    }
+    for id in forgotten {
+        assert!(matches!(
+            scene.store.run(id),
+            Err(StoreError::Missing { .. })
+        ));
+    }
+    done
+}
+
+#[test]
+fn old_runs_that_have_ended_are_forgotten() {
+    check(prune(1), &[], &["f", "e", "d", "c", "b", "a"]);
+    check(prune(3), &["b", "a"], &["f", "e", "d", "c"]);
+    check(prune(100), &["d", "c", "b", "a"], &["f", "e"]);
+    let keep = Prune {
+        keep: 2,
+        ..prune(100)
+    };
+    check(keep, &["b", "a"], &["f", "e", "d", "c"]);
+    let all = Prune {
+        unfinished: true,
+        ..prune(100)
+    };
+    check(all, &["f", "e", "d", "c", "b", "a"], &[]);
+}
+
+#[test]
+fn a_value_is_forgotten_with_the_last_run_that_speaks_of_it() {
+    assert_eq!(
+        check(prune(2), &["a"], &["f", "e", "d", "c", "b"]).values,
+        1
+    );
+    assert_eq!(
+        check(prune(3), &["b", "a"], &["f", "e", "d", "c"]).values,
+        1
+    );
+    assert_eq!(
+        check(prune(4), &["c", "b", "a"], &["f", "e", "d"]).values,
+        2
+    );
+}
+
+#[test]
+fn the_file_gives_back_the_room() {
+    let scene = scene();
+    fill(&scene.store);
+    let size = || std::fs::metadata(scene.store.path()).unwrap().len();
+    let pruned = scene.store.prune(&prune(4), &me()).unwrap();
+    assert!(
+        400_000 < pruned.bytes && pruned.bytes < 500_000,
+        "{pruned:?}"
+    );
+    assert!(size() < 150_000, "{}", size());
+}
+
+#[test]
+fn a_run_that_somebody_has_is_not_forgotten() {
+    let scene = scene();
+    let held = run(&scene.store, "h", 1, &Value::Null, Some(RunStatus::Failed));
+    let pruned = scene.store.prune(&prune(100), &me()).unwrap();
+    assert_eq!((pruned.runs.len(), pruned.held), (0, vec!["h".to_owned()]));
+    drop(held);
+    let pruned = scene.store.prune(&prune(100), &me()).unwrap();
+    assert_eq!(pruned.runs, ["h"]);
+    drop(run(&scene.store, "h", 1, &Value::Null, None));
+    assert_eq!(read(&scene.store, "h").len(), 3);
+}
