@@ -17,6 +17,8 @@ pub struct ApprovalRequest {
     pub tool: Arc<Tool>,
     /// The exact arguments.
     pub args: Value,
+    /// The arguments as they may be shown and written down: secrets stand as `[redacted]`.
+    pub shown: Value,
 }
 
 impl fmt::Debug for ApprovalRequest {

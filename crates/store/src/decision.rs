@@ -90,6 +90,31 @@ impl Store {
         })
     }
 
+    /// Forgets a decision that the run has taken in, so that the same question can be asked once more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn forget_decision(
+        &self,
+        selector: &str,
+        at: &Address,
+        args: &Value,
+    ) -> Result<(), StoreError> {
+        let unreadable = |error: serde_json::Error| StoreError::Format(error.to_string());
+        let address = serde_json::to_string(&AddressV1::of(at)).map_err(unreadable)?;
+        let (selector, digest) = (selector.to_owned(), args_digest(args));
+        self.writer().change(move |connection| {
+            let (run, _) = find(connection, &selector)?;
+            connection
+                .prepare_cached(
+                    "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND args_digest = ?3",
+                )?
+                .execute(params![run, address, digest])?;
+            Ok(())
+        })
+    }
+
     fn keep_decision(
         &self,
         selector: &str,

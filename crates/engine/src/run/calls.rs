@@ -8,6 +8,7 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::SchemaFault;
 
 use super::effect::Effect;
+use super::redact::MASK;
 use super::state::Run;
 use super::work::{CallRecord, Group};
 use crate::approval::{ApprovalRequest, Decision};
@@ -50,7 +51,14 @@ impl Run {
                 args: args.clone(),
             })
         });
-        let request = Box::new(ApprovalRequest { at, tool, args });
+        let mut shown = args.clone();
+        self.redactor.value(&mut shown);
+        let request = Box::new(ApprovalRequest {
+            at,
+            tool,
+            args,
+            shown,
+        });
         effects.push(Effect::Ask { task, request });
     }
 
@@ -74,7 +82,7 @@ impl Run {
                     effects,
                 );
                 if let Some(args) = args {
-                    if let Err(error) = self.check_args(task, &args) {
+                    if let Err(error) = self.check_changed(task, &args) {
                         self.reject(task, error);
                         return;
                     }
@@ -321,6 +329,17 @@ impl Run {
         self.tell(Event::TimerFired(task, timer));
     }
 
+    /// Whether arguments that a person wrote can be called with.
+    pub(super) fn check_changed(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        if !self.redactor.is_idle() && is_masked(args) {
+            return Err(ToolError::new(
+                ErrorKind::Arguments,
+                format!("the changed arguments hold `{MASK}` where the secret itself is needed"),
+            ));
+        }
+        self.check_args(task, args)
+    }
+
     /// Whether arguments fit the tool's schema.
     pub(super) fn check_args(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
         let Some(tool) = self.work(task).and_then(|work| work.tool.as_ref()) else {
@@ -338,6 +357,16 @@ impl Run {
         let all = Value::list(faults.iter().map(|fault| Value::from(told(fault))));
         Err(ToolError::new(ErrorKind::Arguments, message)
             .with_data(Value::object([("faults", all)])))
+    }
+}
+
+/// Whether a mask stands in place of a secret.
+fn is_masked(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.contains(MASK),
+        Value::List(items) => items.iter().any(is_masked),
+        Value::Object(fields) => fields.values().any(is_masked),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Past {
     pub decided: Option<PastDecision>,
     /// The latest arguments that somebody was asked about.
     pub asked: Option<Value>,
+    /// The server and the name of the tool that it was about.
+    asked_tool: Option<(Arc<str>, Arc<str>)>,
     /// What a person wanted to become of it, since its last call.
     pub chosen: Option<Choice>,
     /// How it ended, the last time that it did.
@@ -213,7 +215,14 @@ impl Past {
                     call.ended = Some(entry.at);
                 }
             }
-            Record::Asked { args, .. } => self.asked = Some(args.clone()),
+            Record::Asked {
+                server, tool, args, ..
+            } => {
+                self.asked = Some(args.clone());
+                self.asked_tool = Some((Arc::clone(server), Arc::clone(tool)));
+                // What was said before was about other arguments.
+                self.decided = None;
+            }
             Record::Decided {
                 approved,
                 changed_args,
@@ -253,6 +262,18 @@ impl Past {
             .iter_mut()
             .rev()
             .find(|call| call.attempt == attempt)
+    }
+
+    /// The arguments that somebody was asked about who has not answered.
+    pub fn open_question(&self) -> Option<&Value> {
+        self.asked.as_ref().filter(|_| self.decided.is_none())
+    }
+
+    /// The server and the name of the tool that somebody was asked about.
+    pub fn asked_tool(&self) -> Option<(&Arc<str>, &Arc<str>)> {
+        self.asked_tool
+            .as_ref()
+            .map(|(server, tool)| (server, tool))
     }
 
     /// How many attempts there were.

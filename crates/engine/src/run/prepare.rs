@@ -167,8 +167,12 @@ impl Run {
                 return self.tell(Event::Prepared(task, Prepared::Done));
             }
             Before::Approved(changed) => {
-                agreed = true;
-                if let Some(changed) = changed
+                // Arguments that could not be called with then cannot now: whoever wrote them is asked again.
+                agreed = changed
+                    .as_ref()
+                    .is_none_or(|changed| self.check_changed(task, changed).is_ok());
+                if agreed
+                    && let Some(changed) = changed
                     && let Some(work) = self.work_mut(task)
                 {
                     work.args = Some(changed);

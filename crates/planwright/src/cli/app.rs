@@ -9,8 +9,8 @@ use planwright::engine::schedule::Limits;
 use planwright::engine::{Approver, Bound, Engine, Guards, RunSummary, Start};
 use planwright::wire::{ReportStatus, ReportV1};
 
-use super::approvals::approver;
-use super::args::{RunArguments, RunFormat};
+use super::approvals::{Subject, approver};
+use super::args::{Approve, RunArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
@@ -20,7 +20,7 @@ use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{durations, keeping, limits, output, settings, store};
+use super::{consent, durations, keeping, limits, output, settings, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -52,7 +52,19 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 secrets: toolbox.secrets(),
                 ..options
             };
+            let approved = match &arguments.consent.approve {
+                Approve::Plan(digest) => {
+                    if !consent::to_plan(&plan, digest.as_deref(), printer)? {
+                        printer.talk("the plan was not approved; nothing was called");
+                        toolbox.close().await;
+                        return Ok(Exit::Rejected);
+                    }
+                    Some(plan.digest().to_owned())
+                }
+                _ => None,
+            };
             let mut start = Start::new(id.as_str(), plan.clone());
+            let mut kept = None;
             if !arguments.no_store {
                 let store = store::open(&arguments.store)?;
                 let run = keeping::begin(
@@ -63,12 +75,20 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                     &arguments.tools,
                     &options.secrets,
                 )?;
-                let process = keeping::process(&plan, &options);
+                let mut process = keeping::process(&plan, &options);
+                process.approved_plan.clone_from(&approved);
                 start = start.with_journal(Arc::new(run), process.to_value());
+                kept = Some((store, id.as_str()));
             }
+            let subject = Subject {
+                toolbox: &toolbox,
+                kept,
+                is_approved: approved.is_some(),
+                live: &live,
+            };
             let session = Session {
                 options,
-                approver: approver(&arguments.consent, &toolbox, printer, &live)?,
+                approver: approver(&arguments.consent, subject, printer)?,
                 live: Arc::clone(&live),
                 format: arguments.format,
                 printer,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use planwright::core::{Catalog, Value};
@@ -11,36 +11,72 @@ use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
 use planwright::legible;
+use planwright_store::Store;
 
 use super::args::{Approve, ConsentArguments};
+use super::consent::{FromStore, Otherwise, WholePlan};
 use super::error::CommandError;
 use super::live::Live;
 use super::printer::Printer;
 use super::toolbox::Toolbox;
 
-/// Who decides in this run.
+/// A run that decisions are about.
+pub(crate) struct Subject<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    /// Where other processes leave decisions, and the run's id there.
+    pub(crate) kept: Option<(Store, &'a str)>,
+    /// Whether a person has approved the plan as a whole.
+    pub(crate) is_approved: bool,
+    pub(crate) live: &'a Arc<Live>,
+}
+
+/// Who decides in this run: what was given ahead, then what other processes decided, then whoever is left.
 pub(crate) fn approver(
     arguments: &ConsentArguments,
-    toolbox: &Toolbox,
+    subject: Subject<'_>,
     printer: Printer,
-    live: &Arc<Live>,
 ) -> Result<Arc<dyn Approver>, CommandError> {
-    let otherwise: Arc<dyn Approver> = match arguments.approve {
+    let waits = arguments.approve == Approve::Wait && !subject.is_approved;
+    let mut otherwise: Arc<dyn Approver> = match arguments.approve {
+        _ if subject.is_approved => Arc::new(WholePlan),
         Approve::All => Arc::new(Always(Decision::Approve { args: None })),
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
         })),
         Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
             printer,
-            live: Arc::clone(live),
+            live: Arc::clone(subject.live),
             turn: Arc::new(tokio::sync::Mutex::new(())),
         }),
-        Approve::Ask => Arc::new(Always(Decision::Later)),
+        Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
     };
+    match subject.kept {
+        Some((store, run)) => {
+            otherwise = Arc::new(FromStore {
+                store,
+                run: run.to_owned(),
+                otherwise: if waits {
+                    Otherwise::Wait
+                } else {
+                    Otherwise::Ask(otherwise)
+                },
+                live: Arc::clone(subject.live),
+                printer,
+                news: OnceLock::new(),
+            });
+        }
+        None if waits => {
+            return Err(CommandError::new(
+                "`--approve wait` waits for other processes, and nothing is kept that they could find",
+            )
+            .hint("do without `--no-store`"));
+        }
+        None => {}
+    }
     match &arguments.approvals {
         Some(path) => {
             let decisions = read(path)?;
-            known(&decisions, path, toolbox)?;
+            known(&decisions, path, subject.toolbox)?;
             Ok(Arc::new(GivenAhead {
                 decisions,
                 otherwise,
@@ -181,7 +217,7 @@ impl Approver for AtTerminal {
 }
 
 /// The terminal itself, also where standard input is the plan.
-fn terminal() -> std::io::Result<std::fs::File> {
+pub(super) fn terminal() -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -192,7 +228,7 @@ fn terminal() -> std::io::Result<std::fs::File> {
 fn question(request: &ApprovalRequest) -> String {
     let (at, tool) = (request.at.to_string(), request.tool.qualified_name());
     let (at, tool) = (legible::one_line(&at), legible::one_line(&tool));
-    let args = serde_json::to_string_pretty(&request.args).unwrap_or_default();
+    let args = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
     let args: Vec<String> = args.lines().map(|line| format!("  {line}")).collect();
     format!("\n{at} wants to call {tool}\n{}", args.join("\n"))
 }
@@ -255,7 +291,8 @@ mod tests {
                 round: None,
             }),
             tool: Arc::new(Tool::new("bank", "pay\u{202e}")),
-            args: Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]),
+            args: Value::Null,
+            shown: Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]),
         };
         let shown = legible::lines(&question(&request)).into_owned();
         assert_eq!(

@@ -57,6 +57,10 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; 2 also where another process has the run.
     Resume(Box<ResumeArguments>),
+    /// Approve a call that waits for a decision, in a run that goes on or that is kept.
+    Approve(ApproveArguments),
+    /// Reject a call that waits for a decision: its step fails.
+    Reject(RejectArguments),
     /// Check a plan: findings only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
@@ -245,9 +249,46 @@ pub(crate) struct ConsentArguments {
     /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,
-    /// What to do about calls that need consent and have no decision yet.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Approve::Ask, value_name = "WHAT")]
+    /// What to do about calls that need consent and have no decision yet: `ask` on the terminal, and without one let them
+    /// wait; make them `all`; make `none`; `wait` until another process decides; approve the whole `plan` once, on the
+    /// terminal, or as `plan:DIGEST`.
+    #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
     pub(crate) approve: Approve,
+}
+
+/// `approve`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ApproveArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// Make the call with these arguments in place of its own: a JSON object.
+    #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `reject`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RejectArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// Why not: the step fails with this.
+    #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
+    pub(crate) because: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// A call that waits for a decision.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct QuestionArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// The step that wants to call, with its item or round where it has one: `STEP[0]`.
+    #[arg(value_name = "STEP", help_heading = OPTIONS)]
+    pub(crate) step: String,
 }
 
 /// `resume`
@@ -286,7 +327,7 @@ pub(crate) struct ResumeArguments {
 }
 
 /// What to do about calls that need consent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Approve {
     /// Ask on the terminal; without one, let them wait.
     Ask,
@@ -294,6 +335,10 @@ pub(crate) enum Approve {
     All,
     /// Reject them.
     None,
+    /// Let them wait, and the process with them, until another process decides.
+    Wait,
+    /// Make them once the whole plan is approved: on the terminal, or by the beginning of its digest.
+    Plan(Option<String>),
 }
 
 /// What `run` prints.
@@ -467,6 +512,22 @@ fn dialect_names() -> PossibleValuesParser {
 fn positive<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| "it must be a whole number from 1 on".to_owned())
+}
+
+/// Reads what `--approve` takes.
+fn approve(text: &str) -> Result<Approve, String> {
+    Ok(match text {
+        "ask" => Approve::Ask,
+        "all" => Approve::All,
+        "none" => Approve::None,
+        "wait" => Approve::Wait,
+        "plan" => Approve::Plan(None),
+        other => match other.strip_prefix("plan:") {
+            Some(digest) if digest.len() >= 12 => Approve::Plan(Some(digest.to_owned())),
+            Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
+            None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
+        },
+    })
 }
 
 /// Reads a share such as `20%`.

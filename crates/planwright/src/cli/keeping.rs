@@ -69,6 +69,7 @@ pub(crate) fn process(plan: &CheckedPlan, options: &RunOptions) -> ProcessV1 {
             .collect(),
         choices: Vec::new(),
         forgotten: Vec::new(),
+        approved_plan: None,
         plan: None,
     }
 }
@@ -170,6 +171,11 @@ pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
     }
 }
 
+/// As much of a plan's digest as a person is shown.
+pub(super) fn digest(digest: &str) -> &str {
+    digest.get(..16).unwrap_or(digest)
+}
+
 /// As much of a run's id as a person wants to type. It is nearly always enough to tell it from all others, and where it is
 /// not, the program says so.
 pub(super) fn short(id: &str) -> &str {
@@ -191,6 +197,6 @@ pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
     clippy::disallowed_methods,
     reason = "the command line knows what time it is"
 )]
-fn now() -> SystemTime {
+pub(super) fn now() -> SystemTime {
     SystemTime::now()
 }

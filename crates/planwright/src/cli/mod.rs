@@ -6,7 +6,9 @@ mod args;
 mod bench;
 mod commands;
 mod config;
+mod consent;
 mod convert;
+mod decide;
 mod demo;
 mod durations;
 mod environment;
@@ -71,6 +73,8 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
         match command {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
+            Command::Approve(arguments) => decide::approve(&arguments, printer),
+            Command::Reject(arguments) => decide::reject(&arguments, printer),
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
             Command::Convert(arguments) => {

@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Catalog, StepId, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::{Choice, History, MASK};
-use planwright::engine::{Durations, RunStatus, Start, StepStatus};
+use planwright::engine::{Durations, Guards, RunStatus, Start, StepStatus};
 use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
 use planwright_store::Store;
 
 use super::app::{Session, drive, rejected};
-use super::approvals::approver;
-use super::args::{PlanArguments, ResumeArguments, TextArguments};
+use super::approvals::{Subject, approver};
+use super::args::{Approve, PlanArguments, ResumeArguments, TextArguments};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
@@ -24,7 +25,7 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{keeping, output, settings, store};
+use super::{consent, keeping, output, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -65,9 +66,10 @@ pub(crate) async fn resume(
     kept.report_changes(&plan, printer);
 
     let mut history = History::new(&kept.entries);
+    forget_decisions(&store, &id, &history)?;
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
-    options.guards = config.guards().clone();
+    options.guards = guards(&config, &options.guards);
     let mut process = keeping::process(&plan, &options);
     if arguments.plan.is_some() {
         let before = kept.checked(arguments)?;
@@ -83,15 +85,38 @@ pub(crate) async fn resume(
         process.choices.push(ChoiceV1::new(&step, &choice));
         history = history.with_choice(step, choice);
     }
+    let approved = match &arguments.consent.approve {
+        Approve::Plan(digest) => {
+            if !consent::to_plan(&plan, digest.as_deref(), printer)? {
+                printer.talk("the plan was not approved; nothing was called");
+                toolbox.close().await;
+                return Ok(Exit::Rejected);
+            }
+            Some(plan.digest().to_owned())
+        }
+        // What was approved once stays so as long as it means the same.
+        _ => {
+            let before = kept.process.as_ref();
+            let before = before.and_then(|process| process.approved_plan.clone());
+            before.filter(|digest| digest == plan.digest())
+        }
+    };
+    process.approved_plan.clone_from(&approved);
     let live = Live::new(&plan, arguments.format, printer);
     let mut start = Start::new(id.as_str(), plan.clone()).after(history);
     // A run that is done is only shown once more.
     if !is_done || arguments.plan.is_some() {
         start = start.with_journal(Arc::new(held), process.to_value());
     }
+    let subject = Subject {
+        toolbox: &toolbox,
+        kept: Some((store.clone(), id.as_str())),
+        is_approved: approved.is_some(),
+        live: &live,
+    };
     let session = Session {
         options,
-        approver: approver(&arguments.consent, &toolbox, printer, &live)?,
+        approver: approver(&arguments.consent, subject, printer)?,
         live: Arc::clone(&live),
         format: arguments.format,
         printer,
@@ -218,6 +243,43 @@ impl Kept {
             }
         }
     }
+}
+
+/// Forgets the decisions that the run has taken in: who says `--retry` is asked anew.
+fn forget_decisions(store: &Store, id: &str, history: &History) -> Result<(), CommandError> {
+    for (at, past) in history.steps() {
+        if let Some(decided) = &past.decided {
+            store
+                .forget_decision(id, at, &decided.asked)
+                .map_err(store::explain)?;
+        }
+    }
+    Ok(())
+}
+
+/// The bounds of the configuration as it is now, for whoever raised one that the run met means the new one; and those of the
+/// command line that the run began with.
+fn guards(config: &Config, before: &Guards) -> Guards {
+    let mut guards = config.guards().clone();
+    if let Some(calls) = before
+        .calls
+        .clone()
+        .filter(|calls| is_of_a_flag(&calls.set_in))
+    {
+        guards = guards.calls(calls);
+    }
+    if let Some(time) = before
+        .wall_time
+        .clone()
+        .filter(|time| is_of_a_flag(&time.set_in))
+    {
+        guards = guards.wall_time(time);
+    }
+    guards
+}
+
+fn is_of_a_flag(place: &str) -> bool {
+    place.starts_with("--")
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.

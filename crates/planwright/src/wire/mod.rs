@@ -18,8 +18,8 @@ pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
 pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
 pub use event::{EVENT_SCHEMA, EventV1};
 pub use kept::{
-    ChoiceV1, KeptError, LibraryPlanV1, LimitV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1,
-    RUN_SCHEMA, RunV1, ToolSourcesV1, ToolV1,
+    BoundV1, ChoiceV1, GuardsV1, KeptError, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
+    PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RunV1, ToolSourcesV1, ToolV1,
 };
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,

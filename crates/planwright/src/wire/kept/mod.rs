@@ -1,11 +1,13 @@
 //! What is kept of a run beside its journal, so that another process can go on with it: `planwright.run/1` of the run,
 //! `planwright.process/1` of each process that drives it.
 
+mod guards;
 mod options;
 mod process;
 mod run;
 mod tool;
 
+pub use guards::{BoundV1, GuardsV1, NamedBoundV1, RateV1};
 pub use options::{LimitV1, OptionsV1};
 pub use process::{ChoiceV1, PROCESS_SCHEMA, ProcessV1};
 pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1};

@@ -5,9 +5,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_engine::Guards;
 use planwright_engine::options::{FailurePolicy, RunOptions};
 use planwright_engine::schedule::Limits;
 use serde::{Deserialize, Serialize};
+
+use super::GuardsV1;
 
 /// The options of a run that decide how it goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -41,6 +44,9 @@ pub struct OptionsV1 {
     pub fail_fast: bool,
     /// The most tasks that the run may come to.
     pub max_tasks: usize,
+    /// What it may come to in calls, time and bytes.
+    #[serde(default)]
+    pub guards: GuardsV1,
 }
 
 /// A limit of its own.
@@ -79,6 +85,7 @@ impl From<&RunOptions> for OptionsV1 {
             step_timeout_ns: options.step_timeout.map(nanos),
             fail_fast: options.on_failure == FailurePolicy::Stop,
             max_tasks: options.max_tasks,
+            guards: GuardsV1::from(&options.guards),
         }
     }
 }
@@ -109,6 +116,7 @@ impl From<&OptionsV1> for RunOptions {
                 FailurePolicy::AsPlan
             },
             max_tasks: kept.max_tasks,
+            guards: Guards::from(&kept.guards),
             ..Self::default()
         }
     }

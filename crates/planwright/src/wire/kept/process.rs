@@ -36,6 +36,9 @@ pub struct ProcessV1 {
     /// The steps that are others in the plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
+    /// The digest of the plan, where a person approved it as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_plan: Option<String>,
     /// The plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,
