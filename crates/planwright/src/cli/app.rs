@@ -1,12 +1,13 @@
 //! The corridor of `run`: parse, check, run, report.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::plan::Mode;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
-use planwright::engine::{Approver, Bound, Engine, Guards, RunSummary, Start};
+use planwright::engine::{Approver, Engine, RunSummary, Start};
 use planwright::wire::{ReportStatus, ReportV1};
 
 use super::approvals::{Subject, approver};
@@ -20,17 +21,18 @@ use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{consent, durations, keeping, limits, output, settings, store};
+use super::{consent, durations, guards, keeping, limits, output, settings, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load()?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut reading = plan_file::read(&arguments.plan)?;
     reading.govern(&config);
     let mut options = options(arguments, &config)?;
     if let Some(path) = &arguments.durations {
         options.durations = durations::load(path)?;
     }
+    let max_output = guards::max_output(&arguments.guards, &config);
     let needed = reading.tool_names();
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
@@ -91,6 +93,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 approver: approver(&arguments.consent, subject, printer)?,
                 live: Arc::clone(&live),
                 format: arguments.format,
+                max_output,
                 printer,
             };
             match drive(start, &toolbox, session, signals).await {
@@ -98,7 +101,14 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                     if let Some(path) = &arguments.durations {
                         durations::save(path, &summary.durations)?;
                     }
-                    output::report(&summary, &reading, arguments.format, &live, printer)?;
+                    output::report(
+                        &summary,
+                        &reading,
+                        arguments.format,
+                        max_output,
+                        &live,
+                        printer,
+                    )?;
                     Ok(keeping::end(
                         &summary,
                         !arguments.no_store,
@@ -123,6 +133,8 @@ pub(crate) struct Session {
     pub(crate) approver: Arc<dyn Approver>,
     pub(crate) live: Arc<Live>,
     pub(crate) format: RunFormat,
+    /// The most bytes that are shown of one value.
+    pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
 }
 
@@ -140,6 +152,7 @@ pub(crate) async fn drive(
     let to = Watch {
         live: session.live,
         format: session.format,
+        max_output: session.max_output,
         printer: session.printer,
     };
     watch(handle, events, signals, to).await
@@ -192,21 +205,9 @@ fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, Comm
             FailurePolicy::AsPlan
         },
         max_tasks: arguments.max_tasks,
-        guards: guards(arguments, config),
+        guards: guards::begin(&arguments.guards, config),
         ..RunOptions::default()
     })
-}
-
-/// The bounds of the run: those of the configuration, and those of the command line in their place.
-fn guards(arguments: &RunArguments, config: &Config) -> Guards {
-    let mut guards = config.guards().clone();
-    if let Some(most) = arguments.max_calls {
-        guards = guards.calls(Bound::set_in(most, "--max-calls"));
-    }
-    if let Some(most) = arguments.max_time {
-        guards = guards.wall_time(Bound::set_in(most, "--max-time"));
-    }
-    guards
 }
 
 /// A random id.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use planwright::config::time as duration;
+use planwright::config::{size, time as duration};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -49,7 +49,7 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
     /// a decision, 130 interrupted.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Go on with a run that was interrupted, waits, or failed.
     ///
     /// What is done stays done. A call that was under way is made again only where its tool says that this does no harm;
@@ -214,12 +214,8 @@ pub(crate) struct RunArguments {
     /// The most tasks that the run may come to: steps, items, rounds, steps of inner plans.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
     pub(crate) max_tasks: usize,
-    /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
-    #[arg(help_heading = RUNNING, long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_calls: Option<u64>,
-    /// How long the run may take; what is under way then is given up. Without limit if not given.
-    #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
-    pub(crate) max_time: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
     /// What to print: a person's view, one JSON report, or one JSON event a line.
@@ -241,6 +237,21 @@ pub(crate) struct StoreArguments {
     /// The file that runs and plans are kept in; else `PLANWRIGHT_STORE`, else one in the user's data folder.
     #[arg(help_heading = KEEPING, long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
+}
+
+/// How much a run may call, how long, and what is shown of it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GuardArguments {
+    /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
+    #[arg(help_heading = RUNNING, long = "max-calls", value_name = "N", allow_negative_numbers = true)]
+    pub(crate) calls: Option<u64>,
+    /// How long the run may take; what is under way then is given up. Without limit if not given.
+    #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) time: Option<Duration>,
+    /// The most that is shown of one value, such as `64KiB`; what is handed on stays whole. Text shows 256 KiB if not given,
+    /// reports and events all of it.
+    #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
+    pub(crate) output: Option<u64>,
 }
 
 /// How calls that need consent are decided about.
@@ -317,6 +328,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
     /// What to print: a person's view, one JSON report, or one JSON event a line.

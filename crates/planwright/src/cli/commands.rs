@@ -1,5 +1,6 @@
 //! The commands beside `run`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::CommandFactory;
@@ -31,7 +32,7 @@ pub(crate) async fn check(
     arguments: &CheckArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load()?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut reading = plan_file::read(&arguments.plan)?;
     reading.govern(&config);
     let needed = reading.tool_names();
@@ -72,7 +73,7 @@ pub(crate) async fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load()?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut reading = plan_file::read(&arguments.plan)?;
     reading.govern(&config);
     let needed = reading.tool_names();
@@ -161,7 +162,7 @@ pub(crate) async fn tools(
     arguments: &ToolsArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load()?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
     toolbox.close().await;
     toolbox.govern(&config);

@@ -1,6 +1,7 @@
 //! `planwright config`: what holds here, and from where.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use planwright::config::Origin;
 use planwright::core::Value;
@@ -16,7 +17,7 @@ use super::settings::{self, Settings};
 
 /// `planwright config`
 pub(crate) fn command(arguments: &ConfigArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let settings = settings::load()?;
+    let settings = settings::load(Path::new("."))?;
     match arguments.format {
         Format::Json => output::json(&report(&settings), RunFormat::Json, printer)?,
         Format::Text => printer.data(&text(&report(&settings))),

@@ -48,6 +48,7 @@ pub(crate) async fn demo(
         approver: Arc::new(Always(Decision::Later)),
         live: Arc::clone(&live),
         format: arguments.format,
+        max_output: None,
         printer,
     };
     let Some(summary) = drive(
@@ -64,6 +65,7 @@ pub(crate) async fn demo(
         &summary,
         &Reading::builtin(PLAN),
         arguments.format,
+        None,
         &live,
         printer,
     )?;

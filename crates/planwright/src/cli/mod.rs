@@ -16,6 +16,7 @@ mod error;
 mod estimate;
 mod exit;
 mod findings;
+mod guards;
 mod keeping;
 mod limits;
 mod live;

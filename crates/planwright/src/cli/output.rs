@@ -5,7 +5,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
 use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
-use planwright::wire::{ReportStatus, ReportV1, StepV1};
+use planwright::wire::{ReportStatus, ReportV1, StepV1, Trim};
 use serde::Serialize;
 
 use super::args::RunFormat;
@@ -29,6 +29,7 @@ pub(crate) fn report(
     summary: &RunSummary,
     reading: &Reading,
     format: RunFormat,
+    max_output: Option<u64>,
     live: &Live,
     printer: Printer,
 ) -> Result<(), CommandError> {
@@ -38,16 +39,16 @@ pub(crate) fn report(
             if Printer::shows_both() {
                 printer.talk("");
             }
-            printer.data(&text_report::text(summary));
+            printer.data(&text_report::text(summary, max_output));
             Ok(())
         }
         RunFormat::Json => {
             let findings = reading.diagnostics.iter().cloned();
-            json(
-                &ReportV1::of_run(summary, reading.dialect, findings),
-                format,
-                printer,
-            )
+            let mut report = ReportV1::of_run(summary, reading.dialect, findings);
+            if let Some(bytes) = max_output {
+                report = Trim::to(bytes).report(report);
+            }
+            json(&report, format, printer)
         }
         RunFormat::Events => Ok(()),
     }

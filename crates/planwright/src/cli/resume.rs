@@ -1,16 +1,16 @@
 //! `planwright resume RUN`: goes on with a run that is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
-use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Catalog, StepId, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::{Choice, History, MASK};
-use planwright::engine::{Durations, Guards, RunStatus, Start, StepStatus};
+use planwright::engine::{Durations, RunStatus, Start, StepStatus};
 use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
 use planwright_store::Store;
 
@@ -25,7 +25,7 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{consent, keeping, output, settings, store};
+use super::{consent, guards, keeping, output, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -43,8 +43,10 @@ pub(crate) async fn resume(
         Some(_) => plan_file::read(&new_plan(arguments, &old))?,
         None => old,
     };
-    let Settings { config, .. } = settings::load()?;
+    let folder = kept.run.tools.folder.as_str();
+    let Settings { config, .. } = settings::load(Path::new(folder))?;
     reading.govern(&config);
+    let max_output = guards::max_output(&arguments.guards, &config);
     let sources = if arguments.tools.are_named() {
         arguments.tools.clone()
     } else {
@@ -69,7 +71,7 @@ pub(crate) async fn resume(
     forget_decisions(&store, &id, &history)?;
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
-    options.guards = guards(&config, &options.guards);
+    options.guards = guards::go_on(&arguments.guards, &config, options.guards);
     let mut process = keeping::process(&plan, &options);
     if arguments.plan.is_some() {
         let before = kept.checked(arguments)?;
@@ -119,11 +121,19 @@ pub(crate) async fn resume(
         approver: approver(&arguments.consent, subject, printer)?,
         live: Arc::clone(&live),
         format: arguments.format,
+        max_output,
         printer,
     };
     let exit = match drive(start, &toolbox, session, signals).await {
         Some(summary) => {
-            output::report(&summary, &reading, arguments.format, &live, printer)?;
+            output::report(
+                &summary,
+                &reading,
+                arguments.format,
+                max_output,
+                &live,
+                printer,
+            )?;
             keeping::end(&summary, true, arguments.format, printer)
         }
         None => {
@@ -255,31 +265,6 @@ fn forget_decisions(store: &Store, id: &str, history: &History) -> Result<(), Co
         }
     }
     Ok(())
-}
-
-/// The bounds of the configuration as it is now, for whoever raised one that the run met means the new one; and those of the
-/// command line that the run began with.
-fn guards(config: &Config, before: &Guards) -> Guards {
-    let mut guards = config.guards().clone();
-    if let Some(calls) = before
-        .calls
-        .clone()
-        .filter(|calls| is_of_a_flag(&calls.set_in))
-    {
-        guards = guards.calls(calls);
-    }
-    if let Some(time) = before
-        .wall_time
-        .clone()
-        .filter(|time| is_of_a_flag(&time.set_in))
-    {
-        guards = guards.wall_time(time);
-    }
-    guards
-}
-
-fn is_of_a_flag(place: &str) -> bool {
-    place.starts_with("--")
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.

@@ -17,10 +17,10 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<(Origin, PathBuf)>,
 }
 
-/// Reads the user's file and the project's, where there are any.
-pub(crate) fn load() -> Result<Settings, CommandError> {
+/// Reads the user's file and that of the project around `folder`, where there are any.
+pub(crate) fn load(folder: &Path) -> Result<Settings, CommandError> {
     let user = environment::settings_folder().map(|folder| folder.join(NAME));
-    let project = project_file()?.filter(|path| !is_same(path, user.as_deref()));
+    let project = project_file(folder)?.filter(|path| !is_same(path, user.as_deref()));
     let places = user
         .map(|path| (Origin::User, path))
         .into_iter()
@@ -39,19 +39,20 @@ pub(crate) fn load() -> Result<Settings, CommandError> {
     })
 }
 
-/// The nearest file from the working folder upwards, no further than the folder of a repository.
-fn project_file() -> Result<Option<PathBuf>, CommandError> {
-    let here = std::env::current_dir().map_err(|error| {
+/// The nearest file from a folder upwards, no further than the folder of a repository.
+fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
+    let here = std::path::absolute(from).map_err(|error| {
         CommandError::new(format!(
             "cannot tell the working folder: {}",
             reason(&error)
         ))
     })?;
+    let is_working = std::env::current_dir().is_ok_and(|working| working == here);
     for folder in here.ancestors() {
         let path = folder.join(NAME);
         if path.is_file() {
             // The short name is the one that people know it by.
-            let is_here = folder == here;
+            let is_here = is_working && folder == here;
             return Ok(Some(if is_here { PathBuf::from(NAME) } else { path }));
         }
         if folder.join(".git").exists() {

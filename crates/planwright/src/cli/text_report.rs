@@ -18,9 +18,15 @@ use super::printer::Printer;
 /// The most lines of one value that somebody at a terminal is shown. What goes to a file or another program is whole.
 const MOST_LINES: usize = 100;
 
+/// The most bytes of one value that are shown, where nobody says otherwise: nobody reads more, and no model takes more in.
+const MOST_BYTES: usize = 256 * 1024;
+
 /// What the plan selects, each line ended. Nothing where it gives nothing.
-pub(crate) fn text(summary: &RunSummary) -> String {
+pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
     let room = Room {
+        bytes: max_bytes.map_or(MOST_BYTES, |most| {
+            usize::try_from(most).unwrap_or(usize::MAX)
+        }),
         width: Printer::data_width(),
         lines: if Printer::shows_data() {
             MOST_LINES

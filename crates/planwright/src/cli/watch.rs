@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright::engine::{RunHandle, RunSummary, StampedEvent};
-use planwright::wire::EventV1;
+use planwright::wire::{EventV1, Trim};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::args::RunFormat;
@@ -15,6 +15,8 @@ use super::signals::Signals;
 pub(crate) struct Watch {
     pub(crate) live: Arc<Live>,
     pub(crate) format: RunFormat,
+    /// The most bytes that are shown of one value.
+    pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
 }
 
@@ -22,7 +24,11 @@ impl Watch {
     fn event(&self, event: &StampedEvent) {
         self.live.event(event);
         if self.format == RunFormat::Events {
-            let line = serde_json::to_string(&EventV1::from(event)).unwrap_or_default();
+            let mut event = EventV1::from(event);
+            if let Some(bytes) = self.max_output {
+                event = Trim::to(bytes).event(event);
+            }
+            let line = serde_json::to_string(&event).unwrap_or_default();
             self.printer.data_line(&line);
         }
     }

@@ -10,6 +10,7 @@ mod kept;
 #[cfg(test)]
 pub(crate) mod reference;
 mod report;
+mod trim;
 
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
 pub use config::{CONFIG_SCHEMA, ConfigFileV1, ConfigV1, SettingV1};
@@ -24,3 +25,4 @@ pub use kept::{
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
 };
+pub use trim::{TRIMMED, Trim};

@@ -56,6 +56,10 @@ const REPORT_HEAD: &str = "\
 What `planwright run --format json` prints: one object, `planwright.report/1`. As a JSON Schema:
 [report.schema.json](../schema/report.schema.json). Fields marked with *optional* are left out where they say nothing.
 A reader that meets another version in `schema` should refuse it.
+
+With `--max-output`, a value that is larger stands as `{\"$trimmed\": {\"bytes\": N, \"start\": TEXT}}`: how large it is as compact JSON, and its
+beginning, of a text without the quotes. Outputs are trimmed, blocks of content, and the fields of arguments, of `output`, `vars`, `state`
+and `data`, each for itself. What steps hand on is always whole.
 ";
 
 const EVENT_HEAD: &str = "\
@@ -65,7 +69,7 @@ const EVENT_HEAD: &str = "\
 
 What `planwright run --format events` prints: one object a line, `planwright.event/1`, as soon as it happens. As a JSON
 Schema: [event.schema.json](../schema/event.schema.json). Fields marked with *optional* are left out where they say
-nothing about the event.
+nothing about the event. `--max-output` trims outputs and the fields of arguments, as in [the report](report.md).
 ";
 
 #[test]

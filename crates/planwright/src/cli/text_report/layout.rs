@@ -21,6 +21,8 @@ pub(super) struct Room {
     pub(super) width: usize,
     /// How many lines a value may take; a longer one is cut, and a line says so.
     pub(super) lines: usize,
+    /// How many bytes a value may take; a longer one is cut, and a line says so.
+    pub(super) bytes: usize,
 }
 
 impl Room {
@@ -53,10 +55,26 @@ pub(super) fn lay_out(value: &Value, room: Room) -> String {
 }
 
 fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
+    let mut note = None;
     if room.is_exceeded_by(&lines) {
         lines.truncate(room.lines);
-        lines.push("… cut here: `--format json` gives all of it".to_owned());
+        note = Some("… cut here: `--format json` gives all of it".to_owned());
     }
+    let mut left = room.bytes;
+    for at in 0..lines.len() {
+        if lines[at].len() > left {
+            let end = lines[at].floor_char_boundary(left);
+            lines[at].truncate(end);
+            lines.truncate(at + 1);
+            let bytes = room.bytes;
+            note = Some(format!(
+                "… cut here, at {bytes} bytes: `--max-output` shows more"
+            ));
+            break;
+        }
+        left -= lines[at].len();
+    }
+    lines.extend(note);
     lines
 }
 
@@ -116,7 +134,7 @@ fn object(fields: &Object, room: Room, depth: usize) -> Vec<String> {
             .unwrap_or(0)
             .min(LONGEST_ENTRY / 2);
         for (label, line, value) in group {
-            if let Some(line) = line {
+            if let Some(line) = line.as_ref().filter(|line| line.len() <= room.bytes) {
                 lines.push(format!("{} {line}", legible::padded(label, labels)));
             } else {
                 lines.push(label.clone());

@@ -11,7 +11,36 @@ fn shown(json: &str) -> String {
 }
 
 fn shown_in(json: &str, lines: usize) -> String {
-    output(&Value::from_json(json).unwrap(), Room { width: 60, lines })
+    output(
+        &Value::from_json(json).unwrap(),
+        Room {
+            width: 60,
+            lines,
+            bytes: 1000,
+        },
+    )
+}
+
+#[test]
+fn large_values_are_cut_at_their_bytes() {
+    let value =
+        Value::from_json(r#"{"line": "äöü äöü", "rows": ["one, two", "three, four"], "short": 1}"#);
+    let room = Room {
+        width: 60,
+        lines: 9,
+        bytes: 9,
+    };
+    assert_snapshot!(output(&value.unwrap(), room), @"
+    line:
+      äöü ä
+      … cut here, at 9 bytes: `--max-output` shows more
+
+    rows:
+      - one, tw
+      … cut here, at 9 bytes: `--max-output` shows more
+
+    short: 1
+    ");
 }
 
 #[test]
