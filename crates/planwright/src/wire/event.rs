@@ -157,6 +157,11 @@ impl From<&StampedEvent> for EventV1 {
                 args: changed_args.clone(),
                 ..Self::at("approval_decided", at)
             },
+            RunEvent::OutcomeUnknown { at, tool, args } => Self {
+                tool: Some(Arc::clone(tool)),
+                args: Some(args.clone()),
+                ..Self::at("outcome_unknown", at)
+            },
             RunEvent::StepEnded {
                 at,
                 tool,

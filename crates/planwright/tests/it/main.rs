@@ -5,6 +5,7 @@ mod cases;
 mod code_pages;
 mod convert;
 mod converted;
+mod crashes;
 mod demo;
 mod durations;
 mod embedding;

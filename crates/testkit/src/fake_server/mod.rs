@@ -21,6 +21,8 @@
 //! | field | meaning |
 //! | --- | --- |
 //! | `delay_ms` | waits |
+//! | `appends` | appends the call to this file, as a line of JSON, and sees to it that it stays there |
+//! | `then_delay_ms` | waits again |
 //! | `wait_for_release` | waits until the recorder lets it go on |
 //! | `first` | lines that it writes before the answer: texts as they are, all else as JSON |
 //! | `ask` | a request to the client; the answer to it becomes the structured content |

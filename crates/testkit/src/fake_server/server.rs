@@ -1,6 +1,7 @@
 //! The fake server's main loop.
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::ExitCode;
@@ -127,6 +128,10 @@ impl Server {
         };
         let does = &tool["does"];
         wait(&does["delay_ms"]);
+        if let Some(path) = does["appends"].as_str() {
+            append(path, request);
+        }
+        wait(&does["then_delay_ms"]);
         if does["wait_for_release"] == true {
             let released = lock(&self.released.0);
             let _released = self
@@ -202,6 +207,24 @@ fn receive(server: &Arc<Server>, message: Value) {
 }
 
 /// The newest revision wants every result to say that it is one.
+/// What a call does to the world: a line at the end of a file, which outlives this server and the machine.
+fn append(path: &str, request: &Value) {
+    let params = &request["params"];
+    let line = json!({
+        "tool": params["name"],
+        "arguments": params["arguments"],
+        "key": params["_meta"]["planwright/idempotency-key"],
+    });
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .expect("the file can be written to");
+    file.write_all(format!("{line}\n").as_bytes())
+        .and_then(|()| file.sync_all())
+        .expect("the file can be written to");
+}
+
 fn completed(request: &Value, mut result: Value) -> Value {
     let revision = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
     if revision == listing::NEWEST
