@@ -22,20 +22,19 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
         .into_iter()
         .chain(others.iter().cloned());
     let redactor = Redactor::new(secrets);
-    let is_secret = |name: &str| {
-        let mut inputs = plan.plan().inputs.iter();
-        inputs.any(|input| &*input.name == name && input.is_secret())
-    };
     plan.inputs()
         .iter()
-        .map(|(name, value)| {
+        .filter_map(|(name, value)| {
+            let mut inputs = plan.plan().inputs.iter();
+            let input = inputs.find(|input| input.name == *name && input.is_secret());
             let mut value = value.clone();
-            if is_secret(name) {
-                value = Value::from(MASK);
-            } else {
-                redactor.value(&mut value);
+            match input {
+                // It stands in the plan, so it comes from there again.
+                Some(input) if input.default.as_ref() == Some(&value) => return None,
+                Some(_) => value = Value::from(MASK),
+                None => redactor.value(&mut value),
             }
-            (Arc::clone(name), value)
+            Some((Arc::clone(name), value))
         })
         .collect()
 }

@@ -1,0 +1,285 @@
+//! Calls that wait for a decision, and processes that decide.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program::{planwright, stderr, stdout};
+
+fn set_up(folder: &Path) {
+    let tools = json!({"tools": {
+        "look": {"annotations": {"readOnlyHint": true}, "echo": true},
+        "pay": {
+            "input_schema": {"type": "object", "properties": {"amount": {"type": "number"}, "token": {"type": "string"}}},
+            "echo": true
+        }
+    }});
+    fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
+    let plan = json!({
+        "name": "pay",
+        "inputs": {"token": {"type": "string", "writeOnly": true, "default": "none"}},
+        "steps": [
+            {"id": "first", "tool": "look", "args": {"n": 1}},
+            {"id": "pay", "approval": true, "tool": "pay", "args": {"amount": 3, "token": "${inputs.token}"}},
+            {"id": "final", "tool": "look", "args": {"paid": "${pay.amount}"}}
+        ],
+        "output": {"paid": "${final.paid}"}
+    });
+    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    planwright(folder).args(arguments).output().unwrap()
+}
+
+const RUN: [&str; 4] = ["run", "plan.json", "--simulate", "tools.json"];
+
+/// Runs the plan until it waits; gives the run's id.
+fn waiting(folder: &Path, more: &[&str]) -> String {
+    set_up(folder);
+    let output = planwright(folder)
+        .args(RUN)
+        .args(["--format", "json"])
+        .args(more)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["status"], "waiting");
+    report["run"].as_str().unwrap().to_owned()
+}
+
+/// What a resumption comes to: its exit status and what it gives, or the error of the step that waited.
+fn resumed(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = planwright(folder)
+        .arg("resume")
+        .args(arguments)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    let report: Value =
+        serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let error = &report["steps"][1]["error"]["message"];
+    let came_to = if error.is_null() {
+        report["output"]["paid"].clone()
+    } else {
+        error.clone()
+    };
+    (output.status.code(), came_to)
+}
+
+#[test]
+fn decisions_of_another_process_count_when_the_run_goes_on() {
+    for (decision, expected) in [
+        (&["approve"][..], (Some(0), json!(3))),
+        (
+            &["approve", "--args", r#"{"amount":5}"#],
+            (Some(0), json!(5)),
+        ),
+        (&["reject"], (Some(1), json!("the call was rejected"))),
+        (
+            &["reject", "--because", "too much"],
+            (Some(1), json!("the call was rejected: too much")),
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let id = waiting(folder.path(), &[]);
+        // Nobody has decided yet, so nothing changes.
+        assert_eq!(resumed(folder.path(), &[&id]).0, Some(4));
+        let (command, more) = decision.split_first().unwrap();
+        let decided = planwright(folder.path())
+            .args([command, &id[..8], "pay"])
+            .args(more)
+            .output()
+            .unwrap();
+        assert_eq!(decided.status.code(), Some(0), "{}", stderr(&decided));
+        assert_eq!(resumed(folder.path(), &[&id]), expected, "{decision:?}");
+        // Once more: nothing is called, nobody is asked.
+        assert_eq!(resumed(folder.path(), &[&id]), expected, "{decision:?}");
+    }
+}
+
+#[test]
+fn a_no_can_be_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &[]);
+    run(folder.path(), &["reject", &id, "pay"]);
+    assert_eq!(resumed(folder.path(), &[&id]).0, Some(1));
+    assert_eq!(resumed(folder.path(), &[&id, "--retry", "pay"]).0, Some(4));
+    run(folder.path(), &["approve", &id, "pay"]);
+    assert_eq!(resumed(folder.path(), &[&id]), (Some(0), json!(3)));
+}
+
+#[test]
+fn what_cannot_be_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
+    let short = &id[..8];
+    for (arguments, message) in [
+        (
+            vec!["approve", &id, "pya"],
+            format!("no call of `pya` waits for a decision in the run `{short}`\n  hint: did you mean `pay`?"),
+        ),
+        (
+            vec!["approve", &id, "final"],
+            format!("no call of `final` waits for a decision in the run `{short}`\n  hint: there wait `pay`"),
+        ),
+        (
+            vec!["approve", &id, "pay", "--args", "[1]"],
+            "`--args` is a list, not an object\n  hint: write them as {\"NAME\": VALUE, …}".to_owned(),
+        ),
+        (
+            vec!["approve", &id, "pay", "--args", r#"{"amount": "x"}"#],
+            "the tool does not take these arguments\n  hint: `\"x\"` is text, not a number at `/amount`".to_owned(),
+        ),
+        (
+            vec!["approve", &id, "pay", "--args", r#"{"token": "[redacted]"}"#],
+            "the arguments hold `[redacted]`, which stands for a secret that nobody is shown\n  hint: write the \
+             secret itself, or approve the call as it is"
+                .to_owned(),
+        ),
+        (
+            vec!["approve", "none", "pay"],
+            "there is no run `none`\n  hint: `planwright runs` lists those there are".to_owned(),
+        ),
+        (
+            vec!["resume", &id],
+            "the input `token` is secret, so it was not kept\n  hint: give it again: --var token=VALUE".to_owned(),
+        ),
+    ] {
+        let output = run(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(stderr(&output), format!("error: {message}\n"), "{arguments:?}");
+    }
+    run(folder.path(), &["approve", &id, "pay"]);
+    let again = run(folder.path(), &["reject", &id, "pay"]);
+    assert!(
+        stderr(&again).contains("was decided about before"),
+        "{}",
+        stderr(&again)
+    );
+    let given = ["resume", &id, "--var", "token=sesame-open"];
+    assert_eq!(run(folder.path(), &given).status.code(), Some(0));
+    // Neither the store nor anything beside it has ever seen the secret.
+    for file in fs::read_dir(folder.path().join(".local/share/planwright")).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = if path.is_file() {
+            fs::read(&path).unwrap()
+        } else {
+            Vec::new()
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("sesame"), "{}", path.display());
+    }
+}
+
+/// A process that waits, and the line that says for what.
+fn wait_for(folder: &Path, arguments: &[&str]) -> (Child, String) {
+    let mut child = planwright(folder)
+        .args(arguments)
+        .args(["--approve", "wait"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    // Whoever writes to it must find somebody who reads.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, line)
+}
+
+#[test]
+fn a_process_that_waits_goes_on_when_another_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let (child, line) = wait_for(folder.path(), &RUN);
+    let id = line
+        .split_once("planwright approve ")
+        .and_then(|(_, rest)| rest.split(' ').next())
+        .unwrap_or_else(|| panic!("{line}"));
+    let decided = run(folder.path(), &["approve", id, "pay"]);
+    assert!(
+        stderr(&decided).contains("goes on by itself"),
+        "{}",
+        stderr(&decided)
+    );
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stdout(&output), "paid: 3\n");
+}
+
+#[test]
+fn of_ten_processes_one_has_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &[]);
+    let mut ten: Vec<Child> = (0..10)
+        .map(|_| {
+            planwright(folder.path())
+                .args(["resume", &id, "--approve", "wait"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    // Each says one thing at first: that it waits, or who has the run.
+    let first: Vec<String> = ten
+        .iter_mut()
+        .map(|child| {
+            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+            let line = lines.next().unwrap().unwrap();
+            std::thread::spawn(move || lines.for_each(drop));
+            line
+        })
+        .collect();
+    let winner = first
+        .iter()
+        .position(|line| line.contains("`pay` waits"))
+        .unwrap();
+    let pid = ten[winner].id();
+    for (index, line) in first.iter().enumerate() {
+        if index != winner {
+            let says = format!("error: the run `{id}` is held by process {pid}");
+            assert!(line.starts_with(&says), "{line}");
+        }
+    }
+    assert_eq!(
+        run(folder.path(), &["approve", &id, "pay"]).status.code(),
+        Some(0)
+    );
+    for (index, child) in ten.into_iter().enumerate() {
+        let code = child.wait_with_output().unwrap().status.code();
+        assert_eq!(code, Some(if index == winner { 0 } else { 2 }));
+    }
+}
+
+#[test]
+fn a_whole_plan_is_approved_by_its_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let refused = planwright(folder.path())
+        .args(RUN)
+        .args(["--approve", "plan:0123456789ab"])
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = stderr(&refused);
+    let digest = said
+        .split_once("its digest is `")
+        .and_then(|(_, rest)| rest.split('`').next())
+        .unwrap_or_else(|| panic!("{said}"));
+    let approve = format!("plan:{digest}");
+    let output = planwright(folder.path())
+        .args(RUN)
+        .args(["--approve", &approve])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "paid: 3\n");
+}
