@@ -1,0 +1,176 @@
+//! Guards from outside: flags, `planwright.toml`, what is shown, what holds when a run goes on.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::program::{planwright, stderr, stdout};
+
+const TOOLS: &str = r#"{"tools": {
+    "a": {"returns": "one"},
+    "big": {"returns": {"rows": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "name": "x"}},
+    "destroy": {"annotations": {"destructiveHint": true}, "returns": "gone"}
+}}"#;
+const PLAN: &str = r#"{"name": "p", "steps": [
+    {"id": "one", "tool": "a"},
+    {"id": "two", "tool": "a", "args": {"of": "${one}"}},
+    {"id": "big", "tool": "big", "after": ["two"]}
+]}"#;
+
+fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
+    fs::write(folder.path().join("plan.json"), PLAN).unwrap();
+    fs::write(folder.path().join("planwright.toml"), config).unwrap();
+    folder
+}
+
+fn run(folder: &Path, args: &[&str], exit: i32) -> Output {
+    let output = planwright(folder).args(args).output().unwrap();
+    let talk = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{talk}");
+    output
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap()
+}
+
+const RUN: [&str; 6] = [
+    "run",
+    "plan.json",
+    "--simulate",
+    "tools.json",
+    "--format",
+    "json",
+];
+
+fn with<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [args, more].concat()
+}
+
+#[test]
+fn a_run_that_used_up_its_budget_goes_on_with_a_larger_one() {
+    let folder = folder("");
+    let first = report(&run(folder.path(), &with(&RUN, &["--max-calls", "1"]), 1));
+    assert_eq!(first["steps"][1]["error"]["data"]["set_in"], "--max-calls");
+    let id = first["run"].as_str().unwrap();
+    // What the flag said still holds, and what was called still counts.
+    let resume = ["resume", id, "--format", "json"];
+    let same = report(&run(folder.path(), &resume, 1));
+    assert_eq!(same["steps"][1]["error"]["data"]["limit"], 1);
+    let more = report(&run(
+        folder.path(),
+        &with(&resume, &["--max-calls", "2"]),
+        1,
+    ));
+    assert_eq!(more["steps"][1]["status"], "succeeded");
+    assert_eq!(more["steps"][2]["error"]["kind"], "budget");
+    run(folder.path(), &with(&resume, &["--max-calls", "3"]), 0);
+}
+
+#[test]
+fn a_run_that_goes_on_heeds_the_configuration_as_it_is_then() {
+    let folder = folder("budgets.calls = 1");
+    let first = report(&run(folder.path(), &RUN, 1));
+    assert_eq!(
+        first["steps"][1]["error"]["data"]["set_in"],
+        "planwright.toml:1"
+    );
+    let id = first["run"].as_str().unwrap();
+    fs::write(
+        folder.path().join("planwright.toml"),
+        "tools.deny = ['big']",
+    )
+    .unwrap();
+    let denied = report(&run(folder.path(), &["resume", id, "--format", "json"], 3));
+    assert_eq!(denied["diagnostics"][0]["code"], "PW0602");
+    fs::write(folder.path().join("planwright.toml"), "").unwrap();
+    run(folder.path(), &["resume", id], 0);
+}
+
+#[test]
+fn the_file_is_looked_for_upwards_as_far_as_the_repository() {
+    let folder = folder("budgets.calls = 7");
+    let inner = folder.path().join("a/b");
+    fs::create_dir_all(&inner).unwrap();
+    let calls = |from: &Path| {
+        let told = planwright(folder.path())
+            .current_dir(from)
+            .args(["config", "--format", "json"])
+            .output()
+            .unwrap();
+        let told = report(&told);
+        assert_eq!(told["schema"], "planwright.config/1");
+        let settings = told["settings"].as_array().unwrap().iter();
+        let mut calls = settings.filter(|setting| setting["key"] == "budgets.calls");
+        calls.next().unwrap()["value"].clone()
+    };
+    assert_eq!(calls(&inner), 7);
+    fs::create_dir(folder.path().join("a/.git")).unwrap();
+    assert_eq!(calls(&inner), Value::Null);
+}
+
+#[test]
+fn what_is_too_large_is_trimmed_where_it_is_shown_and_nowhere_else() {
+    let folder = folder("");
+    let whole = report(&run(folder.path(), &RUN, 0));
+    let output = whole["steps"][2]["output"].clone();
+    assert_eq!(output["rows"][11], 12);
+    let trimmed = report(&run(folder.path(), &with(&RUN, &["--max-output", "10"]), 0));
+    assert_eq!(trimmed["steps"][0]["output"], "one");
+    assert_eq!(trimmed["steps"][2]["output"]["$trimmed"]["bytes"], 48);
+    assert_eq!(
+        trimmed["steps"][2]["output"]["$trimmed"]["start"],
+        "{\"rows\":[1"
+    );
+    assert_eq!(trimmed["output"]["big"]["$trimmed"]["bytes"], 48);
+    // It was handed on, and kept, as a whole.
+    let id = trimmed["run"].as_str().unwrap();
+    let again = report(&run(folder.path(), &["resume", id, "--format", "json"], 0));
+    assert_eq!(again["steps"][2]["output"], output);
+    fs::write(
+        folder.path().join("planwright.toml"),
+        "output.max_bytes = 10",
+    )
+    .unwrap();
+    let events = [
+        "run",
+        "plan.json",
+        "--simulate",
+        "tools.json",
+        "--format",
+        "events",
+    ];
+    let lines = stdout(&run(folder.path(), &events, 0));
+    assert!(
+        lines.contains(r#""output":{"$trimmed":{"bytes":48,"#),
+        "{lines}"
+    );
+    assert!(!lines.contains("12]"), "{lines}");
+    let text = stdout(&run(folder.path(), &events[..4], 0));
+    assert!(text.contains("… cut here"), "{text}");
+}
+
+#[test]
+fn a_tool_that_destroys_asks_unless_its_user_says_otherwise() {
+    let folder = folder("");
+    let plan = r#"{"name": "p", "steps": [{"id": "one", "tool": "destroy"}]}"#;
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    run(folder.path(), &RUN, 4);
+    let mine = folder.path().join(".config/planwright");
+    fs::create_dir_all(&mine).unwrap();
+    fs::write(mine.join("planwright.toml"), "tools.no_ask = ['destroy']").unwrap();
+    run(folder.path(), &RUN, 0);
+    fs::write(folder.path().join("planwright.toml"), "tools.ask = ['*']").unwrap();
+    run(folder.path(), &RUN, 4);
+    fs::write(
+        folder.path().join("planwright.toml"),
+        "tools.no_ask = ['*']",
+    )
+    .unwrap();
+    let said = stderr(&run(folder.path(), &RUN, 2));
+    assert!(said.contains("put `no_ask` into your own"), "{said}");
+}
