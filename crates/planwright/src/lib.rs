@@ -198,6 +198,33 @@
 //!
 //! [`wire`] has twins of events and summaries for other programs, as JSON with a version.
 //!
+//! # Bounds
+//!
+//! [`Guards`](engine::Guards) bound what a run may take. Each attempt counts before it is made, so calls that go on together cannot
+//! take more than there is; the step of a call that is refused fails with the kind `budget`.
+//!
+//! ```
+//! use std::time::Duration;
+//! use planwright::engine::Guards;
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//! # let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
+//!
+//! let guards = Guards::new()
+//!     .calls(500)
+//!     .calls_of("mail.*", 5)
+//!     .failures_in_a_row(3)
+//!     .wall_time(Duration::from_secs(600));
+//! let summary = planwright.run(plan).guards(guards).await;
+//! # assert_eq!(summary.steps.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With the feature `config`, [`config`] reads such bounds, and rules about tools, from a `planwright.toml`.
+//!
 //! # Runs that grow
 //!
 //! A plan may come bit by bit, as from a model that is still writing. New steps may refer to all before them, and are

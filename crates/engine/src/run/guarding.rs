@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::Tool;
+use planwright_core::{Tool, Value};
 
 use super::effect::Effect;
 use super::history::History;
@@ -46,7 +46,10 @@ impl Run {
         let error = refused.or_else(|| self.guard.reserve(&tool, &args, number).err());
         if let Some(work) = self.work_mut(task) {
             work.postponed = false;
-            if let Some(error) = error {
+            if let Some(mut error) = error {
+                if let Some(before) = work.last_error.take() {
+                    error = after_failure(error, &before);
+                }
                 work.last_error = Some(Box::new(error));
                 let end = AttemptEnd::Final;
                 self.tell(Event::AttemptEnded { task, attempt, end });
@@ -109,4 +112,13 @@ impl Run {
             Outcome::without_output(StepStatus::NotRun, None)
         }
     }
+}
+
+/// The error of an attempt that was refused after others had failed: why they did is not lost.
+fn after_failure(error: ToolError, before: &ToolError) -> ToolError {
+    let known = error.data.as_object().into_iter().flatten();
+    let fields = known.map(|(key, value)| (Arc::clone(key), value.clone()));
+    let failure = (Arc::from("after"), before.as_value());
+    let data = Value::object(fields.chain([failure]));
+    error.with_data(data)
 }

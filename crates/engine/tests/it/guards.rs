@@ -305,6 +305,20 @@ fn rounds_without_progress_end() {
 }
 
 #[test]
+fn why_an_attempt_failed_before_one_was_refused_is_told() {
+    let mut options = options(Guards::new().calls(1));
+    options.attempts = NonZeroU32::new(2).unwrap();
+    let mut answer = |_: &ToolCall| Err(ToolError::unavailable("gone"));
+    let (summary, sent) = Hand::drive(plan(steps(1, "t")), options, &mut answer, &mut |_| 0);
+    assert_eq!(sent.len(), 1);
+    let error = summary.steps[0].error.as_ref().unwrap();
+    assert_eq!(
+        error.data.to_json(),
+        r#"{"guard":"calls","limit":1,"set_in":"RunOptions","after":{"code":"unavailable","message":"gone"}}"#
+    );
+}
+
+#[test]
 fn nobody_is_asked_about_a_call_that_is_refused_anyway() {
     let mut step = call("a", "t", &[]);
     step.approval = Approval::Ask;

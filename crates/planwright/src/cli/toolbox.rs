@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::{Catalog, Tool, Value};
+use planwright::core::{Catalog, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
@@ -55,14 +55,7 @@ impl Toolbox {
 
     /// Tells the tools what the configuration knows of them.
     pub(crate) fn govern(&mut self, config: &Config) {
-        self.catalog = std::mem::take(&mut self.catalog)
-            .tools()
-            .map(|tool| {
-                let mut tool = Tool::clone(tool);
-                config.apply(&mut tool);
-                tool
-            })
-            .collect();
+        self.catalog = config.catalog(&self.catalog);
     }
 
     /// No tools.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::Policy;
-use planwright_core::{Tool, ToolPattern};
+use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
@@ -37,9 +37,14 @@ impl Config {
         self.tools.restrict(policy)
     }
 
-    /// Tells a tool what the configuration knows of it: whether it asks first, whether it may be called again.
-    pub fn apply(&self, tool: &mut Tool) {
-        self.tools.apply(tool);
+    /// The tools of `catalog`, each as the configuration knows it: whether it asks first, whether it may be called again.
+    pub fn catalog(&self, catalog: &Catalog) -> Catalog {
+        let tools = catalog.tools().map(|tool| {
+            let mut tool = Tool::clone(tool);
+            self.tools.apply(&mut tool);
+            tool
+        });
+        tools.collect()
     }
 
     /// The bounds of a run.

@@ -1,6 +1,7 @@
 //! Reading and putting together.
 
-use planwright_core::{Annotations, Tool};
+use planwright_core::{Annotations, Catalog, Tool};
+use proptest::prelude::*;
 
 use super::{Config, ConfigSource, Origin, rate, size, time};
 
@@ -194,8 +195,9 @@ same_rounds = 1
 fn becomes(user: &str, project: &str, tool: Tool) -> String {
     let user = read(Origin::User, user).unwrap();
     let project = read(Origin::Project, project).unwrap();
-    let mut tool = tool;
-    Config::of([&user, &project]).apply(&mut tool);
+    let config = Config::of([&user, &project]);
+    let catalog = config.catalog(&Catalog::from_iter([tool]));
+    let tool = catalog.tools().next().unwrap();
     let facts = [
         (tool.needs_approval(), 'a'),
         (tool.annotations.read_only, 'r'),
@@ -266,4 +268,16 @@ fn words() {
         assert_eq!((rate.calls.get(), rate.per.as_secs()), (calls, per));
     }
     assert!(rate("0/s").is_err() && rate("5/0s").is_err() && rate("5/").is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,80}", at in 0_usize..200, piece in "[\\[\\]=\"'.,0-9a-z# \n]{0,12}") {
+        let _ = read(Origin::Project, &text);
+        let mut all = "[tools]\nallow = ['a.*', \"b\"]\n[budgets]\ncalls = 3\nwall_time = '1m'\ntools.'x.*' = 3\n[rates]\ns = '1/s'\n".to_owned();
+        all.insert_str(at.min(all.len()), &piece);
+        if let Err(faults) = read(Origin::User, &all) {
+            prop_assert!(!faults.is_empty());
+        }
+    }
 }

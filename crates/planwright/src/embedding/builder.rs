@@ -14,6 +14,8 @@ use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 use super::planwright::Open;
 use super::sources::{Lookup, Sources, environment};
 use super::{Error, Planwright};
+#[cfg(feature = "config")]
+use crate::config::Config;
 
 /// Says which tools to open, and by which rules plans may call them.
 ///
@@ -28,6 +30,8 @@ pub struct Builder {
     connect: ConnectOptions,
     lookup: Lookup,
     missing: Missing,
+    #[cfg(feature = "config")]
+    config: Config,
 }
 
 /// What a server means that does not start.
@@ -155,6 +159,15 @@ impl Builder {
         self
     }
 
+    /// Adds what a `planwright.toml` says: its rules about tools, and its bounds in place of those of the options.
+    #[cfg(feature = "config")]
+    pub fn config(mut self, config: Config) -> Self {
+        self.policy = config.restrict(self.policy);
+        self.options.guards = config.guards().clone();
+        self.config = config;
+        self
+    }
+
     /// Who decides about calls that need a person's consent. Where nobody does, such calls wait, and runs end as waiting.
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Arc::new(approver);
@@ -180,11 +193,15 @@ impl Builder {
         {
             return Err(Error::Server(failure.clone()));
         }
+        #[cfg(feature = "config")]
+        let catalog = self.config.catalog(&tools.catalog);
+        #[cfg(not(feature = "config"))]
+        let catalog = tools.catalog;
         let mut options = self.options;
         options.secrets.extend(tools.secrets);
         Ok(Planwright::new(Open {
             engine: Engine::new(tools.backends),
-            catalog: tools.catalog,
+            catalog,
             connections: tools.connections,
             warnings: tools.warnings,
             library: self.library,
@@ -206,6 +223,8 @@ impl Default for Builder {
             connect: ConnectOptions::default(),
             lookup: Box::new(environment),
             missing: Missing::Fails,
+            #[cfg(feature = "config")]
+            config: Config::default(),
         }
     }
 }
