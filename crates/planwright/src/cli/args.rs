@@ -1,5 +1,7 @@
 //! The command line, as clap reads it.
 
+mod kept;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,6 +11,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
+
+pub(crate) use kept::ReplayArguments;
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -61,6 +65,10 @@ pub(crate) enum Command {
     Approve(ApproveArguments),
     /// Reject a call that waits for a decision: its step fails.
     Reject(RejectArguments),
+    /// Drive a run again from what is kept of it, calling nothing, and prove that it decides the same.
+    ///
+    /// Exit status: 0 it does, 1 it decides otherwise, or that cannot be said; 2 usage.
+    Replay(ReplayArguments),
     /// Check a plan: findings only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.

@@ -71,6 +71,7 @@ pub(crate) fn process(plan: &CheckedPlan, options: &RunOptions) -> ProcessV1 {
         forgotten: Vec::new(),
         approved_plan: None,
         plan: None,
+        vars: None,
     }
 }
 

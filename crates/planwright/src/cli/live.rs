@@ -2,7 +2,7 @@
 
 mod board;
 mod summary;
-mod words;
+pub(super) mod words;
 
 #[cfg(test)]
 mod tests;

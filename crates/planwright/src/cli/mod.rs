@@ -25,6 +25,8 @@ mod plan_file;
 mod printer;
 #[cfg(test)]
 mod reference;
+mod replay;
+mod replaying;
 mod resume;
 mod settings;
 mod signals;
@@ -76,6 +78,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
             Command::Approve(arguments) => decide::approve(&arguments, printer),
             Command::Reject(arguments) => decide::reject(&arguments, printer),
+            Command::Replay(arguments) => replay::replay(&arguments, printer),
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
             Command::Convert(arguments) => {

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
-use planwright::core::{Catalog, StepId, Tool, Value};
+use planwright::core::{Catalog, Object, StepId, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::options::RunOptions;
-use planwright::engine::run::{Choice, History, MASK};
+use planwright::engine::run::{Choice, History, MASK, shown_inputs};
 use planwright::engine::{Durations, RunStatus, Start, StepStatus};
 use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
 use planwright_store::Store;
@@ -81,6 +81,10 @@ pub(crate) async fn resume(
         }
         process.plan = reading.kept();
     }
+    let given = shown_inputs(&plan, &options.secrets);
+    if given != kept.vars {
+        process.vars = Some(given);
+    }
     let choices = choices(arguments, &history, &plan)?;
     let is_done = kept.status() == Some(RunStatus::Succeeded);
     for (step, choice) in choices {
@@ -151,6 +155,8 @@ pub(super) struct Kept {
     pub(super) entries: Vec<Entry>,
     /// The latest plan.
     pub(super) plan: PlanTextV1,
+    /// What the latest process was given.
+    pub(super) vars: Object,
     /// What the latest process began with.
     pub(super) process: Option<ProcessV1>,
 }
@@ -168,12 +174,16 @@ impl Kept {
             .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
             .map_err(store::explain)?;
         let mut plan = run.plan.clone();
+        let mut vars = run.vars.clone();
         let mut process = None;
         for entry in &entries {
             if let Record::Opened { header, .. } = &entry.record {
                 let opened = ProcessV1::from_value(header).map_err(unreadable)?;
                 if let Some(new) = &opened.plan {
                     plan = new.clone();
+                }
+                if let Some(new) = &opened.vars {
+                    vars.clone_from(new);
                 }
                 process = Some(opened);
             }
@@ -182,6 +192,7 @@ impl Kept {
             run,
             entries,
             plan,
+            vars,
             process,
         })
     }
@@ -199,7 +210,7 @@ impl Kept {
         plan: &PlanTextV1,
         arguments: &ResumeArguments,
     ) -> Result<Reading, CommandError> {
-        let mut given = self.run.vars.clone();
+        let mut given = self.vars.clone();
         plan_file::add_vars(&mut given, &arguments.vars)?;
         let hidden = given
             .iter()

@@ -10,7 +10,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::{EventV1, ReportV1};
+use super::{
+    ENTRY_SCHEMA, EVENT_SCHEMA, EventV1, REPLAY_SCHEMA, REPORT_SCHEMA, ReplayV1, ReportV1,
+};
 
 /// A finding.
 #[derive(JsonSchema)]
@@ -72,6 +74,20 @@ Schema: [event.schema.json](../schema/event.schema.json). Fields marked with *op
 nothing about the event. `--max-output` trims outputs and the fields of arguments, as in [the report](report.md).
 ";
 
+const REPLAY_HEAD: &str = "\
+# A replay
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright replay RUN --format json` prints: one object, `planwright.replay/1`. As a JSON Schema:
+[replay.schema.json](../schema/replay.schema.json). Fields marked with *optional* are left out where they say nothing.
+";
+
+#[test]
+fn generated_page_of_replays() {
+    publish::<ReplayV1>("replay", REPLAY_HEAD);
+}
+
 #[test]
 fn generated_page_of_reports() {
     publish::<ReportV1>("report", REPORT_HEAD);
@@ -129,8 +145,17 @@ fn describe(title: &str, part: &Value, text: &mut String) {
 /// What the documentation says about a part, with links to the schema's name taken for what they show.
 fn said(part: &Value) -> String {
     let text = part["description"].as_str().unwrap();
-    text.replace("[`REPORT_SCHEMA`]", "`planwright.report/1`")
-        .replace("[`EVENT_SCHEMA`]", "`planwright.event/1`")
+    let constants = [
+        ("[`REPORT_SCHEMA`]", REPORT_SCHEMA),
+        ("[`EVENT_SCHEMA`]", EVENT_SCHEMA),
+        ("[`REPLAY_SCHEMA`]", REPLAY_SCHEMA),
+        ("[`ENTRY_SCHEMA`]", ENTRY_SCHEMA),
+    ];
+    constants
+        .iter()
+        .fold(text.to_owned(), |text, (name, schema)| {
+            text.replace(name, &format!("`{schema}`"))
+        })
 }
 
 /// What kind of value a field holds, in a word or two, with a link where the page says more.

@@ -20,5 +20,6 @@ mod interrupts;
 mod program;
 mod real_servers;
 mod reference;
+mod runs;
 mod trust;
 mod workflows;

@@ -8,20 +8,20 @@ use planwright::engine::ToolError;
 use planwright::engine::run::{Because, SkipReason};
 use planwright::legible;
 
-pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-pub(super) const BAD: Style = AnsiColor::Red.on_default();
-pub(super) const ODD: Style = AnsiColor::Yellow.on_default();
-pub(super) const BUSY: Style = AnsiColor::Blue.on_default();
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
+pub(in crate::cli) const GOOD: Style = AnsiColor::Green.on_default();
+pub(in crate::cli) const BAD: Style = AnsiColor::Red.on_default();
+pub(in crate::cli) const ODD: Style = AnsiColor::Yellow.on_default();
+pub(in crate::cli) const BUSY: Style = AnsiColor::Blue.on_default();
+pub(in crate::cli) const BOLD: Style = Style::new().bold();
+pub(in crate::cli) const DIM: Style = Style::new().dimmed();
 
 /// `text` in `style`. Whoever prints it takes the colours away where they are not wanted.
-pub(super) fn styled(style: Style, text: impl std::fmt::Display) -> String {
+pub(in crate::cli) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// A stretch of time as people say it: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
-pub(super) fn time(time: Duration) -> String {
+pub(in crate::cli) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 if time < Duration::from_millis(1) => "<1ms".to_owned(),
@@ -34,14 +34,14 @@ pub(super) fn time(time: Duration) -> String {
 }
 
 /// `1 step`, `2 steps`.
-pub(super) fn counted(count: impl TryInto<u64>, what: &str) -> String {
+pub(in crate::cli) fn counted(count: impl TryInto<u64>, what: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
 /// Why a step did not run.
-pub(super) fn reason(reason: &SkipReason) -> String {
+pub(in crate::cli) fn reason(reason: &SkipReason) -> String {
     let of = legible::one_line(&reason.of);
     match reason.because {
         Because::Step => format!("`{of}` gave no output"),
@@ -53,7 +53,7 @@ pub(super) fn reason(reason: &SkipReason) -> String {
 }
 
 /// The code that a failure carries, where its own side gave one.
-pub(super) fn code(error: &ToolError) -> Option<String> {
+pub(in crate::cli) fn code(error: &ToolError) -> Option<String> {
     match error.data.get("code")? {
         Value::Null => None,
         code => Some(legible::one_line(&code.to_inserted_text()).into_owned()),
@@ -61,7 +61,7 @@ pub(super) fn code(error: &ToolError) -> Option<String> {
 }
 
 /// The first line of a failure's message.
-pub(super) fn first_line(error: &ToolError) -> String {
+pub(in crate::cli) fn first_line(error: &ToolError) -> String {
     let line = error.message.trim().lines().next().unwrap_or_default();
     legible::one_line(line).into_owned()
 }

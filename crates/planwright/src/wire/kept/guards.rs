@@ -165,3 +165,27 @@ impl From<&GuardsV1> for Guards {
         guards
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_come_back() {
+        let rate = Rate {
+            calls: NonZeroU32::MIN,
+            per: Duration::from_secs(2),
+        };
+        let guards = Guards::new()
+            .calls(Bound::set_in(1, "--max-calls"))
+            .calls_of("shop.*", 2)
+            .calls_of_server("shop", 3)
+            .output_bytes(4)
+            .failures_in_a_row(5)
+            .wall_time(Duration::from_millis(6))
+            .same_call(7)
+            .same_rounds(8)
+            .rate("shop", rate);
+        assert_eq!(Guards::from(&GuardsV1::from(&guards)), guards);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::Value;
+use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct ProcessV1 {
     /// The plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,
+    /// What it was given in place of what the one before was given; secrets stand as `[redacted]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vars: Option<Object>,
 }
 
 /// What a person said about a step of a run that goes on.

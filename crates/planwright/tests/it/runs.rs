@@ -1,0 +1,4 @@
+//! Runs that are kept are things to look at.
+
+mod replay;
+mod support;

@@ -1,0 +1,72 @@
+//! A folder with plans, tools and a store of its own.
+
+use std::fs;
+use std::process::{Output, Stdio};
+
+use planwright::core::Value;
+
+use crate::program::{planwright, stdout};
+
+/// Tools of a shop.
+const TOOLS: &str = r#"{"tools": {
+    "list": {"returns": {"orders": [{"id": "o-1", "total": 3}, {"id": "o-2", "total": 4}]},
+        "annotations": {"readOnlyHint": true}},
+    "price": {"cases": [{"when": {"total": 3}, "returns": {"price": 30}},
+        {"fails": {"code": "no_price", "message": "no price"}}]},
+    "flaky": {"unavailable": "connection reset", "times": 1, "returns": "there"},
+    "pay": {"approval": true, "echo": true},
+    "echo": {"echo": true}
+}}"#;
+
+/// A folder in which commands are given.
+#[derive(Debug)]
+pub(super) struct Shop {
+    folder: tempfile::TempDir,
+}
+
+impl Shop {
+    pub(super) fn new() -> Self {
+        let shop = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        shop.write("tools.json", TOOLS);
+        shop
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    /// Gives a command.
+    pub(super) fn command(&self, args: &[&str]) -> Output {
+        planwright(self.folder.path())
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs `plan`, and gives the id of the run.
+    pub(super) fn run(&self, plan: &str, args: &[&str]) -> String {
+        self.write("plan.json", plan);
+        let mut all = vec![
+            "run",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--format",
+            "json",
+        ];
+        all.extend(args);
+        let report = json(&self.command(&all));
+        let run = report.get("run").and_then(Value::as_text).unwrap();
+        assert!(!run.is_empty(), "{report}");
+        run.to_owned()
+    }
+}
+
+/// What a command printed, as JSON.
+pub(super) fn json(output: &Output) -> Value {
+    let text = stdout(output);
+    Value::from_json(&text).unwrap_or_else(|error| panic!("{error}: {text} {output:?}"))
+}
