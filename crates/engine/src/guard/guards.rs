@@ -67,6 +67,11 @@ impl Guards {
         Self::default()
     }
 
+    /// Whether nothing is bounded.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// With at most this many calls.
     #[must_use]
     pub fn calls(mut self, most: impl Into<Bound>) -> Self {

@@ -61,6 +61,9 @@ impl Run {
 
     /// Counts what earlier processes did. Their failures in a row are forgotten: whoever lets a run go on has seen them.
     pub(super) fn recall(&mut self, history: &History) {
+        if self.options.guards.is_empty() {
+            return;
+        }
         for (_, past) in history.steps() {
             for call in &past.calls {
                 let tool = Tool::new(Arc::clone(&call.server), Arc::clone(&call.tool));

@@ -235,6 +235,12 @@ fn tools_are_what_the_configuration_says() {
     );
     assert_eq!(becomes("tools.read_only = ['t']", "", plain()), "rt");
     assert_eq!(becomes("", "tools.idempotent = ['t']", plain()), "idt");
+    assert_eq!(becomes("tools.read_only = ['t']", "", asking()), "rt");
+    assert_eq!(
+        becomes("tools.read_only = ['t']", "tools.ask = ['t']", asking()),
+        "art"
+    );
+    assert_eq!(becomes("", "tools.read_only = ['t']", asking()), "ad");
     // What its server boasts of is not believed for that.
     assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
     // Consent is for one call, whatever a project says.

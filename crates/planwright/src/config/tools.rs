@@ -82,6 +82,9 @@ impl ToolRules {
             claims.any(|claim| claim.rule.pattern.covers(tool))
         };
         let read_only = claimed(&self.read_only, tool);
+        if read_only && !covers(&self.ask, tool) {
+            tool.approval = false;
+        }
         let idempotent = claimed(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);
