@@ -69,6 +69,23 @@ fn a_run_that_used_up_its_budget_goes_on_with_a_larger_one() {
     assert_eq!(more["steps"][1]["status"], "succeeded");
     assert_eq!(more["steps"][2]["error"]["kind"], "budget");
     run(folder.path(), &with(&resume, &["--max-calls", "3"]), 0);
+    run(folder.path(), &["replay", id], 0);
+}
+
+#[test]
+fn what_guards_decide_can_be_replayed() {
+    let configs = [
+        "rates.simulated = '2/100ms'",
+        "runaway.same_call = 1\nbudgets.tools.'b*' = 0",
+        "budgets.output_bytes = 12\nbudgets.servers.simulated = 2",
+        "budgets.wall_time = '50ms'\nrates.simulated = '1/1s'",
+    ];
+    for (config, exit) in configs.into_iter().zip([0, 1, 1, 1]) {
+        let folder = folder(config);
+        let told = report(&run(folder.path(), &RUN, exit));
+        let id = told["run"].as_str().unwrap();
+        run(folder.path(), &["replay", id], 0);
+    }
 }
 
 #[test]
