@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             let mut start = Start::new(id.as_str(), plan.clone());
             let mut kept = None;
             if !arguments.no_store {
-                let store = store::open(&arguments.store)?;
+                let store = store::open(&arguments.plan.text.store)?;
                 let run = keeping::begin(
                     &store,
                     &id,

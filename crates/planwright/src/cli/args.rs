@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod kept;
+mod stored;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 pub(crate) use kept::ReplayArguments;
+pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -81,6 +83,17 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 converted, 2 usage, 3 the plan has faults, or something in it cannot be said; nothing was written.
     Convert(ConvertArguments),
+    /// Save a plan under a name, as the newest version of it.
+    ///
+    /// Its text is read and must be without faults; tools are not needed. Wherever a command takes a plan, the name, with
+    /// `@VERSION` for an older one, or the beginning of an id will do. A file of that name goes first.
+    ///
+    /// Exit status: 0 saved, 2 usage, 3 the plan has faults and nothing was saved.
+    Save(SaveArguments),
+    /// List the plans that are saved, with what they need to be given.
+    List(ListArguments),
+    /// Delete a plan that was saved, or one version of it. Runs of it keep what they need.
+    Delete(DeleteArguments),
     /// List what the configured servers offer.
     Tools(ToolsArguments),
     /// Show what holds of the configuration here, and from where.
@@ -111,7 +124,7 @@ pub(crate) enum Command {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading the plan")]
 pub(crate) struct TextArguments {
-    /// The plan: a file, or `-` for standard input.
+    /// The plan: a file, `-` for standard input, or the name or id of one that was saved.
     #[arg(value_name = "PLAN", help_heading = OPTIONS)]
     pub(crate) plan: PathBuf,
     /// The plan's dialect, if its shape does not tell.
@@ -123,6 +136,8 @@ pub(crate) struct TextArguments {
     /// The largest text, in bytes, that is read as a plan.
     #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024)]
     pub(crate) max_size: usize,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
 }
 
 /// Which plan, how it is read, and what it is given.
@@ -235,8 +250,6 @@ pub(crate) struct RunArguments {
     /// Keep nothing on disk: the run cannot be resumed or looked at later.
     #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArguments,
 }
 
 /// Where runs and plans are kept.
@@ -432,6 +445,8 @@ pub(crate) enum Picture {
     Mermaid,
     /// Graphviz.
     Dot,
+    /// The plan as it is written.
+    Source,
     /// Steps and edges as JSON.
     Json,
 }

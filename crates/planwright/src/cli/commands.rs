@@ -75,6 +75,11 @@ pub(crate) async fn show(
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut reading = plan_file::read(&arguments.plan)?;
+    if arguments.picture == Picture::Source && !arguments.estimate {
+        let text = reading.texts.first().map_or("", |(_, text)| text);
+        printer.data(text);
+        return Ok(Exit::Success);
+    }
     reading.govern(&config);
     let needed = reading.tool_names();
     let mut scripted = Durations::new();
@@ -121,7 +126,7 @@ pub(crate) async fn show(
         (None, None) => return Ok(Exit::Rejected),
     };
     match arguments.picture {
-        Picture::Text => printer.data(&drawing.text(&printer.style())),
+        Picture::Text | Picture::Source => printer.data(&drawing.text(&printer.style())),
         Picture::Ascii => printer.data(&drawing.text(&Style {
             symbols: Symbols::Ascii,
             ..printer.style()

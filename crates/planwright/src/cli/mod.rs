@@ -31,6 +31,7 @@ mod resume;
 mod settings;
 mod signals;
 mod store;
+mod stored;
 mod text_report;
 mod toolbox;
 mod trust;
@@ -84,6 +85,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Convert(arguments) => {
                 interruptible(convert::convert(&arguments, printer)).await
             }
+            Command::Save(arguments) => stored::save(&arguments, printer),
+            Command::List(arguments) => stored::list(&arguments, printer),
+            Command::Delete(arguments) => stored::delete(&arguments, printer),
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Config(arguments) => config::command(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),

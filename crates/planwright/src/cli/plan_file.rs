@@ -14,6 +14,7 @@ use planwright::wire::{LibraryPlanV1, PlanTextV1};
 
 use super::args::{PlanArguments, TextArguments};
 use super::error::CommandError;
+use super::stored;
 
 /// A plan as it was read, with all that belongs to it.
 #[derive(Debug)]
@@ -42,9 +43,14 @@ pub(crate) struct PlanText {
 
 /// Reads the plan alone.
 pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
-    let (name, text) = read_text(&arguments.plan, arguments.max_size)?;
+    let saved = stored::find(arguments)?;
+    let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
+    let (name, text) = match saved {
+        Some(plan) => (stored::called(&plan), plan.text.into_bytes()),
+        None => read_text(&arguments.plan, arguments.max_size)?,
+    };
     let options = ReadOptions {
-        dialect: arguments.dialect.as_deref(),
+        dialect: arguments.dialect.as_deref().or(dialect.as_deref()),
         limits: limits(arguments),
         ..ReadOptions::new(&name)
     };
@@ -331,7 +337,7 @@ fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError
         .and_then(|file| file.take(enough).read_to_end(&mut text))
         .map_err(|error| {
             CommandError::unreadable(path, &error)
-                .hint("a plan is a JSON file, or `-` for standard input")
+                .hint("a plan is a JSON file, `-` for standard input, or one that `planwright list` lists")
         })?;
     Ok((path.display().to_string(), text))
 }

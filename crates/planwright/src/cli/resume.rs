@@ -290,6 +290,7 @@ fn new_plan(arguments: &ResumeArguments, old: &Reading) -> PlanArguments {
             dialect: arguments.dialect.clone(),
             max_depth: 128,
             max_size: 16 * 1024 * 1024,
+            store: arguments.store.clone(),
         },
         vars: vars.collect(),
         vars_file: None,

@@ -18,6 +18,15 @@ pub(crate) fn open(arguments: &StoreArguments) -> Result<Store, CommandError> {
     Store::open(path).map_err(explain)
 }
 
+/// The store that the arguments name, else the user's own, unless nothing was ever kept in it.
+pub(crate) fn open_if_there(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
+    let path = arguments.store.clone().or_else(|| usual_place().ok());
+    match path.filter(|path| path.exists()) {
+        Some(path) => Store::open(path).map(Some).map_err(explain),
+        None => Ok(None),
+    }
+}
+
 fn usual_place() -> Result<PathBuf, CommandError> {
     if let Some(path) = environment::variable("PLANWRIGHT_STORE").filter(|path| !path.is_empty()) {
         return Ok(PathBuf::from(path));

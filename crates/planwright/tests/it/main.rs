@@ -21,5 +21,6 @@ mod program;
 mod real_servers;
 mod reference;
 mod runs;
+mod stored;
 mod trust;
 mod workflows;

@@ -1,0 +1,222 @@
+//! Plans that are saved: by name or id, all versions, never a path.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::program::{planwright, stderr, stdout};
+
+const GREET: &str = r#"{"name": "greet", "inputs": {"who": {}, "mood": {"default": "fine"}},
+  "steps": [{"id": "hello", "value": "Hello ${inputs.who}!"}], "output": "${hello}"}"#;
+
+/// A folder with a file `greet.json`.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("greet.json"), GREET).unwrap();
+    folder
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    let mut command = planwright(folder);
+    command.args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command prints that succeeds.
+fn data(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{args:?}: {}",
+        stderr(&output)
+    );
+    stdout(&output)
+}
+
+/// What a command says that was not understood.
+fn refused(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{args:?}: {}",
+        stdout(&output)
+    );
+    stderr(&output)
+}
+
+fn list(folder: &Path, args: &[&str]) -> Value {
+    let args = [&["list", "--format", "json"], args].concat();
+    serde_json::from_str(&data(folder, &args)).unwrap()
+}
+
+#[test]
+fn a_saved_plan_stands_in_for_its_file() {
+    let folder = folder();
+    let path = folder.path();
+    assert_eq!(data(path, &["save", "greet.json"]), "greet@1\n");
+    fs::remove_file(path.join("greet.json")).unwrap();
+    let plans = list(path, &[]);
+    let id = plans[0]["id"].as_str().unwrap();
+    for name in ["greet", "greet@1", id, &id[..6]] {
+        assert_eq!(
+            data(path, &["run", name, "--var", "who=Ada"]),
+            "Hello Ada!\n",
+            "{name}"
+        );
+    }
+    data(path, &["check", "greet", "--var", "who=Ada"]);
+    assert!(data(path, &["show", "greet", "--var", "who=Ada"]).contains("hello"));
+    assert_eq!(data(path, &["show", "greet", "--as", "source"]), GREET);
+    let converted = run(path, &["convert", "greet", "--to", "agentle"]);
+    assert!(stderr(&converted).contains("cannot say the plan's name"));
+    assert_eq!(
+        data(path, &["save", "greet", "--name", "other"]),
+        "other@1\n"
+    );
+}
+
+#[test]
+fn a_change_is_a_version_and_none_is_none() {
+    let folder = folder();
+    let path = folder.path();
+    data(path, &["save", "greet.json"]);
+    let output = run(path, &["save", "greet.json"]);
+    assert!(
+        stderr(&output).contains("is already version 1"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(path.join("greet.json"), GREET.replace("Hello", "Good day")).unwrap();
+    assert_eq!(data(path, &["save", "greet.json"]), "greet@2\n");
+    assert_eq!(
+        data(path, &["run", "greet", "--var", "who=Ada"]),
+        "Good day Ada!\n"
+    );
+    assert_eq!(
+        data(path, &["run", "greet@1", "--var", "who=Ada"]),
+        "Hello Ada!\n"
+    );
+    let versions = list(path, &["greet"]);
+    assert_eq!(versions.as_array().unwrap().len(), 2);
+    let plans = list(path, &[]);
+    assert_eq!(plans.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&plans[0]["name"], &plans[0]["version"]),
+        (&json!("greet"), &json!(2))
+    );
+    assert_eq!(plans[0]["dialect"], "native");
+    let inputs = plans[0]["inputs"].as_array().unwrap();
+    let known: Vec<_> = inputs
+        .iter()
+        .map(|input| (&input["name"], &input["required"]))
+        .collect();
+    assert_eq!(
+        known,
+        [
+            (&json!("who"), &json!(true)),
+            (&json!("mood"), &json!(false))
+        ]
+    );
+    let text = data(path, &["list"]);
+    assert!(
+        text.starts_with("greet@2  ") && text.ends_with("  who, mood?\n"),
+        "{text}"
+    );
+
+    data(path, &["delete", "greet@2"]);
+    assert_eq!(
+        data(path, &["run", "greet", "--var", "who=Ada"]),
+        "Hello Ada!\n"
+    );
+    data(path, &["delete", "greet"]);
+    assert_eq!(list(path, &[]), json!([]));
+}
+
+#[test]
+fn a_name_is_never_a_path() {
+    let folder = folder();
+    let path = folder.path();
+    for name in ["../greet", "a/b", ".greet", "", "a b"] {
+        let said = refused(path, &["save", "greet.json", "--name", name]);
+        assert!(said.contains("cannot be the name of a plan"), "{said}");
+    }
+    data(path, &["save", "greet.json"]);
+    for name in ["./greet", "../greet", "greet/", "gree/../greet"] {
+        let said = refused(path, &["run", name, "--var", "who=Ada"]);
+        assert!(said.contains("cannot read"), "{said}");
+    }
+    for command in ["delete", "list"] {
+        let said = refused(path, &[command, "../greet"]);
+        assert!(said.contains("there is no plan `../greet`"), "{said}");
+    }
+    // A file goes first.
+    fs::write(path.join("greet"), GREET.replace("Hello", "Bye")).unwrap();
+    assert_eq!(
+        data(path, &["run", "greet", "--var", "who=Ada"]),
+        "Bye Ada!\n"
+    );
+    assert_eq!(
+        data(path, &["run", "greet@1", "--var", "who=Ada"]),
+        "Hello Ada!\n"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let folder = folder();
+    let path = folder.path();
+    let said = refused(path, &["run", "nothing"]);
+    assert!(
+        said.contains("cannot read `nothing`") && said.contains("planwright list"),
+        "{said}"
+    );
+    assert!(
+        !path.join(".local").exists(),
+        "to look for a plan creates nothing"
+    );
+    let output = run(path, &["list"]);
+    assert!(stderr(&output).contains("no plans"), "{}", stderr(&output));
+    data(path, &["save", "greet.json"]);
+    let said = refused(path, &["run", "greet@7"]);
+    assert!(
+        said.contains("there is no plan `greet, version 7`"),
+        "{said}"
+    );
+    data(path, &["list", "--store", "elsewhere.db"]);
+    let said = refused(path, &["run", "greet", "--store", "elsewhere.db"]);
+    assert!(said.contains("cannot read `greet`"), "{said}");
+}
+
+#[test]
+fn a_plan_with_faults_is_not_saved() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(
+        path.join("bad.json"),
+        r#"{"steps": [{"id": "a", "value": "${"}]}"#,
+    )
+    .unwrap();
+    let output = run(path, &["save", "bad.json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        stderr(&output).contains("nothing was saved"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(list(path, &[]), json!([]));
+    fs::write(
+        path.join("no name.json"),
+        r#"{"steps": [{"id": "a", "value": 1}]}"#,
+    )
+    .unwrap();
+    let said = refused(path, &["save", "no name.json"]);
+    assert!(said.contains("--name NAME"), "{said}");
+    assert_eq!(
+        data(path, &["save", "no name.json", "--name", "named"]),
+        "named@1\n"
+    );
+}
