@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
-pub(crate) use kept::ReplayArguments;
+pub(crate) use kept::{LogFormat, LogsArguments, ReplayArguments, RunsArguments, StandingArgument};
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -67,6 +67,10 @@ pub(crate) enum Command {
     Approve(ApproveArguments),
     /// Reject a call that waits for a decision: its step fails.
     Reject(RejectArguments),
+    /// List the runs that are kept, the newest first.
+    Runs(RunsArguments),
+    /// Tell what a run did: each call in the order of sending, what people decided, and the processes that drove it.
+    Logs(LogsArguments),
     /// Drive a run again from what is kept of it, calling nothing, and prove that it decides the same.
     ///
     /// Exit status: 0 it does, 1 it decides otherwise, or that cannot be said; 2 usage.

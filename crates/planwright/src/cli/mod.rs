@@ -20,6 +20,7 @@ mod guards;
 mod keeping;
 mod limits;
 mod live;
+mod logs;
 mod output;
 mod plan_file;
 mod printer;
@@ -28,6 +29,7 @@ mod reference;
 mod replay;
 mod replaying;
 mod resume;
+mod runs;
 mod settings;
 mod signals;
 mod store;
@@ -79,6 +81,8 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
             Command::Approve(arguments) => decide::approve(&arguments, printer),
             Command::Reject(arguments) => decide::reject(&arguments, printer),
+            Command::Runs(arguments) => runs::runs(&arguments, printer),
+            Command::Logs(arguments) => logs::logs(&arguments, printer),
             Command::Replay(arguments) => replay::replay(&arguments, printer),
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,

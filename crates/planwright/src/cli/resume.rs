@@ -197,6 +197,13 @@ impl Kept {
         })
     }
 
+    /// The ids of the steps of the latest plan.
+    pub(super) fn step_ids(&self) -> Result<Vec<String>, CommandError> {
+        let reading = plan_file::read_kept(&self.plan, self.vars.clone())?;
+        let steps = reading.plan.iter().flat_map(|plan| &plan.steps);
+        Ok(steps.map(|step| step.id.to_string()).collect())
+    }
+
     /// How the run stood when its last process came to an end, if it did.
     pub(super) fn status(&self) -> Option<RunStatus> {
         match &self.entries.last()?.record {

@@ -7,11 +7,13 @@ mod durations;
 mod estimate;
 mod event;
 mod kept;
+mod log;
 mod record;
 #[cfg(test)]
 pub(crate) mod reference;
 mod replay;
 mod report;
+mod runs;
 mod trim;
 mod utc;
 
@@ -25,10 +27,12 @@ pub use kept::{
     BoundV1, ChoiceV1, GuardsV1, KeptError, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
     PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RunV1, ToolSourcesV1, ToolV1,
 };
+pub use log::{LOG_SCHEMA, LogLineV1, LogV1};
 pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1};
 pub use replay::{DivergenceV1, REPLAY_SCHEMA, ReplayV1};
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
 };
+pub use runs::{KeptRunV1, RUNS_SCHEMA, RunsV1};
 pub use trim::{TRIMMED, Trim};
 pub use utc::day;

@@ -11,7 +11,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::{
-    ENTRY_SCHEMA, EVENT_SCHEMA, EventV1, REPLAY_SCHEMA, REPORT_SCHEMA, ReplayV1, ReportV1,
+    ENTRY_SCHEMA, EVENT_SCHEMA, EntryV1, EventV1, LOG_SCHEMA, LogV1, REPLAY_SCHEMA, REPORT_SCHEMA,
+    RUNS_SCHEMA, ReplayV1, ReportV1, RunsV1,
 };
 
 /// A finding.
@@ -83,6 +84,49 @@ What `planwright replay RUN --format json` prints: one object, `planwright.repla
 [replay.schema.json](../schema/replay.schema.json). Fields marked with *optional* are left out where they say nothing.
 ";
 
+const RUNS_HEAD: &str = "\
+# The list of runs
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright runs --format json` prints: one object, `planwright.runs/1`. As a JSON Schema:
+[runs.schema.json](../schema/runs.schema.json). Fields marked with *optional* are left out where they say nothing.
+";
+
+const LOG_HEAD: &str = "\
+# The log of a run
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright logs RUN --format json` prints: one object, `planwright.log/1`. As a JSON Schema:
+[log.schema.json](../schema/log.schema.json). Fields marked with *optional* are left out where they say nothing about the line.
+";
+
+const ENTRY_HEAD: &str = "\
+# Entries of a journal
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright logs RUN --format events` prints: the journal of the run as it is, one object a line, `planwright.entry/1`. As a
+JSON Schema: [entry.schema.json](../schema/entry.schema.json). Fields marked with *optional* are left out where they say nothing
+about the entry.
+";
+
+#[test]
+fn generated_page_of_runs() {
+    publish::<RunsV1>("runs", RUNS_HEAD);
+}
+
+#[test]
+fn generated_page_of_logs() {
+    publish::<LogV1>("log", LOG_HEAD);
+}
+
+#[test]
+fn generated_page_of_entries() {
+    publish::<EntryV1>("entry", ENTRY_HEAD);
+}
+
 #[test]
 fn generated_page_of_replays() {
     publish::<ReplayV1>("replay", REPLAY_HEAD);
@@ -150,6 +194,8 @@ fn said(part: &Value) -> String {
         ("[`EVENT_SCHEMA`]", EVENT_SCHEMA),
         ("[`REPLAY_SCHEMA`]", REPLAY_SCHEMA),
         ("[`ENTRY_SCHEMA`]", ENTRY_SCHEMA),
+        ("[`RUNS_SCHEMA`]", RUNS_SCHEMA),
+        ("[`LOG_SCHEMA`]", LOG_SCHEMA),
     ];
     constants
         .iter()

@@ -1,4 +1,7 @@
 //! Runs that are kept are things to look at.
 
+mod list;
+mod logs;
 mod replay;
+mod schemas;
 mod support;

@@ -6,7 +6,7 @@ use super::support::{Shop, json};
 use crate::program::stdout;
 
 /// Everything that decides how a run goes.
-const PLAN: &str = r#"{"name": "shop", "inputs": {"key": {"secret": true}, "who": {"default": "Ada"}}, "steps": [
+const PLAN: &str = r#"{"name": "shop", "inputs": {"key": {"schema": {"writeOnly": true}}, "who": {"default": "Ada"}}, "steps": [
     {"id": "list", "tool": "list"},
     {"id": "price", "for_each": "${list.orders}", "tool": "price", "args": {"total": "${item.total}"}},
     {"id": "flaky", "tool": "flaky", "args": {"key": "${inputs.key}"}},

@@ -1,7 +1,8 @@
 //! A folder with plans, tools and a store of its own.
 
 use std::fs;
-use std::process::{Output, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Output, Stdio};
 
 use planwright::core::Value;
 
@@ -15,6 +16,7 @@ const TOOLS: &str = r#"{"tools": {
         {"fails": {"code": "no_price", "message": "no price"}}]},
     "flaky": {"unavailable": "connection reset", "times": 1, "returns": "there"},
     "pay": {"approval": true, "echo": true},
+    "wait": {"sleep_ms": 600000, "returns": "done"},
     "echo": {"echo": true}
 }}"#;
 
@@ -62,6 +64,31 @@ impl Shop {
         let run = report.get("run").and_then(Value::as_text).unwrap();
         assert!(!run.is_empty(), "{report}");
         run.to_owned()
+    }
+
+    /// Begins a run of `plan`, and leaves it when its first call is under way.
+    pub(super) fn begin(&self, plan: &str) -> Child {
+        self.write("plan.json", plan);
+        let mut child = planwright(self.folder.path())
+            .args([
+                "run",
+                "plan.json",
+                "--simulate",
+                "tools.json",
+                "--format",
+                "events",
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let events = BufReader::new(child.stdout.take().unwrap());
+        let sent = events
+            .lines()
+            .map_while(Result::ok)
+            .any(|line| line.contains("attempt_started"));
+        assert!(sent, "nothing was called");
+        child
     }
 }
 

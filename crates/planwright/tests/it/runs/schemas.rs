@@ -1,0 +1,46 @@
+//! What is printed about runs is as the published schemas say.
+
+use std::fs;
+
+use planwright::core::{Schema, Value};
+use planwright_testkit::generated::project_file;
+
+use super::support::Shop;
+use crate::program::stdout;
+
+const PLAN: &str = r#"{"name": "shop", "steps": [
+    {"id": "list", "tool": "list"},
+    {"id": "price", "for_each": "${list.orders}", "tool": "price", "args": {"total": "${item.total}"}},
+    {"id": "pay", "tool": "pay"}
+]}"#;
+
+#[track_caller]
+fn check(shop: &Shop, args: &[&str], name: &str) {
+    let path = project_file(&format!("docs/schema/{name}.schema.json"));
+    let published = Value::from_json(&fs::read_to_string(path).unwrap()).unwrap();
+    let published = Schema::from_value(published);
+    assert_eq!(published.malformed(), None);
+    let printed = stdout(&shop.command(args));
+    let texts: Vec<&str> = match args {
+        [.., "events"] => printed.lines().collect(),
+        _ => vec![&printed],
+    };
+    assert!(!texts.is_empty(), "{args:?}");
+    for text in texts {
+        let value = Value::from_json(text).unwrap();
+        let faults = published.validate(&value);
+        assert!(faults.is_empty(), "{faults:#?}\n{text}");
+    }
+    assert!(!published.is_valid(&Value::empty_object()));
+}
+
+#[test]
+fn what_is_printed_fits_what_is_published() {
+    let shop = Shop::new();
+    let run = shop.run(PLAN, &[]);
+    shop.command(&["resume", &run, "--skip", "price", "--approve", "none"]);
+    check(&shop, &["runs", "--format", "json"], "runs");
+    check(&shop, &["logs", &run, "--format", "json"], "log");
+    check(&shop, &["logs", &run, "--format", "events"], "entry");
+    check(&shop, &["replay", &run, "--format", "json"], "replay");
+}
