@@ -6,6 +6,10 @@ use planwright_core::StepId;
 use planwright_engine::event::Address;
 use serde::{Deserialize, Serialize};
 
+/// How many plans may be inside of each other, far more than ever are: what is dropped is dropped from the outermost inwards,
+/// one within the other.
+const DEEPEST: usize = 1024;
+
 /// From the outermost plan inwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AddressV1(Vec<SpotV1>);
@@ -41,6 +45,9 @@ impl AddressV1 {
     }
 
     pub(crate) fn read(&self) -> Result<Arc<Address>, String> {
+        if DEEPEST < self.0.len() {
+            return Err(format!("an address is inside of more than {DEEPEST} plans"));
+        }
         let mut outer = None;
         for spot in &self.0 {
             outer = Some(Arc::new(Address {

@@ -1,8 +1,11 @@
 //! Runs as files: whole, sound, and refused where they are neither.
 
+use std::sync::LazyLock;
+
 use planwright_core::Value;
 use planwright_engine::{Decision, RunStatus};
 use planwright_store::{NewDecision, Store, StoreError};
+use proptest::prelude::*;
 
 use crate::support::{append, at, create, ended, entries, me, opened, read, scene, step, time};
 
@@ -151,5 +154,43 @@ fn what_is_not_whole_or_not_known_is_refused() {
         "]".repeat(100_000)
     );
     check(&changed("{\"json\":0.1}", &deep), "nested deeper");
+    let far = format!(
+        "[{}{{\"step\":\"b\"}}]",
+        "{\"step\":\"a\"},".repeat(500_000)
+    );
+    check(&changed("[{\"step\":\"b\"}]", &far), "inside of more than");
     scene.store.import(&text).unwrap();
+}
+
+/// The file of a run.
+static FILE: LazyLock<String> = LazyLock::new(|| filled().1);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Lines are left out, doubled and put elsewhere, letters changed: it is refused, or taken in with all that it says.
+    #[test]
+    fn whatever_is_done_to_a_file_it_is_refused_or_taken_in(
+        lines in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        letters in prop::collection::vec((any::<prop::sample::Index>(), any::<char>()), 0..3),
+    ) {
+        let mut parts: Vec<&str> = FILE.lines().collect();
+        for line in lines {
+            let taken = parts.remove(line.index(parts.len()));
+            parts.insert(line.index(parts.len() + 1), taken);
+        }
+        let mut changed: Vec<char> = parts.join("\n").chars().collect();
+        for (index, letter) in letters {
+            let at = index.index(changed.len());
+            changed[at] = letter;
+        }
+        let changed: String = changed.into_iter().collect();
+        let scene = scene();
+        if let Ok(imported) = scene.store.import(&changed) {
+            let entries = read(&scene.store, &imported.id).len();
+            prop_assert_eq!(entries, changed.matches("{\"entry\"").count());
+            let again = scene.store.export(&imported.id).unwrap();
+            prop_assert_eq!(scene.store.import(&again).map(|again| again.is_new), Ok(false));
+        }
+    }
 }
