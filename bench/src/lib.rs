@@ -15,6 +15,9 @@ pub mod plans;
 /// The engine with tools that do nothing, or that sleep.
 pub mod engine;
 
+/// Runs that are kept, beside what SQLite itself can commit.
+pub mod durable;
+
 /// Our side of the comparison with other systems: the shapes, and one measured run.
 pub mod peers;
 

@@ -99,7 +99,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("mimalloc", &["planwright", "planwright-bench"]),
     // The measured program is compared with it.
     ("rmcp", &["planwright-mcp", "planwright-bench"]),
-    ("rusqlite", &["planwright-store"]),
+    ("rusqlite", &["planwright-store", "planwright-bench"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],

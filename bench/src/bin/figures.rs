@@ -1,7 +1,7 @@
 //! Prints a table of every figure that `docs/performance.md` promises, measured now, beside its bound.
 //!
 //! ```console
-//! $ cargo run --release -p planwright-bench --bin figures [scheduler] [soundness] [engine] [stdio]
+//! $ cargo run --release -p planwright-bench --bin figures [scheduler] [soundness] [engine] [store] [stdio]
 //! ```
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
@@ -11,6 +11,7 @@
 )]
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,7 +20,10 @@ use planwright_bench::plans::Density;
 use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
 use planwright_bench::stdio::{Bare, Ours, Peer};
-use planwright_bench::{engine, memory, plans};
+use planwright_bench::{durable, engine, memory, plans};
+use planwright_core::check::CheckedPlan;
+use planwright_engine::{Engine, RunOptions};
+use planwright_store::Store;
 use planwright_testkit::fake_server;
 use tokio::runtime::{self, Runtime};
 
@@ -44,6 +48,9 @@ fn main() {
         whole_engine("one thread", &single.expect("a runtime"));
         whole_engine("all threads", &runtime);
         one_value(&runtime);
+    }
+    if is_wanted("store") {
+        kept(&runtime);
     }
     if is_wanted("stdio") {
         over_stdio(&runtime);
@@ -176,6 +183,70 @@ fn one_value(runtime: &Runtime) {
         );
     }
     drop(summary);
+}
+
+/// Runs that are kept. How fast a disk commits differs more than anything else here, so it is measured as well, in turn.
+fn kept(runtime: &Runtime) {
+    let folder = tempfile::tempdir_in(".").expect("a folder on a real disk");
+    let store = Store::open(folder.path().join("store.db")).expect("a store");
+    let engine = engine::engine();
+    let catalog = engine::catalog();
+    let steps = 200;
+    let chain = plans::shaped(Shape::Chain, steps, &catalog);
+    let mut number = 0;
+    let mut run = |engine: &Engine, plan: &CheckedPlan| {
+        number += 1;
+        let (id, plan) = (format!("run-{number}"), plan.clone());
+        timed(|| drop(runtime.block_on(durable::run(engine, &store, &id, plan))))
+    };
+    let bare = folder.path().join("bare.db");
+    let mut ratios = Vec::new();
+    let mut ours = Vec::new();
+    for _ in 0..21 {
+        let raw = timed(|| durable::bare_commits(&bare, steps));
+        let kept = run(&engine, &chain);
+        ours.push(per_step(kept, steps));
+        ratios.push(raw.as_secs_f64() / kept.as_secs_f64());
+    }
+    ratios.sort_unstable_by(f64::total_cmp);
+    ours.sort_unstable_by(f64::total_cmp);
+    row(
+        "kept, chain of 200, a step",
+        &format!("{:.0} µs", ours[ours.len() / 2]),
+        "",
+    );
+    row(
+        "kept, chain, against bare commits of SQLite",
+        &format!("{:.2} ×", ratios[ratios.len() / 2]),
+        ">= 0.50 ×",
+    );
+    let steps = 1_000;
+    let wide = plans::shaped(Shape::Wide, steps, &catalog);
+    for together in [16, 256] {
+        let total = NonZeroUsize::new(together).unwrap_or(NonZeroUsize::MIN);
+        let mut options = RunOptions::default();
+        options.limits.total = total;
+        let engine = engine::engine().with_options(options);
+        let time = median(21, || run(&engine, &wide));
+        row(
+            &format!("kept, 1000 independent steps, {together} together"),
+            &format!("{:.0} /s", f64::from(steps) / time.as_secs_f64()),
+            ">= 20000 /s",
+        );
+    }
+    let many = durable::for_each(100_000);
+    number += 1;
+    let id = format!("run-{number}");
+    drop(runtime.block_on(durable::run(&engine, &store, &id, many.clone())));
+    let time = median(5, || {
+        let many = many.clone();
+        timed(|| drop(runtime.block_on(durable::resume(&engine, &store, &id, many))))
+    });
+    row(
+        "kept, 100,000 calls, to resume",
+        &format!("{:.2} s", time.as_secs_f64()),
+        "2 s",
+    );
 }
 
 fn over_stdio(runtime: &Runtime) {

@@ -160,6 +160,10 @@ impl Dispatch {
             }
         };
         self.take_in(input);
+        if self.keeping.is_some() {
+            // Each turn costs a commit: calls that are about to end as well had better share it.
+            tokio::task::yield_now().await;
+        }
         while let Some(ended) = self.calls.try_join_next() {
             let input = self.ended(ended);
             self.take_in(input);

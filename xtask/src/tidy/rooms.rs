@@ -18,7 +18,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
     ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
-    ("rusqlite", &["crates/store/"]),
+    ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
     ("schemars", SCHEMAS),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),

@@ -1,0 +1,101 @@
+//! Runs that are kept, beside what SQLite itself can commit.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::Value;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::journal::Entry;
+use planwright_engine::run::History;
+use planwright_engine::{Engine, RunStatus, RunSummary, Start};
+use planwright_store::{Holder, NewRun, Store};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{engine, plans};
+
+/// Commits `count` rows, one at a time, with the settings of the store.
+///
+/// # Panics
+///
+/// Where the file cannot be written to.
+pub fn bare_commits(file: &Path, count: u32) {
+    let mut connection = Connection::open(file).expect("a file");
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, body TEXT) STRICT;",
+        )
+        .expect("a table");
+    let body = "x".repeat(300);
+    for _ in 0..count {
+        let change = connection.transaction().expect("a transaction");
+        change
+            .prepare_cached("INSERT INTO entries (body) VALUES (?1)")
+            .and_then(|mut insert| insert.execute([&body]))
+            .expect("a row");
+        change.commit().expect("a commit");
+    }
+}
+
+/// Runs a plan to its end and keeps it in `store`.
+///
+/// # Panics
+///
+/// Where it does not succeed.
+pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
+    let held = store.create_run(new(id, &plan), &holder()).expect("a run");
+    let start = Start::new(id, plan).with_journal(Arc::new(held), Value::Null);
+    let (handle, events) = engine.launch(start);
+    drop(events);
+    let summary = handle.await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert!(summary.unkept.is_none());
+    summary
+}
+
+/// Reads the journal of a run that has ended and goes on with it, as if it had not: everything is there already.
+///
+/// # Panics
+///
+/// Where something has to be called.
+pub async fn resume(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
+    let held = store.hold(id, &holder()).expect("the run");
+    let entries = store.entries(id).expect("its entries");
+    let entries: Vec<Entry> = entries.collect::<Result<_, _>>().expect("its entries");
+    let history = History::new(&entries);
+    let start = Start::new(id, plan)
+        .after(history)
+        .with_journal(Arc::new(held), Value::Null);
+    let (handle, events) = engine.launch(start);
+    drop(events);
+    let summary = handle.await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    summary
+}
+
+/// A plan of one step that calls `noop` for each of `items` items.
+pub fn for_each(items: usize) -> CheckedPlan {
+    let items: Vec<usize> = (0..items).collect();
+    let text = json!({"steps": [
+        {"id": "all", "tool": "noop", "for_each": items, "args": {"n": "${item}"}}
+    ], "output": []});
+    plans::checked(&text.to_string(), &engine::catalog())
+}
+
+fn new(id: &str, plan: &CheckedPlan) -> NewRun {
+    NewRun {
+        id: id.to_owned(),
+        plan: None,
+        digest: plan.digest().to_owned(),
+        dialect: None,
+        steps: plan.steps().len(),
+        created: SystemTime::UNIX_EPOCH,
+        header: Value::Null,
+    }
+}
+
+fn holder() -> Holder {
+    Holder::this_process("bench", SystemTime::UNIX_EPOCH)
+}
