@@ -1,94 +1,21 @@
 //! Guards of whole runs: by hand, in any order, and by tokio in virtual time.
 
-use std::collections::BTreeMap;
+mod hand;
+mod properties;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::plan::{Action, Approval, Name, Node, OnFailure, Repeat};
+use planwright_core::plan::{Approval, Name, Node, OnFailure, Repeat};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Function, Functions, ToolCall, ToolError, ToolOutput};
-use planwright_engine::run::{Effect, Input, Run};
-use planwright_engine::schedule::{TaskId, Timer};
-use planwright_engine::{
-    Bound, Decision, Engine, Guards, Rate, RunOptions, RunStatus, RunSummary, StepStatus,
-};
-use proptest::prelude::*;
-use proptest::sample::Index;
+use planwright_engine::{Bound, Decision, Engine, Guards, Rate, RunOptions, RunStatus, RunSummary};
 
+use self::hand::Hand;
 use crate::drive::sound;
-use crate::properties::{Seed, plan as random_plan, seed};
-
-/// A run by hand in virtual time: what ends next, or whether time goes on, is for the test to say.
-struct Hand {
-    run: Run,
-    now: Duration,
-    calls: Vec<(TaskId, ToolCall)>,
-    timers: BTreeMap<(Duration, TaskId), Timer>,
-    sent: Vec<(Duration, String)>,
-}
-
-impl Hand {
-    fn drive(
-        plan: Plan,
-        options: RunOptions,
-        answer: &mut dyn FnMut(&ToolCall) -> Result<ToolOutput, ToolError>,
-        choose: &mut dyn FnMut(usize) -> usize,
-    ) -> (RunSummary, Vec<(Duration, String)>) {
-        let mut hand = Self {
-            run: Run::new("run", sound(plan), options),
-            now: Duration::ZERO,
-            calls: Vec::new(),
-            timers: BTreeMap::new(),
-            sent: Vec::new(),
-        };
-        let mut effects = Vec::new();
-        hand.run.start(&mut effects);
-        loop {
-            hand.run.proceed(&mut effects);
-            for effect in std::mem::take(&mut effects) {
-                hand.carry_out(effect);
-            }
-            if hand.run.is_done() {
-                return (hand.run.summary(), hand.sent);
-            }
-            let choice = choose(hand.calls.len() + usize::from(!hand.timers.is_empty()));
-            let input = if choice < hand.calls.len() {
-                let (task, call) = hand.calls.remove(choice);
-                Input::AttemptEnded {
-                    task,
-                    attempt: call.attempt,
-                    result: answer(&call),
-                }
-            } else {
-                let ((at, task), timer) = hand.timers.pop_first().expect("the run is stuck");
-                hand.now = hand.now.max(at);
-                Input::TimerFired(task, timer)
-            };
-            hand.run.handle(input, hand.now, &mut effects);
-        }
-    }
-
-    fn carry_out(&mut self, effect: Effect) {
-        match effect {
-            Effect::Call { task, call, .. } => {
-                self.sent.push((self.now, call.tool.qualified_name()));
-                self.calls.push((task, *call));
-            }
-            Effect::Abort(task) => self.calls.retain(|(other, _)| *other != task),
-            Effect::SetTimer { task, timer, after } => {
-                self.timers.insert((self.now + after, task), timer);
-            }
-            Effect::ClearTimer(task, timer) => {
-                self.timers
-                    .retain(|(_, other), set| *other != task || *set != timer);
-            }
-            _ => {}
-        }
-    }
-}
 
 fn options(guards: Guards) -> RunOptions {
     RunOptions {
@@ -101,135 +28,6 @@ fn options(guards: Guards) -> RunOptions {
 fn rate(calls: u32, per: Duration) -> Rate {
     let calls = NonZeroU32::new(calls).unwrap();
     Rate { calls, per }
-}
-
-/// What the calls of a run came to, in the order in which they ended.
-#[derive(Default)]
-struct Given {
-    bytes: u64,
-    in_a_row: u64,
-    most_in_a_row: u64,
-    is_closed: bool,
-    after_closing: u64,
-}
-
-impl Given {
-    fn answer(
-        &mut self,
-        trouble: u8,
-        most_in_a_row: u64,
-        bytes: u64,
-    ) -> Result<ToolOutput, ToolError> {
-        self.after_closing += u64::from(self.is_closed);
-        let answer = match trouble {
-            0 => Err(ToolError::unavailable("gone")),
-            1 => Err(ToolError::tool("no", Value::Null)),
-            _ => Ok(ToolOutput::value(Value::object([(
-                "args",
-                Value::empty_object(),
-            )]))),
-        };
-        match &answer {
-            Ok(output) => {
-                self.in_a_row = 0;
-                self.bytes += output.value.to_json().len() as u64;
-            }
-            Err(_) => self.in_a_row += 1,
-        }
-        self.most_in_a_row = self.most_in_a_row.max(self.in_a_row);
-        self.is_closed |= self.most_in_a_row >= most_in_a_row || self.bytes > bytes;
-        answer
-    }
-}
-
-/// The random plan, every third call of which is one of `u`.
-fn mixed_plan(seeds: &[Seed]) -> Plan {
-    let (mut plan, _) = random_plan(seeds);
-    for step in plan.steps.iter_mut().step_by(3) {
-        step.action = Action::Tool(Name {
-            text: Arc::from("u"),
-            place: Place::NOWHERE,
-        });
-    }
-    plan
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn budgets_are_never_overdrawn_and_never_left_over(
-        seeds in prop::collection::vec(seed(), 1..24),
-        choices in prop::collection::vec(any::<Index>(), 1..40),
-        trouble in prop::collection::vec(0_u8..4, 1..20),
-        parallel in 1_usize..8,
-        most in 0_u64..40,
-        of_t in 0_u64..20,
-        of_server in 0_u64..40,
-        bytes in 0_u64..400,
-        in_a_row in 1_u64..6,
-    ) {
-        let plan = mixed_plan(&seeds);
-        let guards = Guards::new()
-            .calls(most)
-            .calls_of("s.t", of_t)
-            .calls_of_server("s", of_server)
-            .output_bytes(bytes)
-            .failures_in_a_row(in_a_row);
-        let mut options = options(guards);
-        options.limits.total = NonZeroUsize::new(parallel).unwrap();
-        options.attempts = NonZeroU32::new(3).unwrap();
-        let mut trouble = trouble.iter().cycle();
-        let mut choices = choices.iter().cycle();
-        let mut given = Given::default();
-        let (summary, sent) = Hand::drive(plan, options, &mut |_| {
-            given.answer(*trouble.next().unwrap(), in_a_row, bytes)
-        }, &mut |open| choices.next().unwrap().index(open));
-
-        let all = sent.len() as u64;
-        let all_t = sent.iter().filter(|(_, tool)| tool == "s.t").count() as u64;
-        prop_assert!(all <= most.min(of_server) && all_t <= of_t);
-        prop_assert_eq!(summary.calls.len() as u64, all);
-        // Nothing new was called once a bound had closed the run: what ended later was under way then.
-        prop_assert!(given.after_closing < parallel as u64);
-        // Whoever was refused was refused by a budget of which nothing was left.
-        for step in &summary.steps {
-            let Some(error) = &step.error else { continue };
-            let Some(guard) = error.data.get("guard").and_then(Value::as_text) else { continue };
-            let (is_used_up, limit) = match guard {
-                "calls" => (all == most, most),
-                "tools" => (all_t == of_t, of_t),
-                "servers" => (all == of_server, of_server),
-                "output_bytes" => (given.bytes > bytes, bytes),
-                "failures_in_a_row" => (given.most_in_a_row >= in_a_row, in_a_row),
-                other => panic!("{other}"),
-            };
-            prop_assert!(is_used_up, "{guard} {error:?}");
-            prop_assert_eq!(error.data.get("limit").and_then(Value::as_u64), Some(limit));
-        }
-    }
-
-    #[test]
-    fn rates_hold_whatever_the_order(
-        seeds in prop::collection::vec(seed(), 1..24),
-        choices in prop::collection::vec(any::<Index>(), 1..40),
-        parallel in 1_usize..8,
-        calls in 1_u32..4,
-    ) {
-        let per = Duration::from_secs(1);
-        let mut options = options(Guards::new().rate("s", rate(calls, per)));
-        options.limits.total = NonZeroUsize::new(parallel).unwrap();
-        let mut choices = choices.iter().cycle();
-        let mut answer = |_: &ToolCall| Ok(ToolOutput::value(Value::object([("args", Value::empty_object())])));
-        let (summary, sent) = Hand::drive(mixed_plan(&seeds), options, &mut answer, &mut |open| {
-            choices.next().unwrap().index(open)
-        });
-        let window = calls as usize;
-        for pair in sent.windows(window + 1) {
-            prop_assert!(pair[window].0 >= pair[0].0 + per, "{sent:?}");
-        }
-        prop_assert!(summary.steps.iter().all(|step| step.status != StepStatus::NotRun));
-    }
 }
 
 fn call(id: &str, tool: &str, args: &[(&str, &str)]) -> Step {
