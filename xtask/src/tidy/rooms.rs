@@ -20,6 +20,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
     ("schemars", SCHEMAS),
+    ("toml", &["crates/planwright/src/config/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];
@@ -60,6 +61,7 @@ const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
 const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
+    "crates/planwright/src/config/",
     "crates/engine/src/durations.rs",
     "crates/engine/src/forecast/",
     "crates/engine/src/guard/",
