@@ -43,7 +43,7 @@ pub fn bare_commits(file: &Path, count: u32) {
 ///
 /// # Panics
 ///
-/// Where it does not succeed.
+/// Where it does not succeed, or cannot be kept.
 pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
     let held = store.create_run(new(id, &plan), &holder()).expect("a run");
     let start = Start::new(id, plan).with_journal(Arc::new(held), Value::Null);

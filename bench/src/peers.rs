@@ -1,6 +1,8 @@
 //! Our side of the comparison with other systems: the shapes, and one measured run.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use planwright_core::check::{CheckContext, CheckedPlan, check};
@@ -8,8 +10,10 @@ use planwright_core::{Catalog, Plan, Schema, Value};
 use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::{Function, Functions, ToolOutput};
 use planwright_engine::{Backends, Engine, RunOptions, RunStatus, RunSummary};
+use planwright_store::Store;
 use serde_json::{Map, json};
 
+use crate::durable;
 use crate::shape::Shape;
 
 /// The steps of a plan that all systems run, each in its own notation.
@@ -162,6 +166,9 @@ fn at_once() -> usize {
 pub struct Contestant {
     catalog: Catalog,
     engine: Engine,
+    /// Where runs are kept, if they are.
+    store: Option<Store>,
+    runs: AtomicUsize,
 }
 
 impl Contestant {
@@ -170,7 +177,20 @@ impl Contestant {
         Self {
             catalog: functions().tools().cloned().collect(),
             engine: Engine::new(Backends::new().with("here", functions())),
+            store: None,
+            runs: AtomicUsize::new(0),
         }
+    }
+
+    /// With each run kept in a store at `path`, durably.
+    ///
+    /// # Panics
+    ///
+    /// Where there can be no store.
+    #[must_use]
+    pub fn keeping(mut self, path: &Path) -> Self {
+        self.store = Some(Store::open(path).expect("a store"));
+        self
     }
 
     /// From the text of a plan to what its run came to.
@@ -204,7 +224,13 @@ impl Contestant {
 
     /// The third part.
     pub async fn execute(&self, plan: CheckedPlan) -> RunSummary {
-        self.engine.run(Arc::from("run"), plan).await
+        match &self.store {
+            Some(store) => {
+                let number = self.runs.fetch_add(1, Ordering::Relaxed);
+                durable::run(&self.engine, store, &format!("run-{number}"), plan).await
+            }
+            None => self.engine.run(Arc::from("run"), plan).await,
+        }
     }
 }
 

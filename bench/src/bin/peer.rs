@@ -2,12 +2,13 @@
 //!
 //! `describe` prints the shapes that all systems run. `serve` reads the number of a shape from each line of its input,
 //! runs it once to warm up and then as often as a turn asks for, and answers with the seconds that each run took: from
-//! the text of a plan, over reading and checking it, to what its run came to. What comes out is verified after the time
+//! the text of a plan, over reading and checking it, to what its run came to; `serve FILE` keeps them in a store. What comes out is verified after the time
 //! was taken. `parts` prints how long reading, checking and running take of the whole.
 #![expect(clippy::print_stdout, reason = "others read what it prints")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
 use std::io::BufRead;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,11 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("serve") => {
-            serve();
+            let contestant = Contestant::new();
+            serve(&match std::env::args().nth(2) {
+                Some(store) => contestant.keeping(Path::new(&store)),
+                None => contestant,
+            });
             ExitCode::SUCCESS
         }
         Some("parts") => {
@@ -44,13 +49,12 @@ fn runtime() -> Runtime {
     runtime.expect("a runtime")
 }
 
-fn serve() {
+fn serve(contestant: &Contestant) {
     let runtime = runtime();
-    let contestant = Contestant::new();
     let workloads = Workload::all();
     for line in std::io::stdin().lock().lines() {
         let number: usize = line.expect("a line").trim().parse().expect("a number");
-        let seconds = turn(&runtime, &contestant, &workloads[number]);
+        let seconds = turn(&runtime, contestant, &workloads[number]);
         println!("{}", json!({ "seconds": seconds }));
     }
 }

@@ -48,8 +48,16 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
             .env("PYTHONDONTWRITEBYTECODE", "1");
         line
     };
+    for file in ["kept.db", "kept.db-wal", "kept.db-shm"] {
+        // What another comparison kept has run ids that this one wants.
+        let _ = fs::remove_file(folder.join(file));
+    }
     let mut contestants = [
         Contestant::start("planwright", command::command(&folder, &[&ours, "serve"]))?,
+        Contestant::start(
+            "planwright, kept",
+            command::command(&folder, &[&ours, "serve", "kept.db"]),
+        )?,
         Contestant::start(
             "mcp-cli",
             driver(&mcp_cli, "drive_mcp_cli.py", &["checkpoints"]),
