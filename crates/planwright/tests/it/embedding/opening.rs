@@ -1,5 +1,6 @@
 //! Tools are opened together, or what is in the way is said.
 
+use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::Tool;
 use planwright::embedding::Builder;
 use planwright::engine::backend::Simulated;
@@ -46,6 +47,37 @@ async fn every_source_adds_its_tools() {
     assert_eq!(names(all).await, expected);
     let workspace = Planwright::builder().workspace(folder.path());
     assert_eq!(names(workspace).await.len(), 5);
+}
+
+#[tokio::test]
+async fn a_configuration_rules_over_tools_and_runs() {
+    let text = "tools.deny = ['never']\ntools.ask = ['note']\nbudgets.calls = 1";
+    let source = ConfigSource::read(Origin::Project, "planwright.toml", text).unwrap();
+    let planwright = Planwright::builder()
+        .functions(functions())
+        .config(Config::of([&source]))
+        .open()
+        .await
+        .unwrap();
+    let denied = r#"{"steps": [{"id": "a", "tool": "never"}]}"#;
+    assert!(planwright.check(parse(denied)).is_err());
+    let asks: Vec<bool> = planwright
+        .catalog()
+        .tools()
+        .map(|tool| tool.needs_approval())
+        .collect();
+    assert_eq!(asks, [false, true, false]);
+    let twice = r#"{"steps": [{"id": "a", "tool": "weather", "args": {"city": "Oslo"}},
+        {"id": "b", "tool": "weather", "args": {"city": "Rome"}}]}"#;
+    let summary = planwright
+        .run(planwright.check(parse(twice)).unwrap())
+        .await;
+    assert_eq!(summary.calls.len(), 1);
+    let error = summary.steps[1].error.as_ref().unwrap();
+    assert_eq!(
+        error.data.get("set_in"),
+        Some(&Value::from("planwright.toml:3"))
+    );
 }
 
 #[tokio::test]
