@@ -7,6 +7,7 @@ use futures::executor::block_on;
 use futures::future::join_all;
 use planwright_core::Value;
 use planwright_engine::journal::{Journal, Record};
+use rusqlite::Connection;
 
 use crate::support::{create, entries, entry, me, read, scene, step};
 
@@ -75,4 +76,50 @@ fn what_was_handed_over_is_kept_although_nobody_waits_for_it() {
     drop((scene.store, again));
     let store = planwright_store::Store::open(path).unwrap();
     assert_eq!(read(&store, "r").len(), 61);
+}
+
+#[test]
+fn what_fails_in_a_group_fails_alone_and_nothing_is_kept_behind_it() {
+    let scene = scene();
+    let [a, b, c] = ["a", "b", "c"].map(|id| create(&scene.store, id));
+    let elsewhere = Connection::open(scene.store.path()).unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON entries WHEN NEW.turn = 13
+        BEGIN SELECT RAISE(ABORT, 'bad luck'); END;";
+    elsewhere.execute_batch(refuse).unwrap();
+    // While another process writes, all of these come to wait together.
+    elsewhere.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let close = |turn: u64| vec![entry(turn, Record::Closed)];
+    let waiting = [
+        a.append(close(1)),
+        b.append(close(2)),
+        b.append(close(13)),
+        b.append(close(4)),
+        a.append(close(5)),
+        c.append(close(6)),
+    ];
+    elsewhere.execute_batch("COMMIT").unwrap();
+    let results = block_on(join_all(waiting));
+    let kept: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(kept, [true, true, false, false, true, true]);
+    let error = results[2].as_ref().unwrap_err();
+    assert!(
+        error.message.ends_with("cannot be used: bad luck"),
+        "{error}"
+    );
+    assert_eq!(results[3], results[2]);
+    block_on(a.append(close(7))).unwrap();
+    assert_eq!(block_on(b.append(close(8))), results[2]);
+
+    elsewhere.execute_batch("DROP TRIGGER refuse").unwrap();
+    drop(b);
+    let b = scene.store.hold("b", &me()).unwrap();
+    block_on(b.append(close(13))).unwrap();
+    let turns = |id: &str| -> Vec<u64> {
+        let found = read(&scene.store, id);
+        found.iter().map(|entry| entry.turn).collect()
+    };
+    assert_eq!(
+        (turns("a"), turns("b"), turns("c")),
+        (vec![1, 5, 7], vec![2, 13], vec![6])
+    );
 }
