@@ -1,6 +1,7 @@
 //! Text that comes from elsewhere, made fit for a line of a terminal: no control characters, measured, shortened.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -48,6 +49,19 @@ pub fn shortened<'t>(text: &'t str, columns: usize, ellipsis: &str) -> Cow<'t, s
 pub fn padded(text: &str, columns: usize) -> String {
     let gap = columns.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(gap))
+}
+
+/// A stretch of time as people say it: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
+pub fn time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 if time < Duration::from_millis(1) => "<1ms".to_owned(),
+        0 if time < Duration::from_millis(100) => format!("{}ms", time.as_millis()),
+        // A step that took 59.99 s must not be said to have taken 60.0 s of 60.
+        0..60 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
 fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_, str> {
@@ -104,5 +118,21 @@ mod tests {
             assert_eq!(shortened(text, columns, "…"), wanted);
         }
         assert_eq!(padded("東", 4), "東  ");
+    }
+
+    #[test]
+    fn times_as_people_say_them() {
+        let cases = [
+            (0, "<1ms"),
+            (12_000, "12ms"),
+            (99_999, "99ms"),
+            (449_000, "0.4s"),
+            (59_990_000, "59.9s"),
+            (125_000_000, "2m 05s"),
+            (3_720_000_000, "1h 02m"),
+        ];
+        for (micros, wanted) in cases {
+            assert_eq!(time(Duration::from_micros(micros)), wanted);
+        }
     }
 }

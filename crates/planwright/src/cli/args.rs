@@ -79,7 +79,9 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     Check(CheckArguments),
-    /// Draw a plan.
+    /// Draw a plan; or a run that is kept, with how each of its steps stands.
+    ///
+    /// A run is named by its id, or the beginning of it, where there is neither a file nor a saved plan of that name.
     Show(ShowArguments),
     /// Write a plan in another dialect, or say what that dialect cannot say.
     ///

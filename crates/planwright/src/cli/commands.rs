@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::CommandFactory;
 use indexmap::IndexSet;
 use planwright::core::{Catalog, Diagnostic, Tool, Value};
-use planwright::drawing::{Drawing, Style, Symbols};
+use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, Style, Symbols};
 use planwright::engine::Durations;
 use planwright::legible;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{durations, estimate, findings, output, plan_file};
+use super::{durations, estimate, findings, output, plan_file, show_run, stored};
 
 #[derive(Serialize)]
 struct Checked<'a> {
@@ -73,8 +73,14 @@ pub(crate) async fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    if !arguments.estimate
+        && stored::find(&arguments.plan.text)?.is_none()
+        && let Some((store, run)) = show_run::find(arguments)?
+    {
+        return show_run::show(&store, &run, arguments, printer);
+    }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut reading = plan_file::read(&arguments.plan)?;
+    let mut reading = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
     if arguments.picture == Picture::Source && !arguments.estimate {
         let text = reading.texts.first().map_or("", |(_, text)| text);
         printer.data(text);
@@ -125,7 +131,30 @@ pub(crate) async fn show(
         (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
         (None, None) => return Ok(Exit::Rejected),
     };
-    match arguments.picture {
+    draw(&drawing, arguments.picture, None, printer)?;
+    Ok(exit)
+}
+
+/// Adds to an error about a plan that is not there that it may be a run as well.
+fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandError {
+    let is_missing = !arguments.plan.text.plan.exists();
+    move |error| {
+        if is_missing {
+            error.hint("a run that is kept is one that `planwright runs` lists")
+        } else {
+            error
+        }
+    }
+}
+
+/// Prints a picture.
+pub(super) fn draw(
+    drawing: &Drawing,
+    picture: Picture,
+    run: Option<DrawnRunV1>,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    match picture {
         Picture::Text | Picture::Source => printer.data(&drawing.text(&printer.style())),
         Picture::Ascii => printer.data(&drawing.text(&Style {
             symbols: Symbols::Ascii,
@@ -133,9 +162,15 @@ pub(crate) async fn show(
         })),
         Picture::Mermaid => printer.data(&drawing.mermaid()),
         Picture::Dot => printer.data(&drawing.dot()),
-        Picture::Json => output::json(&drawing.json(), RunFormat::Json, printer)?,
+        Picture::Json => {
+            let graph = GraphV1 {
+                run,
+                ..drawing.json()
+            };
+            output::json(&graph, RunFormat::Json, printer)?;
+        }
     }
-    Ok(exit)
+    Ok(())
 }
 
 /// The server of a tool that a plan names without one, by what was seen of it in runs.

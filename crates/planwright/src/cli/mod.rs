@@ -31,6 +31,7 @@ mod replaying;
 mod resume;
 mod runs;
 mod settings;
+mod show_run;
 mod signals;
 mod store;
 mod stored;

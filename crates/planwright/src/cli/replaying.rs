@@ -22,6 +22,12 @@ pub(super) fn replayed(id: &str, kept: &Kept) -> Result<Replayed, ReplayError<Co
     })
 }
 
+/// The latest plan of a run, checked against the tools as its latest process had them.
+pub(super) fn latest_plan(kept: &Kept) -> Result<CheckedPlan, CommandError> {
+    let tools = kept.process.iter().flat_map(|process| &process.tools);
+    checked(&kept.plan, &kept.vars, tools.map(Tool::from).collect())
+}
+
 /// With what the processes of a run began, one after the other.
 struct Opener {
     plan: PlanTextV1,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Mark;
 use super::graph::{Does, Graph, GraphStep};
 use super::mermaid::{is_order, merged};
-use super::notes::{condition, deed, notes_beside_condition};
+use super::notes::{condition, deed, marked_id, notes_beside_condition};
 use crate::legible;
 
 pub(super) fn draw(graph: &Graph) -> String {
@@ -45,7 +45,7 @@ fn node(position: usize, step: &GraphStep, text: &mut String) {
         );
         let _ = writeln!(text, "    c{position} -> s{position} [label=\"yes\"];");
     }
-    let mut lines = vec![legible::one_line(&step.id).into_owned(), deed(step)];
+    let mut lines = vec![marked_id(step), deed(step)];
     lines.extend(notes_beside_condition(step));
     let shape = match step.does {
         Does::Tool(_) => "",
@@ -59,6 +59,7 @@ fn node(position: usize, step: &GraphStep, text: &mut String) {
         Some(Mark::Succeeded) => ", fillcolor=\"#e4f6e6\"",
         Some(Mark::Failed) => ", fillcolor=\"#fde7e7\"",
         Some(Mark::Skipped) => ", fillcolor=\"#fff6dc\"",
+        Some(Mark::Unknown) => ", fillcolor=\"#f1e6ff\"",
     };
     let label = quoted(&lines.join("\n"));
     let _ = writeln!(text, "    s{position} [label={label}{shape}{colour}];");

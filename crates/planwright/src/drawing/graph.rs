@@ -9,8 +9,8 @@ use planwright_core::plan::{
 };
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step};
 
-use super::Mark;
 use super::node_text::node_text;
+use super::{Mark, StepState};
 
 /// One plan as a graph.
 #[derive(Clone, Debug)]
@@ -58,6 +58,7 @@ pub(super) struct GraphStep {
     pub(super) method: Method,
     pub(super) instance: Option<String>,
     pub(super) mark: Option<Mark>,
+    pub(super) state: Option<StepState>,
 }
 
 /// What a step does.
@@ -207,6 +208,7 @@ impl GraphStep {
                 .map_or(Method::Set, |writes| writes.method),
             instance: step.instance.as_deref().map(str::to_owned),
             mark: None,
+            state: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::graph::{Does, Edge, Graph, GraphInput, GraphStep};
 use super::whole::Drawing;
+use crate::wire::milliseconds;
 
 /// The schema's name and version.
 pub const GRAPH_SCHEMA: &str = "planwright.graph/1";
@@ -20,6 +21,9 @@ pub struct GraphV1 {
     pub name: Option<String>,
     /// The plan's title.
     pub title: Option<String>,
+    /// The run that is drawn; none where the plan alone is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<DrawnRunV1>,
     /// What it may be given.
     pub inputs: Vec<InputV1>,
     /// Whether the steps run in the order in which they are listed.
@@ -83,6 +87,29 @@ pub struct StepNodeV1 {
     /// How it stands in the run that is drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
+    /// When it began in that run, in milliseconds from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_ms: Option<f64>,
+    /// When it ended in that run, in milliseconds from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<f64>,
+    /// How often its tool was called in that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// What else there is to say of it in that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The run that is drawn.
+#[derive(Clone, Debug, Serialize)]
+pub struct DrawnRunV1 {
+    /// Its id.
+    pub id: String,
+    /// How it stands: as reports say it, `running` or `interrupted`.
+    pub status: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
 }
 
 /// How a step is repeated.
@@ -125,6 +152,7 @@ impl GraphV1 {
             schema: GRAPH_SCHEMA,
             name: graph.name.clone(),
             title: graph.title.clone(),
+            run: None,
             inputs: graph.inputs.iter().map(InputV1::of).collect(),
             listed: graph.ordering == Ordering::Listed,
             steps: graph.steps.iter().map(StepNodeV1::of).collect(),
@@ -159,6 +187,7 @@ impl StepNodeV1 {
             Does::Plan(name) | Does::Inline(name) => ("plan", None, Some(name.clone())),
             Does::Value => ("value", None, None),
         };
+        let state = step.state.as_ref();
         Self {
             id: step.id.clone(),
             title: step.title.clone(),
@@ -175,7 +204,14 @@ impl StepNodeV1 {
             approval: step.asks,
             alone: step.alone,
             instance: step.instance.clone(),
-            status: step.mark.map(super::Mark::as_str),
+            status: match state {
+                Some(state) => Some(state.status),
+                None => step.mark.map(super::Mark::as_str),
+            },
+            started_ms: state.and_then(|state| state.started).map(milliseconds),
+            ended_ms: state.and_then(|state| state.ended).map(milliseconds),
+            attempts: state.map(|state| state.attempts),
+            note: state.and_then(|state| state.note.clone()),
         }
     }
 }

@@ -15,6 +15,8 @@ pub enum Mark {
     Failed,
     /// It did not run, or not to its end.
     Skipped,
+    /// It was under way when its process ended.
+    Unknown,
 }
 
 impl Mark {
@@ -26,6 +28,7 @@ impl Mark {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -36,6 +39,7 @@ impl From<StepStatus> for Mark {
             StepStatus::Succeeded => Self::Succeeded,
             StepStatus::Failed => Self::Failed,
             StepStatus::Waiting => Self::Waiting,
+            StepStatus::Unknown => Self::Unknown,
             _ => Self::Skipped,
         }
     }

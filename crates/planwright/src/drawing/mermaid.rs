@@ -7,7 +7,7 @@ use planwright_core::check::DependencyKind;
 
 use super::Mark;
 use super::graph::{Does, Edge, Graph, GraphStep};
-use super::notes::{condition, deed, notes_beside_condition};
+use super::notes::{condition, deed, marked_id, notes_beside_condition};
 use crate::legible;
 
 /// The colours of steps of a drawn run: fill and border.
@@ -17,6 +17,7 @@ const CLASSES: &[(Mark, &str)] = &[
     (Mark::Succeeded, "fill:#e4f6e6,stroke:#2c8a3a,color:#121"),
     (Mark::Failed, "fill:#fde7e7,stroke:#c62828,color:#311"),
     (Mark::Skipped, "fill:#fff6dc,stroke:#b58900,color:#331"),
+    (Mark::Unknown, "fill:#f1e6ff,stroke:#7b3fc4,color:#213"),
 ];
 
 pub(super) fn draw(graph: &Graph) -> String {
@@ -87,7 +88,7 @@ fn node(position: usize, step: &GraphStep, text: &mut String) {
     if let Some(condition) = condition(step) {
         let _ = writeln!(text, "    c{position}{{\"{}\"}}", escaped(&condition));
     }
-    let mut lines = vec![format!("<b>{}</b>", escaped(&legible::one_line(&step.id)))];
+    let mut lines = vec![format!("<b>{}</b>", escaped(&marked_id(step)))];
     lines.push(escaped(&deed(step)));
     lines.extend(
         notes_beside_condition(step)

@@ -19,6 +19,7 @@ mod mermaid;
 mod node_text;
 mod notes;
 mod order;
+mod state;
 mod symbols;
 mod text;
 mod whole;
@@ -26,8 +27,9 @@ mod whole;
 #[cfg(test)]
 mod tests;
 
-pub use json::{EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1};
+pub use json::{DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1};
 pub use mark::Mark;
+pub use state::StepState;
 pub use symbols::Symbols;
 pub use text::Style;
 pub use whole::{Drawing, dot, json, mermaid, text};

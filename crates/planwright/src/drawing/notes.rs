@@ -24,7 +24,7 @@ pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
     let short = |text: &str| {
         legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
     };
-    let mut notes = Vec::new();
+    let mut notes = states(step, symbols);
     if let Some(when) = &step.when {
         notes.push(format!("when {}", short(when)));
     }
@@ -38,7 +38,23 @@ pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     let short = |text: &str| {
         legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
     };
-    notes_without_condition(step, &short, symbols)
+    let mut notes = states(step, symbols);
+    notes.extend(notes_without_condition(step, &short, symbols));
+    notes
+}
+
+/// The id of `step`, behind the mark of how it stands in a drawn run.
+pub(super) fn marked_id(step: &GraphStep) -> String {
+    let id = legible::one_line(&step.id);
+    match &step.state {
+        Some(state) => format!("{} {id}", Symbols::Unicode.step(Some(state.mark))),
+        None => id.into_owned(),
+    }
+}
+
+fn states(step: &GraphStep, symbols: Symbols) -> Vec<String> {
+    let state = step.state.as_ref();
+    state.map_or_else(Vec::new, |state| state.notes(symbols))
 }
 
 /// The condition of `step`, shortened.

@@ -61,6 +61,7 @@ impl Symbols {
             Some(Mark::Succeeded) => ("✓", "+"),
             Some(Mark::Failed) => ("✗", "x"),
             Some(Mark::Skipped) => ("–", "-"),
+            Some(Mark::Unknown) => ("?", "?"),
         };
         self.pick(unicode, ascii)
     }

@@ -214,7 +214,7 @@ fn mark_style(mark: Option<Mark>) -> anstyle::Style {
         Some(Mark::Running) => AnsiColor::Blue.on_default(),
         Some(Mark::Succeeded) => AnsiColor::Green.on_default(),
         Some(Mark::Failed) => AnsiColor::Red.on_default().bold(),
-        Some(Mark::Skipped) => AnsiColor::Yellow.on_default(),
+        Some(Mark::Skipped | Mark::Unknown) => AnsiColor::Yellow.on_default(),
     }
 }
 

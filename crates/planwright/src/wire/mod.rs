@@ -30,6 +30,7 @@ pub use kept::{
 pub use log::{LOG_SCHEMA, LogLineV1, LogV1};
 pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1};
 pub use replay::{DivergenceV1, REPLAY_SCHEMA, ReplayV1};
+pub(crate) use report::milliseconds;
 pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
 };

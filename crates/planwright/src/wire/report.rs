@@ -333,6 +333,6 @@ impl From<&ToolError> for ErrorV1 {
 }
 
 /// A time in milliseconds, to the microsecond.
-pub(super) fn milliseconds(time: Duration) -> f64 {
+pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -4,4 +4,5 @@ mod list;
 mod logs;
 mod replay;
 mod schemas;
+mod show;
 mod support;

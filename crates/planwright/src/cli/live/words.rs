@@ -1,12 +1,11 @@
 //! How times, reasons and failures are worded for people.
 
-use std::time::Duration;
-
 use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
 use planwright::engine::ToolError;
 use planwright::engine::run::{Because, SkipReason};
 use planwright::legible;
+pub(in crate::cli) use planwright::legible::time;
 
 pub(in crate::cli) const GOOD: Style = AnsiColor::Green.on_default();
 pub(in crate::cli) const BAD: Style = AnsiColor::Red.on_default();
@@ -18,19 +17,6 @@ pub(in crate::cli) const DIM: Style = Style::new().dimmed();
 /// `text` in `style`. Whoever prints it takes the colours away where they are not wanted.
 pub(in crate::cli) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// A stretch of time as people say it: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
-pub(in crate::cli) fn time(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0 if time < Duration::from_millis(1) => "<1ms".to_owned(),
-        0 if time < Duration::from_millis(100) => format!("{}ms", time.as_millis()),
-        // A step that took 59.99 s must not be said to have taken 60.0 s of 60.
-        0..60 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
-        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
-    }
 }
 
 /// `1 step`, `2 steps`.
@@ -64,25 +50,4 @@ pub(in crate::cli) fn code(error: &ToolError) -> Option<String> {
 pub(in crate::cli) fn first_line(error: &ToolError) -> String {
     let line = error.message.trim().lines().next().unwrap_or_default();
     legible::one_line(line).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_as_people_say_them() {
-        let cases = [
-            (0, "<1ms"),
-            (12_000, "12ms"),
-            (99_999, "99ms"),
-            (449_000, "0.4s"),
-            (59_990_000, "59.9s"),
-            (125_000_000, "2m 05s"),
-            (3_720_000_000, "1h 02m"),
-        ];
-        for (micros, wanted) in cases {
-            assert_eq!(time(Duration::from_micros(micros)), wanted);
-        }
-    }
 }

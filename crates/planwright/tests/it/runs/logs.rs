@@ -86,7 +86,11 @@ fn what_strangers_say_is_shown_and_not_obeyed() {
     let shop = Shop::new();
     let plan = r#"{"name": "\u001b[2J", "steps": [{"id": "echo", "tool": "echo", "args": {"text": "a\u001b[2Jb"}}]}"#;
     let run = shop.run(plan, &[]);
-    for command in [&["logs", run.as_str()][..], &["runs"]] {
+    for command in [
+        &["logs", run.as_str()][..],
+        &["runs"],
+        &["show", run.as_str()],
+    ] {
         let text = stdout(&shop.command(command));
         assert!(!text.contains('\u{1b}'), "{text:?}");
         assert!(text.contains("[2J"), "{text:?}");

@@ -1,0 +1,230 @@
+//! How the steps of a run stand that is drawn, and how they came there.
+
+use std::time::Duration;
+
+use planwright_engine::StepStatus;
+use planwright_engine::run::{Past, StepSummary};
+
+use super::graph::{Does, Graph};
+use super::{Drawing, Mark, Symbols};
+use crate::legible;
+
+/// How a step of a drawn run stands, and how it came there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepState {
+    /// How it stands.
+    pub mark: Mark,
+    /// The same, as reports say it; `running` and `interrupted` where it has not ended.
+    pub status: &'static str,
+    /// When it began, counted from the start of the run.
+    pub started: Option<Duration>,
+    /// When it ended, counted from the start of the run.
+    pub ended: Option<Duration>,
+    /// How often its tool was called; of a step that runs a plan, how many calls that came to.
+    pub attempts: u32,
+    /// Whether it runs a plan.
+    pub runs_plan: bool,
+    /// How many of its items, rounds or instances have done what they were to do, and how many there are.
+    pub parts: Option<(usize, usize)>,
+    /// What else there is to say.
+    pub note: Option<String>,
+}
+
+impl StepState {
+    /// How a step stands. What is under way is so only where the run `is_running`; else it was interrupted.
+    pub fn of(step: &StepSummary, is_running: bool) -> Self {
+        let is_open = step.status == StepStatus::NotRun && step.started.is_some();
+        let (mark, status) = standing(step.status, is_open, is_running);
+        let parts: Vec<&StepSummary> = step
+            .parts
+            .iter()
+            .filter(|part| part.at.item.is_some() || part.at.round.is_some())
+            .collect();
+        let error = step.error.as_ref().map(|error| error.message.as_str());
+        Self {
+            mark,
+            status,
+            started: step.started,
+            ended: step.ended,
+            attempts: step.attempts,
+            runs_plan: step.tool.is_none(),
+            parts: (!parts.is_empty()).then(|| done(&parts)),
+            note: note(status, error),
+        }
+    }
+
+    /// How a step stands by what is kept of it alone.
+    pub fn of_past(past: &Past, is_running: bool) -> Self {
+        let status = past.settled.as_ref().map(|end| end.status);
+        let is_asked = past.asked.is_some() && past.decided.is_none();
+        let (mark, status) = match status {
+            Some(status) => standing(status, false, is_running),
+            None if is_asked => standing(StepStatus::Waiting, false, is_running),
+            None => standing(StepStatus::NotRun, !past.calls.is_empty(), is_running),
+        };
+        let end = past.settled.as_ref();
+        let error = end.and_then(|end| end.error.as_ref());
+        let first = past.calls.first().map(|call| call.sent);
+        Self {
+            mark,
+            status,
+            started: end.and_then(|end| end.started).or(first),
+            ended: end.map(|end| end.ended),
+            attempts: past.attempts(),
+            runs_plan: false,
+            parts: None,
+            note: note(status, error.map(|error| error.message.as_str())),
+        }
+    }
+
+    /// What stands beside the step, in short pieces.
+    pub(super) fn notes(&self, symbols: Symbols) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let (Some(started), Some(ended)) = (self.started, self.ended)
+            && 0 < self.attempts
+        {
+            notes.push(legible::time(ended.saturating_sub(started)));
+        }
+        if let Some((done, of)) = self.parts {
+            notes.push(format!("{done} of {of} done"));
+        } else if 1 < self.attempts {
+            let what = if self.runs_plan { "calls" } else { "attempts" };
+            notes.push(format!("{} {what}", self.attempts));
+        }
+        if let Some(note) = &self.note {
+            let note = legible::one_line(note);
+            notes.push(legible::shortened(&note, LONGEST, symbols.ellipsis()).into_owned());
+        }
+        notes
+    }
+}
+
+/// The longest that a note may be, in columns.
+const LONGEST: usize = 60;
+
+fn standing(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
+    match (is_open, is_running) {
+        (true, true) => (Mark::Running, "running"),
+        (true, false) => (Mark::Unknown, "interrupted"),
+        (false, _) if status == StepStatus::NotRun => (Mark::Waiting, status.as_str()),
+        (false, _) => (Mark::from(status), status.as_str()),
+    }
+}
+
+fn note(status: &str, error: Option<&str>) -> Option<String> {
+    Some(match (status, error) {
+        ("failed", Some(message)) => message.trim().lines().next()?.to_owned(),
+        (_, Some(message)) => format!("failed: {}", message.trim().lines().next()?),
+        ("running", _) => "under way".to_owned(),
+        ("interrupted", _) => "was under way".to_owned(),
+        ("waiting", _) => "waits for a decision".to_owned(),
+        ("unknown", _) => "may or may not have happened".to_owned(),
+        ("succeeded" | "failed", _) => return None,
+        (other, _) => other.replace('_', " "),
+    })
+}
+
+fn done(parts: &[&StepSummary]) -> (usize, usize) {
+    let done = parts
+        .iter()
+        .filter(|part| part.status == StepStatus::Succeeded);
+    (done.count(), parts.len())
+}
+
+impl Drawing {
+    /// Says how the step `id` of the plan itself stands in a run.
+    pub fn set_state(&mut self, id: &str, state: &StepState) {
+        set(&mut self.main, id, state);
+    }
+
+    /// Says how all steps stand in a run, those of plans included that just one step runs, and once.
+    pub fn set_states(&mut self, steps: &[StepSummary], is_running: bool) {
+        let steps: Vec<&StepSummary> = steps.iter().collect();
+        self.set_all(None, &steps, is_running);
+    }
+
+    fn set_all(&mut self, part: Option<usize>, steps: &[&StepSummary], is_running: bool) {
+        let ids: Vec<(String, Does)> = match part.and_then(|part| self.parts.get(part)) {
+            Some(part) => part.graph.steps.iter(),
+            None => self.main.steps.iter(),
+        }
+        .map(|step| (step.id.clone(), step.does.clone()))
+        .collect();
+        for (id, does) in ids {
+            let of_step: Vec<&StepSummary> = steps
+                .iter()
+                .copied()
+                .filter(|step| step.at.step.as_str() == id)
+                .collect();
+            let Some(state) = together(&of_step, is_running) else {
+                continue;
+            };
+            let graph = match part.and_then(|part| self.parts.get_mut(part)) {
+                Some(part) => &mut part.graph,
+                None => &mut self.main,
+            };
+            set(graph, &id, &state);
+            if let ([only], Some(inner)) = (of_step.as_slice(), self.part_of(&does)) {
+                let is_once = only
+                    .parts
+                    .iter()
+                    .all(|part| part.at.inside.as_deref() == Some(&*only.at));
+                let parts: Vec<&StepSummary> = only.parts.iter().collect();
+                if is_once {
+                    self.set_all(Some(inner), &parts, is_running);
+                }
+            }
+        }
+    }
+
+    /// The plan that a step alone runs.
+    fn part_of(&self, does: &Does) -> Option<usize> {
+        let (Does::Plan(name) | Does::Inline(name)) = does else {
+            return None;
+        };
+        let graphs = self.parts.iter().map(|part| &part.graph);
+        let runners = graphs
+            .chain([&self.main])
+            .flat_map(|graph| &graph.steps)
+            .filter(|step| step.does == *does);
+        if 1 < runners.count() {
+            return None;
+        }
+        self.parts.iter().position(|part| part.name == *name)
+    }
+}
+
+fn set(graph: &mut Graph, id: &str, state: &StepState) {
+    for step in graph.steps.iter_mut().filter(|step| step.id == id) {
+        step.mark = Some(state.mark);
+        step.state = Some(state.clone());
+    }
+}
+
+/// How a step stands in all instances of its plan together.
+fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
+    let states: Vec<StepState> = steps
+        .iter()
+        .map(|step| StepState::of(step, is_running))
+        .collect();
+    // The worst of them stands for all.
+    let order = [
+        Mark::Failed,
+        Mark::Unknown,
+        Mark::Running,
+        Mark::Waiting,
+        Mark::Skipped,
+    ];
+    let mut worst = order
+        .iter()
+        .find_map(|mark| states.iter().find(|state| state.mark == *mark))
+        .or(states.first())?
+        .clone();
+    if 1 < states.len() {
+        worst.started = states.iter().filter_map(|state| state.started).min();
+        worst.ended = states.iter().filter_map(|state| state.ended).max();
+        worst.attempts = states.iter().map(|state| state.attempts).sum();
+        worst.parts = Some(done(steps));
+    }
+    Some(worst)
+}
