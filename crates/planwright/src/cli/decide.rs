@@ -7,7 +7,7 @@ use planwright::core::{Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::event::Address;
-use planwright::engine::run::{History, MASK};
+use planwright::engine::run::MASK;
 use planwright::legible;
 use planwright_store::{NewDecision, Store, StoreError};
 
@@ -67,7 +67,7 @@ impl Question {
         let store = store::open(stored)?;
         let info = store.run(&arguments.run).map_err(store::explain)?;
         let kept = Kept::read(&store, &info.id)?;
-        let history = History::new(&kept.entries);
+        let history = kept.history()?;
         let mut waiting: Vec<(&Arc<Address>, &Value)> = history
             .steps()
             .filter_map(|(at, past)| Some((at, past.open_question()?)))

@@ -67,7 +67,7 @@ pub(crate) async fn resume(
     output::findings(&reading, arguments.format, printer);
     kept.report_changes(&plan, printer);
 
-    let mut history = History::new(&kept.entries);
+    let mut history = kept.history()?;
     forget_decisions(&store, &id, &history)?;
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
@@ -202,6 +202,22 @@ impl Kept {
         let reading = plan_file::read_kept(&self.plan, self.vars.clone())?;
         let steps = reading.plan.iter().flat_map(|plan| &plan.steps);
         Ok(steps.map(|step| step.id.to_string()).collect())
+    }
+
+    /// What was done for the steps that the plan has now.
+    pub(super) fn history(&self) -> Result<History, CommandError> {
+        let mut history = History::default();
+        for entry in &self.entries {
+            if let Record::Opened { header, .. } = &entry.record {
+                let opened = ProcessV1::from_value(header)
+                    .map_err(|error| CommandError::new(error.to_string()))?;
+                for step in &opened.forgotten {
+                    history.forget(&StepId::new(step.as_str()));
+                }
+            }
+            history.add(entry);
+        }
+        Ok(history)
     }
 
     /// How the run stood when its last process came to an end, if it did.

@@ -20,6 +20,7 @@ mod interrupts;
 mod program;
 mod real_servers;
 mod reference;
+mod resume;
 mod runs;
 mod stored;
 mod trust;

@@ -1,0 +1,296 @@
+//! Runs that go on: after a failure, with another plan, with tools that have changed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::program::{planwright, stderr, stdout};
+
+fn write(folder: &Path, name: &str, content: &Value) {
+    fs::write(folder.join(name), content.to_string()).unwrap();
+}
+
+fn tools(folder: &Path, tools: &Value) {
+    write(folder, "tools.json", &json!({ "tools": tools }));
+}
+
+fn program(folder: &Path, arguments: &[&str]) -> Output {
+    planwright(folder).args(arguments).output().unwrap()
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap_or_else(|_| panic!("{}", stderr(output)))
+}
+
+/// Runs `plan.json`; gives its exit status and its report.
+fn run(folder: &Path) -> (Option<i32>, Value) {
+    let output = program(
+        folder,
+        &[
+            "run",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--format",
+            "json",
+        ],
+    );
+    (output.status.code(), report(&output))
+}
+
+fn resume(folder: &Path, id: &str, more: &[&str]) -> (Option<i32>, Value, String) {
+    let mut arguments = vec!["resume", id, "--format", "json"];
+    arguments.extend(more);
+    let output = program(folder, &arguments);
+    (output.status.code(), report(&output), stderr(&output))
+}
+
+/// What was called, step by step, in all processes together.
+fn calls(report: &Value) -> Vec<&str> {
+    let calls = report["calls"].as_array().unwrap();
+    calls
+        .iter()
+        .map(|call| call["step"].as_str().unwrap())
+        .collect()
+}
+
+fn chain() -> Value {
+    json!({"name": "chain", "steps": [
+        {"id": "a", "tool": "one", "args": {"n": 1}},
+        {"id": "b", "tool": "two", "args": {"of": "${a}"}},
+        {"id": "c", "tool": "one", "args": {"of": "${b}"}}
+    ]})
+}
+
+#[test]
+fn a_failed_run_goes_on_when_the_cause_is_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "out of paper"}}),
+    );
+    let (code, first) = run(path);
+    assert_eq!(code, Some(1));
+    assert_eq!(calls(&first), ["a", "b"]);
+    let id = first["run"].as_str().unwrap();
+    // As long as nothing is mended it fails again, and `a` stays done.
+    let (code, again, _) = resume(path, id, &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(calls(&again), ["a", "b", "b"]);
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"returns": {"paper": "A4"}}}),
+    );
+    let (code, mended, _) = resume(path, &id[..6], &[]);
+    assert_eq!(code, Some(0));
+    assert_eq!(calls(&mended), ["a", "b", "b", "b", "c"]);
+    assert_eq!(mended["output"]["c"], json!({"of": {"paper": "A4"}}));
+    assert_eq!(mended["steps"][1]["attempts"], 3);
+    // To resume what is done calls nothing, however often.
+    for _ in 0..2 {
+        let (code, once_more, _) = resume(path, id, &[]);
+        assert_eq!(code, Some(0));
+        assert_eq!(once_more["output"], mended["output"]);
+        assert_eq!(calls(&once_more), calls(&mended));
+    }
+}
+
+#[test]
+fn a_patched_plan_keeps_what_it_does_not_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}, "three": {"returns": 3}}),
+    );
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    let mut patched = chain();
+    patched["steps"][1]["tool"] = json!("three");
+    patched["steps"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"id": "d", "tool": "one", "args": {"n": 4}}));
+    write(path, "patched.json", &patched);
+    let (code, report, _) = resume(path, id, &["--plan", "patched.json"]);
+    assert_eq!(code, Some(0));
+    // `b` is another step now, so what was called for it before is none of its calls.
+    let mut called = calls(&report);
+    called.sort_unstable();
+    assert_eq!(called, ["a", "b", "c", "d"]);
+    assert_eq!(report["output"]["c"], json!({"of": 3}));
+    // The new plan is the run's own from then on.
+    let (code, again, _) = resume(path, id, &[]);
+    assert_eq!((code, &again["output"]), (Some(0), &report["output"]));
+    // And it can change what had succeeded.
+    patched["steps"][3]["args"]["n"] = json!(5);
+    write(path, "patched.json", &patched);
+    let (code, changed, _) = resume(path, id, &["--plan", "patched.json"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(changed["output"]["d"], json!({"n": 5}));
+    assert_eq!(calls(&changed).len(), 4);
+    // Not everything can be proved, but this can: it was decided as it would be now.
+    let replayed = program(path, &["replay", id]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+}
+
+#[test]
+fn a_patched_plan_must_be_sound() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+    );
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    let mut patched = chain();
+    patched["steps"][1]["tool"] = json!("tow");
+    write(path, "patched.json", &patched);
+    let (code, report, _) = resume(path, id, &["--plan", "patched.json"]);
+    assert_eq!((code, &report["status"]), (Some(3), &json!("rejected")));
+    assert_eq!(report["diagnostics"][0]["code"], "PW0201");
+}
+
+#[test]
+fn a_person_may_do_without_a_step_or_give_its_value() {
+    for (choice, status, c) in [
+        (["--skip", "b"], "skipped", json!(null)),
+        (
+            ["--set", "b={\"x\": 1}"],
+            "succeeded",
+            json!({"of": {"x": 1}}),
+        ),
+        (
+            ["--set", "b=plain text"],
+            "succeeded",
+            json!({"of": "plain text"}),
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        write(path, "plan.json", &chain());
+        tools(
+            path,
+            &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+        );
+        let (_, first) = run(path);
+        let id = first["run"].as_str().unwrap();
+        let (code, report, _) = resume(path, id, &choice);
+        assert_eq!(code, Some(0), "{choice:?}");
+        assert_eq!(report["steps"][1]["status"], status, "{choice:?}");
+        assert_eq!(report["output"]["c"], c, "{choice:?}");
+        // What was said once holds.
+        let (code, again, _) = resume(path, id, &[]);
+        assert_eq!((code, &again["output"]), (Some(0), &report["output"]));
+    }
+}
+
+#[test]
+fn choices_that_make_no_sense() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+    );
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    for (choice, message) in [
+        (
+            &["--retry", "a"][..],
+            "`a` has succeeded, and what is done stays done\n  hint: a plan that changes the step runs it again: `--plan FILE`",
+        ),
+        (
+            &["--skip", "bb"],
+            "the run has no step `bb`\n  hint: did you mean `b`?",
+        ),
+        (
+            &["--set", "b"],
+            "`--set b` has no `=`\n  hint: write it as --set STEP=VALUE",
+        ),
+        (
+            &["--skip", "b", "--retry", "b"],
+            "two things are said about `b`",
+        ),
+    ] {
+        let mut arguments = vec!["resume", id];
+        arguments.extend(choice);
+        let output = program(path, &arguments);
+        assert_eq!(output.status.code(), Some(2), "{choice:?}");
+        assert_eq!(stderr(&output), format!("error: {message}\n"), "{choice:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_has_changed_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    let two = |schema: Value| json!({"one": {"echo": true}, "two": {"input_schema": schema, "fails": "no"}});
+    tools(path, &two(json!({"type": "object"})));
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    tools(
+        path,
+        &two(json!({"type": "object", "properties": {"of": {}}})),
+    );
+    let (_, _, said) = resume(path, id, &[]);
+    assert_eq!(
+        said,
+        "warning: the tool `simulated.two` is not what it was when the run went on last: the schema of its arguments changed\n"
+    );
+    // Once it was told, it is known.
+    let (_, _, said) = resume(path, id, &[]);
+    assert_eq!(said, "");
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(path, &json!({"one": {"echo": true}, "two": {"echo": true}}));
+    fs::write(
+        path.join("text.db"),
+        "this is no database, and never was one: not by any means",
+    )
+    .unwrap();
+    for (store, message) in [
+        ("text.db", "the store `text.db` is damaged: "),
+        (".", "the store `.` cannot be used: "),
+        (
+            "/proc/nowhere/store.db",
+            "the store `/proc/nowhere/store.db` cannot be used: ",
+        ),
+    ] {
+        let output = program(
+            path,
+            &[
+                "run",
+                "plan.json",
+                "--simulate",
+                "tools.json",
+                "--format",
+                "json",
+                "--store",
+                store,
+            ],
+        );
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{store}: {said}");
+        assert_eq!(stdout(&output), "", "{store}");
+        assert!(
+            said.starts_with(&format!("error: {message}")),
+            "{store}: {said}"
+        );
+        assert!(said.contains("--no-store"), "{store}: {said}");
+    }
+}
