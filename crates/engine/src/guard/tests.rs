@@ -132,19 +132,47 @@ fn bytes_are_those_of_the_json() {
 
 #[test]
 fn what_earlier_processes_did_counts() {
-    let guards = Guards::new().calls(4).same_call(1).output_bytes(10);
+    let guards = Guards::new().calls(5).same_call(2).output_bytes(10);
     let mut guard = Guard::new(guards);
     let (tool, args) = (Tool::new("s", "t"), Value::empty_object());
     let output = ToolOutput::value(Value::from("sixsix"));
     guard.recall(&tool, &args, 1, Some(&output));
     guard.recall(&tool, &args, 2, None);
+    guard.recall(&tool, &args, 3, None);
+    assert_eq!(said(guard.reserve(&tool, &args, 1)), "ok");
     assert!(said(guard.reserve(&tool, &args, 1)).contains("same_call"));
-    assert_eq!(said(guard.reserve(&tool, &args, 3)), "ok");
+    assert_eq!(said(guard.reserve(&tool, &args, 2)), "ok");
+    assert!(said(guard.reserve(&tool, &args, 3)).contains("5 calls"));
     assert_eq!(
         said(guard.take_in(&ToolOutput::value(Value::from(12)))),
         "ok"
     );
     assert!(guard.take_in(&ToolOutput::value(Value::from(1))).is_err());
+}
+
+#[test]
+fn time_ends_once() {
+    let mut guard = Guard::new(Guards::new());
+    assert_eq!(guard.wall_time(), None);
+    assert_eq!(guard.end_time(), None);
+    guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
+    assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
+    let told = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
+    assert_eq!(said(guard.end_time().map_or(Ok(()), Err)), told);
+    assert_eq!(said(guard.look(&Tool::new("s", "t"))), told);
+}
+
+#[test]
+fn only_servers_with_a_rate_wait() {
+    let mut guard = Guard::new(Guards::new().rate("s", rate(1, 100)));
+    let mut wait = |server: &str, now: u64| {
+        let now = Duration::from_millis(now);
+        let wait = guard.wait(&Tool::new(server, "t"), now, false);
+        wait.map(|wait| wait.as_millis())
+    };
+    assert_eq!(wait("s", 0), None);
+    assert_eq!(wait("s", 10), Some(90));
+    assert_eq!(wait("r", 10), None);
 }
 
 #[test]

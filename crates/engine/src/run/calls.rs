@@ -25,14 +25,14 @@ impl Run {
         let (Some(tool), Some(args)) = (work.tool.clone(), work.args.clone()) else {
             return;
         };
-        if let Some(error) = self.needless_question(work) {
-            self.reject(task, error);
-            return;
-        }
         let at = Arc::clone(&work.address);
         if work.in_doubt {
             let tool = Arc::clone(&tool.name);
             self.emit(RunEvent::OutcomeUnknown { at, tool, args }, effects);
+            return;
+        }
+        if let Some(error) = self.needless_question(work) {
+            self.reject(task, error);
             return;
         }
         self.emit(

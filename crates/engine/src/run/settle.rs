@@ -101,6 +101,10 @@ impl Run {
         let pending = work.pending.take();
         let last_error = work.last_error.clone();
         let internal = || ToolError::new(ErrorKind::Internal, "a task ended without a result");
+        // Whatever ends the run, nobody knows more than before of a call that may have happened.
+        if work.in_doubt && matches!(by, SettledBy::Stop | SettledBy::Cancel) {
+            return Outcome::without_output(StepStatus::Unknown, None);
+        }
         match by {
             SettledBy::Itself => pending.unwrap_or_else(|| Outcome::failed(internal())),
             SettledBy::Attempt => pending.unwrap_or_else(|| {

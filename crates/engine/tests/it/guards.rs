@@ -9,9 +9,13 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::plan::{Approval, Name, Node, OnFailure, Repeat};
-use planwright_core::{Place, Plan, Step, Value};
+use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Function, Functions, ToolCall, ToolError, ToolOutput};
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Bound, Decision, Engine, Guards, Rate, RunOptions, RunStatus, RunSummary};
 
 use self::hand::Hand;
@@ -176,6 +180,46 @@ fn nobody_is_asked_about_a_call_that_is_refused_anyway() {
         "x",
         &["a failed budget: the run has made 0 calls, the most that `RunOptions` allows"],
     );
+}
+
+#[test]
+fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
+    let sent = Entry {
+        at: Duration::from_secs(5),
+        turn: 0,
+        record: Record::Sent {
+            at: Arc::new(Address {
+                inside: None,
+                instance: None,
+                step: StepId::new("t0"),
+                item: None,
+                round: None,
+            }),
+            server: Arc::from("s"),
+            tool: Arc::from("t"),
+            attempt: 1,
+            args: Value::empty_object(),
+        },
+    };
+    let guards = Guards::new().calls(1).wall_time(Duration::from_secs(9));
+    let history = Arc::new(History::new([&sent]));
+    let mut run = Run::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
+    let mut effects = Vec::new();
+    run.start(&mut effects);
+    run.proceed(&mut effects);
+    let timers: Vec<Duration> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::SetTimer { after, .. } => Some(*after),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(timers, [Duration::from_secs(4)]);
+    let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
+    assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
+    let time_is_up = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    run.handle(time_is_up, Duration::from_secs(9), &mut effects);
+    assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
 }
 
 /// Tools `s.t` and `s.u` that tell when they were called, and answer after some time.
