@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
+use planwright_core::plan::Input;
 use planwright_core::{Diagnostic, Object, Value};
 
 use super::history::Choice;
@@ -26,13 +27,16 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
         .iter()
         .filter_map(|(name, value)| {
             let mut inputs = plan.plan().inputs.iter();
-            let input = inputs.find(|input| input.name == *name && input.is_secret());
+            let input = inputs.find(|input| input.name == *name);
+            // A default stands in the plan, and comes from there again.
+            if input.is_some_and(|input| input.default.as_ref() == Some(value)) {
+                return None;
+            }
             let mut value = value.clone();
-            match input {
-                // It stands in the plan, so it comes from there again.
-                Some(input) if input.default.as_ref() == Some(&value) => return None,
-                Some(_) => value = Value::from(MASK),
-                None => redactor.value(&mut value),
+            if input.is_some_and(Input::is_secret) {
+                value = Value::from(MASK);
+            } else {
+                redactor.value(&mut value);
             }
             Some((Arc::clone(name), value))
         })

@@ -1,10 +1,11 @@
 //! A folder in which the commands of one page are given.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::transcript::{commands, matches};
+use super::transcript::{commands, matches, run_ids};
 
 /// A folder in which the commands of one page are given.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub(super) struct Session {
     folder: tempfile::TempDir,
     /// How the last command ended.
     status: i32,
+    /// The ids of runs, by those that the page shows.
+    ids: HashMap<String, String>,
 }
 
 impl Session {
@@ -27,7 +30,11 @@ impl Session {
                 fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
             }
         }
-        Self { folder, status: 0 }
+        Self {
+            folder,
+            status: 0,
+            ids: HashMap::new(),
+        }
     }
 
     /// Puts a file there.
@@ -41,7 +48,10 @@ impl Session {
     /// Gives the commands of a block, and compares what they print.
     pub(super) fn replay(&mut self, block: &str) -> Result<(), String> {
         for (command, expected) in commands(block)? {
-            let printed = self.run(command);
+            let printed = self.run(&self.with_ids(command));
+            for (shown, printed) in run_ids(expected, &printed) {
+                self.ids.insert(shown.to_owned(), printed.to_owned());
+            }
             if !matches(expected, &printed) {
                 return Err(format!(
                     "`{command}` prints\n{printed}\nand not\n{expected}"
@@ -49,6 +59,14 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// A command with the ids of this session's runs in place of those that the page shows.
+    fn with_ids(&self, command: &str) -> String {
+        let ids = self.ids.iter();
+        ids.fold(command.to_owned(), |command, (shown, id)| {
+            command.replace(shown, id)
+        })
     }
 
     /// What a command prints on standard output and standard error, in the order in which it does.

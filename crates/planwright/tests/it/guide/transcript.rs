@@ -14,8 +14,10 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The id of a run, or the beginning of it, where a command is told.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(planwright (?:resume|show|logs|replay|approve|reject|export)) [0-9a-f]{8,16}\b")
-        .unwrap()
+    Regex::new(
+        r"(planwright (?:resume|show|logs|replay|approve|reject|export)) (?<id>[0-9a-f]{8,16})\b",
+    )
+    .unwrap()
 });
 
 /// The commands of a block, each with what it prints.
@@ -34,6 +36,15 @@ pub(super) fn matches(expected: &str, printed: &str) -> bool {
     let expected: Vec<String> = expected.trim_end().lines().map(even).collect();
     let printed: Vec<String> = printed.trim_end().lines().map(even).collect();
     lines_match(&expected, &printed)
+}
+
+/// The ids of runs that the page shows, each with the one that was printed in its place.
+pub(super) fn run_ids<'a>(expected: &'a str, printed: &'a str) -> Vec<(&'a str, &'a str)> {
+    let ids = |text: &'a str| RUN.captures_iter(text).filter_map(|found| found.name("id"));
+    ids(expected)
+        .map(|id| id.as_str())
+        .zip(ids(printed).map(|id| id.as_str()))
+        .collect()
 }
 
 /// A line with its lengths of time, and the ids of runs, evened out.
