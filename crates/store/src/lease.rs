@@ -17,6 +17,8 @@ use crate::times::{from_nanos, to_nanos};
 
 /// How often a lock is tried before it counts as held: whoever only asks who has a run has it for a moment, too.
 const TRIES: u32 = 8;
+/// How often, where its holder has not yet said who it is: a busy machine may stop it in between.
+const PATIENT_TRIES: u32 = 500;
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -91,10 +93,13 @@ impl Lease {
                 }
                 // Its last holder has removed it in the meantime: the next try finds another file.
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) if TRIES <= tried => {
-                    return Ok(Taken::Already(read(&mut file)));
+                Err(TryLockError::WouldBlock) => {
+                    let holder = read(&mut file).filter(|_| TRIES <= tried);
+                    if holder.is_some() || PATIENT_TRIES <= tried {
+                        return Ok(Taken::Already(holder));
+                    }
+                    thread::sleep(PAUSE);
                 }
-                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }

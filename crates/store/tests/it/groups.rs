@@ -70,6 +70,8 @@ fn what_was_handed_over_is_kept_although_nobody_waits_for_it() {
         drop(run.append(entries(step("a", &Value::Null))));
     }
     drop(run);
+    // What is handed over later is done later, so by then the run has been given back.
+    drop(create(&scene.store, "other"));
     let again = scene.store.hold("r", &me()).unwrap();
     drop(again.append(entries([Record::Closed])));
     let path = scene.store.path().to_owned();
