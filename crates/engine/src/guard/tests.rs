@@ -151,6 +151,12 @@ fn what_earlier_processes_did_counts() {
 }
 
 #[test]
+fn any_bound_is_one() {
+    assert!(Guards::new().is_empty());
+    assert!(!Guards::new().same_rounds(2).is_empty());
+}
+
+#[test]
 fn time_ends_once() {
     let mut guard = Guard::new(Guards::new());
     assert_eq!(guard.wall_time(), None);
