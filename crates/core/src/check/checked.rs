@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::digest::step_digest;
 use super::soundness;
 use super::writers::{Writers, slot_keys};
 use super::{CheckContext, Dependency};
@@ -119,6 +120,14 @@ impl CheckedPlan {
     /// in layout, titles and notes.
     pub fn digest(&self) -> &str {
         &self.sound.digest
+    }
+
+    /// What the step at position `step` means, in short: equal for two steps that say the same, wherever in their plans'
+    /// texts they stand.
+    pub fn step_digest(&self, step: usize) -> Option<String> {
+        let checked = self.steps().get(step)?;
+        let written = self.plan().steps.get(step)?;
+        Some(step_digest(written, checked.plan.as_ref()))
     }
 
     /// The values of the inputs by name: what was given over the defaults. Of a plan that runs as

@@ -21,6 +21,14 @@ pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
     writer.finish()
 }
 
+/// What stands for everything that a step of `plan` says: equal for two steps that say the same, wherever they stand.
+pub(super) fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
+    let mut writer = Writer(Sha256::new());
+    writer.word("planwright.step/1");
+    writer.step(step, sub_plan);
+    writer.finish()
+}
+
 /// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins
 /// with its tag or its length.
 struct Writer(Sha256);

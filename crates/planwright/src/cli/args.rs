@@ -13,7 +13,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
-pub(crate) use kept::{LogFormat, LogsArguments, ReplayArguments, RunsArguments, StandingArgument};
+pub(crate) use kept::{
+    DiffArguments, ExportArguments, ImportArguments, LogFormat, LogsArguments, PruneArguments,
+    ReplayArguments, RunsArguments, StandingArgument,
+};
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -75,6 +78,16 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 it does, 1 it decides otherwise, or that cannot be said; 2 usage.
     Replay(ReplayArguments),
+    /// Tell what differs between two runs: plan, inputs, and what became of each step.
+    ///
+    /// Exit status: 0 nothing but times, 1 something, 2 usage.
+    Diff(DiffArguments),
+    /// Write a run to a file that another machine can take in, look at and replay.
+    Export(ExportArguments),
+    /// Take in a run that `export` wrote.
+    Import(ImportArguments),
+    /// Forget old runs. Those that wait for somebody, or were interrupted, stay.
+    Prune(PruneArguments),
     /// Check a plan: findings only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.

@@ -114,7 +114,7 @@ fn unsharable(plan: &Plan, printed: &str, dialect: &str, catalog: &Catalog) -> D
         .collect()
 }
 
-fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
+pub(super) fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
     if file.is_dir() {
         return Err(CommandError::new(format!(
             "`{}` is a folder",
@@ -133,7 +133,7 @@ fn there_already(file: &Path) -> CommandError {
 }
 
 /// Writes `text` to `file` in one go: whoever looks finds the old content or the new.
-fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandError> {
+pub(super) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandError> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot write `{}`: {}", file.display(), reason(&error));
         CommandError::new(message)

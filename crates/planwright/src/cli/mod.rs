@@ -10,10 +10,12 @@ mod consent;
 mod convert;
 mod decide;
 mod demo;
+mod diff;
 mod durations;
 mod environment;
 mod error;
 mod estimate;
+mod exchange;
 mod exit;
 mod findings;
 mod guards;
@@ -84,6 +86,10 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Reject(arguments) => decide::reject(&arguments, printer),
             Command::Runs(arguments) => runs::runs(&arguments, printer),
             Command::Logs(arguments) => logs::logs(&arguments, printer),
+            Command::Diff(arguments) => diff::diff(&arguments, printer),
+            Command::Export(arguments) => exchange::export(&arguments, printer),
+            Command::Import(arguments) => exchange::import(&arguments, printer),
+            Command::Prune(arguments) => exchange::prune(&arguments, printer),
             Command::Replay(arguments) => replay::replay(&arguments, printer),
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,

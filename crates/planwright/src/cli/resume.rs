@@ -325,23 +325,14 @@ fn new_plan(arguments: &ResumeArguments, old: &Reading) -> PlanArguments {
 
 /// The steps of `before` that `now` does not have, or has otherwise.
 fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
-    let is_same = |index: usize, step: &planwright::core::Step| {
-        let Some(at) = now.step_index(step.id.as_str()).map(|at| at as usize) else {
-            return false;
-        };
-        let inner = |plan: &CheckedPlan, at: usize| {
-            let inner = plan.steps().get(at)?.plan.as_ref()?;
-            Some(inner.digest().to_owned())
-        };
-        now.plan().steps.get(at) == Some(step) && inner(before, index) == inner(now, at)
+    let is_same = |index: usize, id: &StepId| {
+        let at = now.step_index(id.as_str()).map(|at| at as usize);
+        at.is_some_and(|at| now.step_digest(at) == before.step_digest(index))
     };
-    before
-        .plan()
-        .steps
-        .iter()
-        .enumerate()
-        .filter(|(index, step)| !is_same(*index, step))
-        .map(|(_, step)| step.id.clone())
+    let ids = before.plan().steps.iter().map(|step| &step.id);
+    ids.enumerate()
+        .filter(|(index, id)| !is_same(*index, id))
+        .map(|(_, id)| id.clone())
         .collect()
 }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod config;
 mod conversion;
+mod difference;
 mod durations;
 mod estimate;
 mod event;
@@ -20,6 +21,7 @@ mod utc;
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
 pub use config::{CONFIG_SCHEMA, ConfigFileV1, ConfigV1, SettingV1};
 pub use conversion::{CONVERSION_SCHEMA, ConversionV1};
+pub use difference::{ChangeV1, DIFF_SCHEMA, DiffV1, PlanDiffV1, StepDiffV1, StepSideV1, changes};
 pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
 pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
 pub use event::{EVENT_SCHEMA, EventV1};

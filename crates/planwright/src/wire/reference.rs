@@ -11,8 +11,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::{
-    ENTRY_SCHEMA, EVENT_SCHEMA, EntryV1, EventV1, LOG_SCHEMA, LogV1, REPLAY_SCHEMA, REPORT_SCHEMA,
-    RUNS_SCHEMA, ReplayV1, ReportV1, RunsV1,
+    DIFF_SCHEMA, DiffV1, ENTRY_SCHEMA, EVENT_SCHEMA, EntryV1, EventV1, LOG_SCHEMA, LogV1,
+    REPLAY_SCHEMA, REPORT_SCHEMA, RUNS_SCHEMA, ReplayV1, ReportV1, RunsV1,
 };
 
 /// A finding.
@@ -112,6 +112,20 @@ JSON Schema: [entry.schema.json](../schema/entry.schema.json). Fields marked wit
 about the entry.
 ";
 
+const DIFF_HEAD: &str = "\
+# What differs between two runs
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright diff RUN RUN --format json` prints: one object, `planwright.diff/1`. As a JSON Schema:
+[diff.schema.json](../schema/diff.schema.json). Fields marked with *optional* are left out where they say nothing.
+";
+
+#[test]
+fn generated_page_of_differences() {
+    publish::<DiffV1>("diff", DIFF_HEAD);
+}
+
 #[test]
 fn generated_page_of_runs() {
     publish::<RunsV1>("runs", RUNS_HEAD);
@@ -196,6 +210,7 @@ fn said(part: &Value) -> String {
         ("[`ENTRY_SCHEMA`]", ENTRY_SCHEMA),
         ("[`RUNS_SCHEMA`]", RUNS_SCHEMA),
         ("[`LOG_SCHEMA`]", LOG_SCHEMA),
+        ("[`DIFF_SCHEMA`]", DIFF_SCHEMA),
     ];
     constants
         .iter()

@@ -1,5 +1,7 @@
 //! Runs that are kept are things to look at.
 
+mod diff;
+mod exchange;
 mod list;
 mod logs;
 mod replay;

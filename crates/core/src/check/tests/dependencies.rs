@@ -257,6 +257,42 @@ fn a_digest_is_of_the_meaning() {
 }
 
 #[test]
+fn a_digest_of_a_step_is_of_what_it_says_alone() {
+    let world = World::with_tools(r#"{"e": {}}"#)
+        .plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#)
+        .plan("q", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
+    let digest = |text: &str, step: usize| {
+        let (checked, findings) = world.check(text);
+        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        checked.step_digest(step)
+    };
+    let alone = digest(
+        r#"{"steps": [{"id": "b", "tool": "e", "args": {"x": 1}}]}"#,
+        0,
+    );
+    let behind =
+        r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "args": {"x": 1}}]}"#;
+    assert!(alone.is_some());
+    assert_eq!(alone, digest(behind, 1));
+    assert_ne!(alone, digest(behind, 0));
+    assert_ne!(
+        alone,
+        digest(
+            r#"{"steps": [{"id": "b", "tool": "e", "args": {"x": 2}}]}"#,
+            0
+        )
+    );
+    assert_eq!(digest(behind, 2), None);
+    let runs = |plan: &str| {
+        digest(
+            &format!(r#"{{"steps": [{{"id": "a", "plan": "{plan}"}}]}}"#),
+            0,
+        )
+    };
+    assert_ne!(runs("p"), runs("q"));
+}
+
+#[test]
 fn a_digest_tells_apart_what_can_be_missing_only() {
     use crate::plan::{Missing, Node, Path, Read, Reference, Segment, Source};
     use crate::{Place, Plan, Step, StepId, Value};

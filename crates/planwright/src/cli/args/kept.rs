@@ -1,5 +1,6 @@
 //! The arguments of commands that look at runs that are kept.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -82,6 +83,67 @@ pub(crate) struct ReplayArguments {
     /// What to print.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `diff`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DiffArguments {
+    /// The one run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) before: String,
+    /// The other run.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) after: String,
+    /// What to print.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `export`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ExportArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// The file to write it to, in one go; else it goes to standard output.
+    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it is there already.
+    #[arg(help_heading = OPTIONS, long, requires = "output")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `import`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ImportArguments {
+    /// The file that `export` wrote, or `-` for standard input.
+    #[arg(value_name = "FILE", help_heading = OPTIONS)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `prune`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PruneArguments {
+    /// Forget runs that began longer ago than this, such as `12h` or `30d`; `30d` where neither this nor `--keep` is said.
+    #[arg(help_heading = OPTIONS, long, value_name = "TIME", value_parser = age)]
+    pub(crate) older_than: Option<Duration>,
+    /// But for this many, the newest.
+    #[arg(help_heading = OPTIONS, long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Those, too, that wait for somebody or were interrupted. A run that a process has is never forgotten.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) unfinished: bool,
+    /// Only say which it would be.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }

@@ -10,7 +10,7 @@ use crate::program::stdout;
 
 const PLAN: &str = r#"{"name": "shop", "steps": [
     {"id": "list", "tool": "list"},
-    {"id": "price", "for_each": "${list.orders}", "tool": "price", "args": {"total": "${item.total}"}},
+    {"id": "price", "for_each": "${list.orders}", "tool": "price", "args": {"total": "${item.total}"}, "timeout": "3s"},
     {"id": "pay", "tool": "pay"}
 ]}"#;
 
@@ -43,4 +43,6 @@ fn what_is_printed_fits_what_is_published() {
     check(&shop, &["logs", &run, "--format", "json"], "log");
     check(&shop, &["logs", &run, "--format", "events"], "entry");
     check(&shop, &["replay", &run, "--format", "json"], "replay");
+    let other = shop.run(&PLAN.replace('3', "4"), &["--approve", "all"]);
+    check(&shop, &["diff", &run, &other, "--format", "json"], "diff");
 }
