@@ -136,7 +136,7 @@ pub(crate) fn end(
         ));
         printer.quote(&format!(
             "  hint: see to that, then `planwright resume {}`",
-            summary.run
+            short(&summary.run)
         ));
         return Exit::Failed;
     }

@@ -294,3 +294,54 @@ fn what_cannot_be_kept_is_not_run() {
         assert!(said.contains("--no-store"), "{store}: {said}");
     }
 }
+
+/// The disk is full in the middle: no file may grow beyond a size that a run of 300 large values does not fit into.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_ends_the_run_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let steps: Vec<Value> = (0..300)
+        .map(|n| match n {
+            0 => json!({"id": "s0", "tool": "give", "args": {"n": 0}}),
+            _ => json!({"id": format!("s{n}"), "tool": "give", "args": {"n": n, "before": format!("${{s{}.n}}", n - 1)}}),
+        })
+        .collect();
+    write(
+        path,
+        "plan.json",
+        &json!({"steps": steps, "output": ["s299"]}),
+    );
+    let cases: Vec<Value> = (0..300)
+        .map(|n| json!({"when": {"n": n}, "returns": {"n": n, "x": format!("{n}-").repeat(5000)}}))
+        .collect();
+    tools(
+        path,
+        &json!({"give": {"annotations": {"idempotentHint": true}, "cases": cases}}),
+    );
+    let program_path = env!("CARGO_BIN_EXE_planwright");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 4000; exec {program_path} run plan.json --simulate tools.json --store full.db --format json"
+    );
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", &line])
+        .current_dir(path)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stderr(&output)
+            .starts_with("error: the run was ended, since it cannot be kept: the store `full.db` "),
+        "{}",
+        stderr(&output)
+    );
+    let first = report(&output);
+    assert_eq!(first["status"], "failed");
+    let id = first["run"].as_str().unwrap();
+    // With room again, it goes on from the last thing that was kept.
+    let (code, whole, _) = resume(path, id, &["--store", "full.db"]);
+    assert_eq!(code, Some(0));
+    let value = format!("{}-", 299).repeat(5000);
+    assert_eq!(whole["output"]["s299"], json!({"n": 299, "x": value}));
+    assert!(calls(&whole).len() <= 301);
+}
