@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
-use crate::approval::{Approver, Decision};
+use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
@@ -96,7 +96,8 @@ impl Dispatch {
             if self.run.is_done() {
                 break;
             }
-            if self.run.waits_for_people() && self.questions.is_empty() {
+            let holds_questions = self.keeping.as_ref().is_some_and(Keeping::holds_questions);
+            if self.run.waits_for_people() && self.questions.is_empty() && !holds_questions {
                 break;
             }
             if self.run.is_stuck() {
@@ -171,11 +172,14 @@ impl Dispatch {
     }
 
     /// Sends the calls that had to wait for the journal. Where the journal cannot keep what happens, nothing more may.
-    fn send(&mut self, released: Result<Vec<Released>, JournalError>) -> Option<Input> {
+    fn send(&mut self, released: Result<Released, JournalError>) -> Option<Input> {
         match released {
             Ok(released) => {
-                for (task, attempt, call) in released {
+                for (task, attempt, call) in released.calls {
                     self.spawn(task, attempt, *call);
+                }
+                for (task, request) in released.questions {
+                    self.ask(task, request);
                 }
                 None
             }
@@ -185,6 +189,14 @@ impl Dispatch {
                 Some(Input::Cancel)
             }
         }
+    }
+
+    fn ask(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
+        let approver = Arc::clone(&self.approver);
+        self.questions.push(Box::pin(async move {
+            let decision = approver.decide(*request).await;
+            (task, decision)
+        }));
     }
 
     fn spawn(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
@@ -243,13 +255,10 @@ impl Dispatch {
                         handle.abort();
                     }
                 }
-                Effect::Ask { task, request } => {
-                    let approver = Arc::clone(&self.approver);
-                    self.questions.push(Box::pin(async move {
-                        let decision = approver.decide(*request).await;
-                        (task, decision)
-                    }));
-                }
+                Effect::Ask { task, request } => match &mut self.keeping {
+                    Some(keeping) => keeping.hold_question(task, request),
+                    None => self.ask(task, request),
+                },
                 Effect::SetTimer { task, timer, after } => {
                     let key = self.timers.insert((task, timer), after);
                     if let Some(old) = self.timer_keys.insert((task, timer), key) {
@@ -275,7 +284,7 @@ impl Dispatch {
 }
 
 /// Waits for the journal, for ever where there is nothing to wait for.
-async fn kept(keeping: Option<&mut Keeping>) -> Result<Vec<Released>, JournalError> {
+async fn kept(keeping: Option<&mut Keeping>) -> Result<Released, JournalError> {
     match keeping {
         Some(keeping) if keeping.is_busy() => keeping.next().await,
         _ => std::future::pending().await,

@@ -8,15 +8,29 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
 
+use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
 use crate::schedule::TaskId;
 
-/// A call that may be sent now.
-pub(crate) type Released = (TaskId, u32, Box<ToolCall>);
+/// What may be done now that it is kept.
+#[derive(Default)]
+pub(crate) struct Released {
+    /// Calls to be sent.
+    pub(crate) calls: Vec<(TaskId, u32, Box<ToolCall>)>,
+    /// Questions to be asked: whoever decides from another process must find them.
+    pub(crate) questions: Vec<(TaskId, Box<ApprovalRequest>)>,
+}
+
+/// What waits for one batch of entries.
+#[derive(Default)]
+struct Waiting {
+    calls: Vec<(TaskId, u32)>,
+    questions: Vec<(TaskId, Box<ApprovalRequest>)>,
+}
 
 /// What one batch of entries sets free once it is kept.
-type Kept = (Vec<(TaskId, u32)>, Result<(), JournalError>);
+type Kept = (Waiting, Result<(), JournalError>);
 
 /// The journal of a run, and the calls that wait for it.
 ///
@@ -26,8 +40,10 @@ pub(crate) struct Keeping {
     journal: Arc<dyn Journal>,
     turn: u64,
     batch: Vec<Entry>,
-    /// Calls of this turn.
-    calls: Vec<(TaskId, u32)>,
+    /// What waits for this turn's batch.
+    waiting: Waiting,
+    /// How many questions wait for a batch.
+    questions: usize,
     held: HashMap<TaskId, (u32, Box<ToolCall>), Hashing>,
     commits: FuturesOrdered<BoxFuture<'static, Kept>>,
 }
@@ -38,7 +54,8 @@ impl Keeping {
             journal,
             turn: opened.turn,
             batch: vec![opened],
-            calls: Vec::new(),
+            waiting: Waiting::default(),
+            questions: 0,
             held: HashMap::default(),
             commits: FuturesOrdered::new(),
         }
@@ -55,8 +72,19 @@ impl Keeping {
 
     /// Holds a call back until this turn is kept.
     pub(crate) fn hold(&mut self, task: TaskId, attempt: u32, call: Box<ToolCall>) {
-        self.calls.push((task, attempt));
+        self.waiting.calls.push((task, attempt));
         self.held.insert(task, (attempt, call));
+    }
+
+    /// Holds a question back until this turn is kept.
+    pub(crate) fn hold_question(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
+        self.questions += 1;
+        self.waiting.questions.push((task, request));
+    }
+
+    /// Whether questions are held back.
+    pub(crate) fn holds_questions(&self) -> bool {
+        self.questions > 0
     }
 
     /// Forgets a call that has not been sent. Says whether there was one.
@@ -66,13 +94,13 @@ impl Keeping {
 
     /// Ends the turn: hands its batch to the journal.
     pub(crate) fn end_turn(&mut self) {
-        if self.batch.is_empty() && self.calls.is_empty() {
+        let waiting = std::mem::take(&mut self.waiting);
+        if self.batch.is_empty() && waiting.calls.is_empty() && waiting.questions.is_empty() {
             return;
         }
-        let calls = std::mem::take(&mut self.calls);
         let kept = self.journal.append(std::mem::take(&mut self.batch));
         self.commits
-            .push_back(Box::pin(async move { (calls, kept.await) }));
+            .push_back(Box::pin(async move { (waiting, kept.await) }));
         self.turn += 1;
     }
 
@@ -81,19 +109,23 @@ impl Keeping {
         !self.commits.is_empty()
     }
 
-    /// Waits for the next batch to be kept, and gives the calls that it sets free.
-    pub(crate) async fn next(&mut self) -> Result<Vec<Released>, JournalError> {
-        let Some((calls, kept)) = self.commits.next().await else {
-            return Ok(Vec::new());
+    /// Waits for the next batch to be kept, and gives what it sets free.
+    pub(crate) async fn next(&mut self) -> Result<Released, JournalError> {
+        let Some((waiting, kept)) = self.commits.next().await else {
+            return Ok(Released::default());
         };
         kept?;
-        let mut released = Vec::with_capacity(calls.len());
-        for (task, attempt) in calls {
+        self.questions = self.questions.saturating_sub(waiting.questions.len());
+        let mut released = Released {
+            calls: Vec::with_capacity(waiting.calls.len()),
+            questions: waiting.questions,
+        };
+        for (task, attempt) in waiting.calls {
             // A call that was withdrawn may have been followed by another of the same task.
             if self.held.get(&task).is_some_and(|held| held.0 == attempt)
                 && let Some((_, call)) = self.held.remove(&task)
             {
-                released.push((task, attempt, call));
+                released.calls.push((task, attempt, call));
             }
         }
         Ok(released)

@@ -50,10 +50,19 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             output::findings(&reading, arguments.format, printer);
             let live = Live::new(&plan, arguments.format, printer);
             let id = run_id();
-            let options = RunOptions {
+            let store = if arguments.no_store {
+                None
+            } else {
+                Some(store::open(&arguments.plan.text.store)?)
+            };
+            let mut options = RunOptions {
                 secrets: toolbox.secrets(),
                 ..options
             };
+            if let (Some(store), None) = (&store, &arguments.durations) {
+                options.durations = store.durations().map_err(store::explain)?;
+            }
+            let known = options.durations.clone();
             let approved = match &arguments.consent.approve {
                 Approve::Plan(digest) => {
                     if !consent::to_plan(&plan, digest.as_deref(), printer)? {
@@ -66,11 +75,9 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 _ => None,
             };
             let mut start = Start::new(id.as_str(), plan.clone());
-            let mut kept = None;
-            if !arguments.no_store {
-                let store = store::open(&arguments.plan.text.store)?;
+            if let Some(store) = &store {
                 let run = keeping::begin(
-                    &store,
+                    store,
                     &id,
                     &plan,
                     &reading,
@@ -80,11 +87,10 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 let mut process = keeping::process(&plan, &options);
                 process.approved_plan.clone_from(&approved);
                 start = start.with_journal(Arc::new(run), process.to_value());
-                kept = Some((store, id.as_str()));
             }
             let subject = Subject {
                 toolbox: &toolbox,
-                kept,
+                kept: store.clone().map(|store| (store, id.as_str())),
                 is_approved: approved.is_some(),
                 live: &live,
             };
@@ -98,8 +104,10 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             };
             match drive(start, &toolbox, session, signals).await {
                 Some(summary) => {
-                    if let Some(path) = &arguments.durations {
-                        durations::save(path, &summary.durations)?;
+                    match (&arguments.durations, &store) {
+                        (Some(path), _) => durations::save(path, &summary.durations)?,
+                        (None, Some(store)) => keeping::learn(store, &known, &summary, printer),
+                        (None, None) => {}
                     }
                     output::report(
                         &summary,

@@ -9,7 +9,7 @@ use planwright::core::Tool;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::{StepSummary, shown_inputs};
-use planwright::engine::{RunSummary, StepStatus};
+use planwright::engine::{Durations, RunSummary, StepStatus};
 use planwright::wire::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
@@ -121,6 +121,17 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
             path.display()
         ))
     })
+}
+
+/// Keeps what a run has learned of how long calls take. Where that cannot be kept, nothing is lost that anybody asked for.
+pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
+    if summary.unkept.is_none()
+        && let Err(error) = store.save_durations(before, &summary.durations)
+    {
+        printer.quote(&format!(
+            "warning: how long calls took was not kept: {error}"
+        ));
+    }
 }
 
 /// Says what can be done about a run that has not succeeded, and how it ended.

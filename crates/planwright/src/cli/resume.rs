@@ -120,6 +120,7 @@ pub(crate) async fn resume(
         is_approved: approved.is_some(),
         live: &live,
     };
+    let known = options.durations.clone();
     let session = Session {
         options,
         approver: approver(&arguments.consent, subject, printer)?,
@@ -130,6 +131,7 @@ pub(crate) async fn resume(
     };
     let exit = match drive(start, &toolbox, session, signals).await {
         Some(summary) => {
+            keeping::learn(&store, &known, &summary, printer);
             output::report(
                 &summary,
                 &reading,
