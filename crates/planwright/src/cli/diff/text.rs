@@ -15,7 +15,7 @@ const MOST: usize = 10;
 /// The least room for a value.
 const LEAST_ROOM: usize = 16;
 /// What took this much longer or shorter is told of, though nothing else differs: a factor, and milliseconds.
-const NOTABLE: (f64, f64) = (2.0, 100.0);
+const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
 /// The differences, each line ended, no wider than `width` where that can be done.
 pub(super) fn text(diff: &DiffV1, width: usize) -> String {

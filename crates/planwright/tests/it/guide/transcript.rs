@@ -12,12 +12,22 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#" *<?\b\d+(\.\d+)?(ns|µs|us|ms|s)\b|_ms": ?\d+(\.\d+)?"#).unwrap()
 });
 
-/// The id of a run, or the beginning of it, where a command is told.
+/// The id of a run, or the beginning of it: where a command or a heading names it, where it begins a line, behind an arrow.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(planwright (?:resume|show|logs|replay|approve|reject|export)) (?<id>[0-9a-f]{8,16})\b",
+        r"(?m)(?<before>\brun |planwright (?:resume|show|logs|replay|approve|reject|export|diff) |^|→ )(?<id>[0-9a-f]{8,16})\b",
     )
     .unwrap()
+});
+
+/// What else is another each time that a page is played, and what stands in its place.
+static OTHERS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
+    [
+        (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "MOMENT"),
+        (r"\bplanwright \d+\.\d+\.\d+, process \d+", "PROGRAM"),
+        (r"\(× \d+\.\d+\)", "RATIO"),
+    ]
+    .map(|(pattern, place)| (Regex::new(pattern).unwrap(), place))
 });
 
 /// The commands of a block, each with what it prints.
@@ -47,10 +57,13 @@ pub(super) fn run_ids<'a>(expected: &'a str, printed: &'a str) -> Vec<(&'a str, 
         .collect()
 }
 
-/// A line with its lengths of time, and the ids of runs, evened out.
+/// A line with all that is another each time evened out.
 fn even(line: &str) -> String {
     let line = TIME.replace_all(line.trim_end(), " TIME");
-    RUN.replace_all(&line, "$1 RUN").into_owned()
+    let line = RUN.replace_all(&line, "${before}RUN").into_owned();
+    OTHERS.iter().fold(line, |line, (pattern, place)| {
+        pattern.replace_all(&line, *place).into_owned()
+    })
 }
 
 fn lines_match(expected: &[String], printed: &[String]) -> bool {
@@ -107,6 +120,16 @@ fn what_differs_is_seen() {
     check("run …, done", "run 4f, not", false);
     check("a … b … c", "a 1 b 2 c", true);
     check("a … b … c", "a 1 c", false);
+    check("run 0123abcd: done", "run 4567cdef: done", true);
+    check("run 0123abcd: done", "ran 4567cdef: done", false);
+    let listed = "0123abcd  2026-11-21 20:15:03  failed";
+    check(listed, "4567cdef  2027-01-02 03:04:05  failed", true);
+    check(listed, "4567cdef  2027-01-02 03:04:05  waiting", false);
+    check("1ms → 2ms (× 2.00)", "3ms → 1s (× 333.33)", true);
+    assert_eq!(
+        run_ids("0123abcd → 4567cdef", "89ab0123 → cdef4567"),
+        [("0123abcd", "89ab0123"), ("4567cdef", "cdef4567")]
+    );
 }
 
 #[test]
