@@ -10,6 +10,8 @@ use planwright_core::{Object, StepId, Value};
 
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
+use super::redact::Redactor;
+use super::state::secret_inputs;
 
 /// What one step would do.
 #[derive(Clone, Debug)]
@@ -31,8 +33,26 @@ pub struct StepPreview {
     pub parts: Vec<StepPreview>,
 }
 
-/// What a run of `plan` would do, in plan order. Nothing is called.
+/// What a run of `plan` would do, in plan order. Nothing is called, and secret inputs stand as `[redacted]`.
 pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
+    let mut previews = whole(plan, limits);
+    let redactor = Redactor::new(secret_inputs(plan));
+    if !redactor.is_idle() {
+        for preview in &mut previews {
+            redact(preview, &redactor);
+        }
+    }
+    previews
+}
+
+fn redact(preview: &mut StepPreview, redactor: &Redactor) {
+    redactor.value(&mut preview.args);
+    for part in &mut preview.parts {
+        redact(part, redactor);
+    }
+}
+
+fn whole(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
     let none = Object::default();
     let instances = &plan.plan().instances;
     if instances.is_empty() {

@@ -260,6 +260,55 @@ fn of_ten_processes_one_has_the_run() {
 }
 
 #[test]
+fn a_dry_run_shows_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    for format in ["text", "json"] {
+        let output = planwright(folder.path())
+            .args(RUN)
+            .args([
+                "--dry-run",
+                "--var",
+                "token=sesame-open",
+                "--format",
+                format,
+            ])
+            .output()
+            .unwrap();
+        let (shown, said) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(shown.contains("[redacted]"), "{shown}");
+        assert!(
+            !shown.contains("sesame") && !said.contains("sesame"),
+            "{shown}{said}"
+        );
+    }
+}
+
+#[test]
+fn a_selector_is_never_a_path() {
+    let folder = tempfile::tempdir().unwrap();
+    waiting(folder.path(), &[]);
+    fs::write(folder.path().join("x.json"), "{}").unwrap();
+    for selector in ["../x", "x.json", "./x", "..", "a/b", "%", "*"] {
+        for command in [
+            &["resume"][..],
+            &["logs"],
+            &["replay"],
+            &["export"],
+            &["delete"],
+        ] {
+            let output = run(folder.path(), &[command, &[selector]].concat());
+            assert_eq!(output.status.code(), Some(2), "{command:?} {selector}");
+            let kind = if command == ["delete"] { "plan" } else { "run" };
+            let message = format!("error: there is no {kind} `{selector}`");
+            assert!(stderr(&output).starts_with(&message), "{}", stderr(&output));
+        }
+    }
+    assert!(folder.path().join("x.json").exists());
+}
+
+#[test]
 fn a_whole_plan_is_approved_by_its_digest() {
     let folder = tempfile::tempdir().unwrap();
     set_up(folder.path());
