@@ -1,6 +1,9 @@
 //! The command line, as clap reads it.
 
+mod consent;
+mod inspect;
 mod kept;
+mod resume;
 mod stored;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -13,10 +16,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
+pub(crate) use consent::{
+    Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
+};
+pub(crate) use inspect::{
+    CheckArguments, ConfigArguments, ConvertArguments, Picture, ShowArguments, ToolsArguments,
+};
 pub(crate) use kept::{
     DiffArguments, ExportArguments, ImportArguments, LogFormat, LogsArguments, PruneArguments,
     ReplayArguments, RunsArguments, StandingArgument,
 };
+pub(crate) use resume::ResumeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -294,106 +304,6 @@ pub(crate) struct GuardArguments {
     pub(crate) output: Option<u64>,
 }
 
-/// How calls that need consent are decided about.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ConsentArguments {
-    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
-    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
-    pub(crate) approvals: Option<PathBuf>,
-    /// What to do about calls that need consent and have no decision yet: `ask` on the terminal, and without one let them
-    /// wait; make them `all`; make `none`; `wait` until another process decides; approve the whole `plan` once, on the
-    /// terminal, or as `plan:DIGEST`.
-    #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
-    pub(crate) approve: Approve,
-}
-
-/// `approve`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ApproveArguments {
-    #[command(flatten)]
-    pub(crate) question: QuestionArguments,
-    /// Make the call with these arguments in place of its own: a JSON object.
-    #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
-    pub(crate) args: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: StoreArguments,
-}
-
-/// `reject`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct RejectArguments {
-    #[command(flatten)]
-    pub(crate) question: QuestionArguments,
-    /// Why not: the step fails with this.
-    #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
-    pub(crate) because: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: StoreArguments,
-}
-
-/// A call that waits for a decision.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct QuestionArguments {
-    /// The run: its id, or the beginning of it.
-    #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
-    /// The step that wants to call, with its item or round where it has one: `STEP[0]`.
-    #[arg(value_name = "STEP", help_heading = OPTIONS)]
-    pub(crate) step: String,
-}
-
-/// `resume`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ResumeArguments {
-    /// The run: its id, or the beginning of it.
-    #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
-    /// Call the tool of this step again, though it may have been called before.
-    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
-    pub(crate) retry: Vec<String>,
-    /// Do without this step.
-    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
-    pub(crate) skip: Vec<String>,
-    /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
-    #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// A plan in place of the one so far: finished steps that it does not change keep their results.
-    #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
-    pub(crate) plan: Option<PathBuf>,
-    /// The dialect of that plan, if its shape does not tell.
-    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
-    pub(crate) dialect: Option<String>,
-    /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
-    #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
-    pub(crate) vars: Vec<String>,
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
-    #[command(flatten)]
-    pub(crate) guards: GuardArguments,
-    #[command(flatten)]
-    pub(crate) consent: ConsentArguments,
-    /// What to print: a person's view, one JSON report, or one JSON event a line.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
-    pub(crate) format: RunFormat,
-    #[command(flatten)]
-    pub(crate) store: StoreArguments,
-}
-
-/// What to do about calls that need consent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Approve {
-    /// Ask on the terminal; without one, let them wait.
-    Ask,
-    /// Make them.
-    All,
-    /// Reject them.
-    None,
-    /// Let them wait, and the process with them, until another process decides.
-    Wait,
-    /// Make them once the whole plan is approved: on the terminal, or by the beginning of its digest.
-    Plan(Option<String>),
-}
-
 /// What `run` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunFormat {
@@ -412,104 +322,6 @@ pub(crate) enum Format {
     Text,
     /// JSON.
     Json,
-}
-
-/// `check`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct CheckArguments {
-    #[command(flatten)]
-    pub(crate) plan: PlanArguments,
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
-    /// What to print.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-}
-
-/// `show`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ShowArguments {
-    #[command(flatten)]
-    pub(crate) plan: PlanArguments,
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
-    /// The kind of picture.
-    #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
-    pub(crate) picture: Picture,
-    /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
-    #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
-    pub(crate) estimate: bool,
-    /// How long calls take, as `run --durations` keeps it; what simulated tools sleep counts for those that it lacks.
-    #[arg(help_heading = ESTIMATE, long, value_name = "FILE", requires = "estimate")]
-    pub(crate) durations: Option<PathBuf>,
-    /// The time that a model takes between two calls.
-    #[arg(help_heading = ESTIMATE, long, value_name = "TIME", default_value = "2s", value_parser = duration, allow_negative_numbers = true, requires = "estimate")]
-    pub(crate) round_trip: Duration,
-    /// How many calls may be under way at the same time.
-    #[arg(help_heading = ESTIMATE, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, requires = "estimate")]
-    pub(crate) max_parallel: NonZeroUsize,
-    /// How to print the estimate.
-    #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
-    pub(crate) format: Format,
-}
-
-/// A kind of picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Picture {
-    /// A graph of text.
-    Text,
-    /// A graph of text, of ASCII alone.
-    Ascii,
-    /// Mermaid.
-    Mermaid,
-    /// Graphviz.
-    Dot,
-    /// The plan as it is written.
-    Source,
-    /// Steps and edges as JSON.
-    Json,
-}
-
-/// `convert`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ConvertArguments {
-    #[command(flatten)]
-    pub(crate) text: TextArguments,
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
-    /// The dialect to write the plan in.
-    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names())]
-    pub(crate) to: String,
-    /// The file to write the converted plan to, in one go; else it goes to standard output.
-    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Replace the file if it is there already.
-    #[arg(help_heading = OPTIONS, long, requires = "output")]
-    pub(crate) force: bool,
-    /// What to print: the plan, or a report that holds it.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-}
-
-/// `tools`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ToolsArguments {
-    #[command(flatten)]
-    pub(crate) tools: ToolArguments,
-    /// Show only tools whose name or description contains this, with their schemas.
-    #[arg(value_name = "TEXT", help_heading = OPTIONS)]
-    pub(crate) filter: Option<String>,
-    /// What to print.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-}
-
-/// `config`
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ConfigArguments {
-    /// What to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
 }
 
 /// `trust`
@@ -567,22 +379,6 @@ fn dialect_names() -> PossibleValuesParser {
 fn positive<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| "it must be a whole number from 1 on".to_owned())
-}
-
-/// Reads what `--approve` takes.
-fn approve(text: &str) -> Result<Approve, String> {
-    Ok(match text {
-        "ask" => Approve::Ask,
-        "all" => Approve::All,
-        "none" => Approve::None,
-        "wait" => Approve::Wait,
-        "plan" => Approve::Plan(None),
-        other => match other.strip_prefix("plan:") {
-            Some(digest) if digest.len() >= 12 => Approve::Plan(Some(digest.to_owned())),
-            Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
-            None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
-        },
-    })
 }
 
 /// Reads a share such as `20%`.

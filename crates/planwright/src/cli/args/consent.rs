@@ -1,0 +1,86 @@
+//! The arguments about calls that need consent.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{OPTIONS, RUNNING, StoreArguments};
+
+/// How calls that need consent are decided about.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConsentArguments {
+    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
+    pub(crate) approvals: Option<PathBuf>,
+    /// What to do about calls that need consent and have no decision yet: `ask` on the terminal, and without one let them
+    /// wait; make them `all`; make `none`; `wait` until another process decides; approve the whole `plan` once, on the
+    /// terminal, or as `plan:DIGEST`.
+    #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
+    pub(crate) approve: Approve,
+}
+
+/// `approve`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ApproveArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// Make the call with these arguments in place of its own: a JSON object.
+    #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `reject`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RejectArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// Why not: the step fails with this.
+    #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
+    pub(crate) because: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// A call that waits for a decision.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct QuestionArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// The step that wants to call, with its item or round where it has one: `STEP[0]`.
+    #[arg(value_name = "STEP", help_heading = OPTIONS)]
+    pub(crate) step: String,
+}
+
+/// What to do about calls that need consent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Approve {
+    /// Ask on the terminal; without one, let them wait.
+    Ask,
+    /// Make them.
+    All,
+    /// Reject them.
+    None,
+    /// Let them wait, and the process with them, until another process decides.
+    Wait,
+    /// Make them once the whole plan is approved: on the terminal, or by the beginning of its digest.
+    Plan(Option<String>),
+}
+
+/// Reads what `--approve` takes.
+fn approve(text: &str) -> Result<Approve, String> {
+    Ok(match text {
+        "ask" => Approve::Ask,
+        "all" => Approve::All,
+        "none" => Approve::None,
+        "wait" => Approve::Wait,
+        "plan" => Approve::Plan(None),
+        other => match other.strip_prefix("plan:") {
+            Some(digest) if digest.len() >= 12 => Approve::Plan(Some(digest.to_owned())),
+            Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
+            None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
+        },
+    })
+}

@@ -1,0 +1,110 @@
+//! The arguments of commands that look at plans and tools, and call nothing.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    ESTIMATE, Format, OPTIONS, PlanArguments, TextArguments, ToolArguments, dialect_names,
+    duration, positive,
+};
+
+/// `check`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// What to print.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// `show`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ShowArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The kind of picture.
+    #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
+    pub(crate) picture: Picture,
+    /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
+    #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
+    pub(crate) estimate: bool,
+    /// How long calls take, as `run --durations` keeps it; what simulated tools sleep counts for those that it lacks.
+    #[arg(help_heading = ESTIMATE, long, value_name = "FILE", requires = "estimate")]
+    pub(crate) durations: Option<PathBuf>,
+    /// The time that a model takes between two calls.
+    #[arg(help_heading = ESTIMATE, long, value_name = "TIME", default_value = "2s", value_parser = duration, allow_negative_numbers = true, requires = "estimate")]
+    pub(crate) round_trip: Duration,
+    /// How many calls may be under way at the same time.
+    #[arg(help_heading = ESTIMATE, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, requires = "estimate")]
+    pub(crate) max_parallel: NonZeroUsize,
+    /// How to print the estimate.
+    #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
+    pub(crate) format: Format,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// A graph of text.
+    Text,
+    /// A graph of text, of ASCII alone.
+    Ascii,
+    /// Mermaid.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// The plan as it is written.
+    Source,
+    /// Steps and edges as JSON.
+    Json,
+}
+
+/// `convert`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConvertArguments {
+    #[command(flatten)]
+    pub(crate) text: TextArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The dialect to write the plan in.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names())]
+    pub(crate) to: String,
+    /// The file to write the converted plan to, in one go; else it goes to standard output.
+    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it is there already.
+    #[arg(help_heading = OPTIONS, long, requires = "output")]
+    pub(crate) force: bool,
+    /// What to print: the plan, or a report that holds it.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// `tools`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ToolsArguments {
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// Show only tools whose name or description contains this, with their schemas.
+    #[arg(value_name = "TEXT", help_heading = OPTIONS)]
+    pub(crate) filter: Option<String>,
+    /// What to print.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// `config`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConfigArguments {
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,47 @@
+//! The arguments of `resume`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    ConsentArguments, GuardArguments, OPTIONS, RUNNING, RunFormat, StoreArguments, ToolArguments,
+    dialect_names,
+};
+
+/// `resume`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ResumeArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// Call the tool of this step again, though it may have been called before.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) retry: Vec<String>,
+    /// Do without this step.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) skip: Vec<String>,
+    /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A plan in place of the one so far: finished steps that it does not change keep their results.
+    #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// The dialect of that plan, if its shape does not tell.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
+    pub(crate) dialect: Option<String>,
+    /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    /// What to print: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
