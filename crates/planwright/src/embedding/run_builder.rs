@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::CheckedPlan;
+use planwright_core::{CheckedPlan, Value};
 use planwright_engine::options::{Arrival, FailurePolicy};
-use planwright_engine::{Approver, Guards, RunOptions, RunSummary};
+use planwright_engine::{Approver, Guards, History, Journal, RunOptions, RunSummary, Start};
 
 use super::{Planwright, Run};
 
@@ -22,6 +22,8 @@ pub struct RunBuilder {
     id: Option<Arc<str>>,
     approver: Arc<dyn Approver>,
     options: RunOptions,
+    journal: Option<(Arc<dyn Journal>, Value)>,
+    history: Option<History>,
 }
 
 impl RunBuilder {
@@ -31,6 +33,8 @@ impl RunBuilder {
             id: None,
             approver: Arc::clone(&open.approver),
             options: open.options.clone(),
+            journal: None,
+            history: None,
             planwright,
             plan,
         }
@@ -103,6 +107,19 @@ impl RunBuilder {
         self
     }
 
+    /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` goes
+    /// into its first entry, for whoever wants the run to go on later.
+    pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
+        self.journal = Some((Arc::new(journal), header));
+        self
+    }
+
+    /// Goes on with a run after what its journal holds: what is done is not done again.
+    pub fn after(mut self, history: History) -> Self {
+        self.history = Some(history);
+        self
+    }
+
     /// Starts the run in the tokio runtime that this is called in. It needs the runtime's clock.
     pub fn start(self) -> Run {
         let engine = self
@@ -113,7 +130,14 @@ impl RunBuilder {
             .with_options(self.options)
             .with_approver(self.approver);
         let id = self.id.unwrap_or_else(random_id);
-        let (handle, events) = engine.start(Arc::clone(&id), self.plan.clone());
+        let mut start = Start::new(Arc::clone(&id), self.plan.clone());
+        if let Some((journal, header)) = self.journal {
+            start = start.with_journal(journal, header);
+        }
+        if let Some(history) = self.history {
+            start = start.after(history);
+        }
+        let (handle, events) = engine.launch(start);
         Run::new(self.planwright, id, self.plan, handle, events)
     }
 }

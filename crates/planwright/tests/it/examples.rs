@@ -43,6 +43,7 @@ fn examples_print_what_they_printed() {
         "watch_events",
         "own_dialect",
         "extend_run",
+        "durable_run",
     ];
     for name in alone {
         check(name, &[]);
