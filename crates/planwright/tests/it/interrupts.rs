@@ -39,6 +39,7 @@ fn an_interrupt_keeps_what_there_is() {
         .spawn()
         .unwrap();
     let mut ends = Vec::new();
+    let mut run = None;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if event["event"] == "attempt_started" && event["step"] == "b" {
@@ -46,6 +47,9 @@ fn an_interrupt_keeps_what_there_is() {
                 .args(["-INT", &child.id().to_string()])
                 .status();
             assert!(interrupted.unwrap().success());
+        }
+        if event["event"] == "run_started" {
+            run = event["run"].as_str().map(str::to_owned);
         }
         if event["event"] == "step_ended" {
             ends.push((event["step"].clone(), event["status"].clone()));
@@ -63,4 +67,31 @@ fn an_interrupt_keeps_what_there_is() {
             (json!("b"), json!("cancelled")),
         ]
     );
+
+    // `b` was under way, and nobody knows what became of it.
+    let run = run.unwrap();
+    let resume = |more: &[&str]| {
+        let output = planwright(path)
+            .args(["resume", &run, "--format", "json"])
+            .args(more)
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let statuses: Vec<Value> = report["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| step["status"].clone())
+            .collect();
+        (output.status.code(), statuses)
+    };
+    let (code, statuses) = resume(&[]);
+    assert_eq!(code, Some(4));
+    assert_eq!(
+        statuses,
+        [json!("succeeded"), json!("unknown"), json!("not_run")]
+    );
+    let (code, statuses) = resume(&["--set", "b=done"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(statuses, vec![json!("succeeded"); 3]);
 }
