@@ -1,6 +1,8 @@
 //! What happens in a run, as journal, terminal, web and gateway hear of it.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,22 +44,56 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Address {
+    /// The address as a text that no other address of any plan has: what its signs mean is escaped in names. For plain names
+    /// it is what people are shown.
+    pub fn key(&self) -> String {
+        let mut key = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut key, &escaped);
+        key
+    }
+
+    fn write(&self, to: &mut impl fmt::Write, name: &impl Fn(&str) -> Cow<'_, str>) -> fmt::Result {
         if let Some(outer) = &self.inside {
-            write!(f, "{outer}/")?;
+            outer.write(to, name)?;
+            to.write_char('/')?;
         }
-        write!(f, "{}", self.step)?;
+        to.write_str(&name(self.step.as_str()))?;
         if let Some(instance) = &self.instance {
-            write!(f, "@{instance}")?;
+            write!(to, "@{}", name(instance))?;
         }
         if let Some(item) = self.item {
-            write!(f, "[{item}]")?;
+            write!(to, "[{item}]")?;
         }
         if let Some(round) = self.round {
-            write!(f, "#{round}")?;
+            write!(to, "#{round}")?;
         }
         Ok(())
+    }
+}
+
+/// A name in which no sign of an address is left.
+fn escaped(name: &str) -> Cow<'_, str> {
+    let is_sign = |character: char| matches!(character, '%' | '/' | '@' | '[' | ']' | '#');
+    if !name.contains(is_sign) {
+        return Cow::Borrowed(name);
+    }
+    let mut escaped = String::with_capacity(name.len() + 2);
+    for character in name.chars() {
+        if is_sign(character) {
+            // Writing to a text cannot fail.
+            let _ = write!(escaped, "%{:02X}", u32::from(character));
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &|name: &str| Cow::Borrowed(name))
     }
 }
 
@@ -180,4 +216,48 @@ pub enum RunEvent {
         /// How.
         status: RunStatus,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(step: &str, item: Option<u64>, round: Option<u64>) -> Address {
+        Address {
+            inside: None,
+            instance: None,
+            step: StepId::new(step),
+            item,
+            round,
+        }
+    }
+
+    #[test]
+    fn no_two_addresses_have_the_same_key() {
+        let mut within = at("b", None, None);
+        within.inside = Some(Arc::new(at("a", None, None)));
+        let mut of_instance = at("a", None, None);
+        of_instance.instance = Some(Arc::from("x"));
+        let mut keys: Vec<(String, String)> = [
+            at("a", Some(0), None),
+            at("a[0]", None, None),
+            at("a", None, Some(2)),
+            at("a#2", None, None),
+            at("a%232", None, None),
+            at("a/b", None, None),
+            within,
+            at("a@x", None, None),
+            of_instance,
+        ]
+        .iter()
+        .map(|at| (at.key(), at.to_string()))
+        .collect();
+        assert_eq!(keys[0], ("a[0]".to_owned(), "a[0]".to_owned()));
+        assert_eq!(keys[1], ("a%5B0%5D".to_owned(), "a[0]".to_owned()));
+        assert_eq!(keys[4].0, "a%25232");
+        let count = keys.len();
+        keys.sort();
+        keys.dedup_by(|a, b| a.0 == b.0);
+        assert_eq!(keys.len(), count);
+    }
 }

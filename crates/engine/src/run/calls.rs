@@ -140,7 +140,7 @@ impl Run {
             args: args.clone(),
             step: at.step.clone(),
             attempt: number,
-            idempotency_key: Arc::from(format!("{run}/{at}")),
+            idempotency_key: Arc::from(format!("{run}/{}", at.key())),
         });
         self.calls.push(CallRecord {
             task,
