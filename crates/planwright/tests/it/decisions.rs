@@ -332,3 +332,54 @@ fn a_whole_plan_is_approved_by_its_digest() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&output), "paid: 3\n");
 }
+
+/// What a run on a terminal of its own comes to, where somebody types `answers`.
+fn at_a_terminal(folder: &Path, more: &str, answers: &str) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_planwright");
+    let line = format!("{program} {} --var token=sesame-open {more}", RUN.join(" "));
+    let mut child = std::process::Command::new("/usr/bin/script")
+        .args(["--quiet", "--return", "--command", &line, "typed"])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder)
+        .env("NO_COLOR", "1")
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut keys, answers.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(keys);
+    (output.status.code(), stdout(&output))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    for (more, answers, code, shown) in [
+        ("", "y\n", 0, "paid: 3"),
+        ("", "what\nyes\n", 0, "paid: 3"),
+        ("", "c\n{\"amount\": 7}\n", 0, "paid: 7"),
+        ("", "n\n", 1, "the call was rejected"),
+        ("", "l\n", 4, "waits for a decision"),
+        ("--approve plan", "y\n", 0, "paid: 3"),
+        (
+            "--approve plan",
+            "n\n",
+            3,
+            "the plan was not approved; nothing was called",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        set_up(folder.path());
+        let (exit, screen) = at_a_terminal(folder.path(), more, answers);
+        assert_eq!(exit, Some(code), "{more} {answers:?}: {screen}");
+        assert!(screen.contains(shown), "{more} {answers:?}: {screen}");
+        assert!(screen.contains("[redacted]"), "{screen}");
+        assert!(!screen.contains("sesame"), "{screen}");
+    }
+}
