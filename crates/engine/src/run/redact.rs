@@ -1,6 +1,7 @@
 //! Keeps secrets out of everything that a run tells: they stand as `[redacted]`.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
@@ -8,6 +9,7 @@ use planwright_core::plan::Input;
 use planwright_core::{Diagnostic, Object, Value};
 
 use super::history::Choice;
+use super::spelling::Finder;
 use super::state::secret_inputs;
 use super::summary::{RunSummary, StepSummary};
 use crate::backend::{ToolError, ToolOutput};
@@ -44,13 +46,19 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
 }
 
 /// Texts shorter than this would blank out half of every message.
-const SHORTEST: usize = 4;
+pub const SHORTEST: usize = 4;
 
 /// Knows the secrets of a run. The values that steps hand each other are not touched, only what is told about them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Redactor {
-    /// Longest first, so that a secret that contains another goes as a whole.
-    secrets: Vec<Arc<str>>,
+    /// Nothing where there are no secrets.
+    finder: Option<Arc<Finder>>,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
 }
 
 impl Redactor {
@@ -59,28 +67,42 @@ impl Redactor {
             .into_iter()
             .filter(|secret| secret.len() >= SHORTEST)
             .collect();
-        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.sort();
         secrets.dedup();
-        Self { secrets }
+        let finder = Finder::new(secrets.iter().map(|secret| &**secret));
+        Self {
+            finder: (!secrets.is_empty()).then(|| Arc::new(finder)),
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.secrets.is_empty()
+        self.finder.is_none()
     }
 
     fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.secrets {
-            if text.contains(&**secret) {
-                text = Cow::Owned(text.replace(&**secret, MASK));
-            }
+        let found = self.finder.iter().flat_map(|finder| finder.find(text));
+        let mut redacted = String::new();
+        let mut rest = 0;
+        for range in found {
+            redacted.push_str(text.get(rest..range.start).unwrap_or_default());
+            redacted.push_str(MASK);
+            rest = range.end;
         }
-        text
+        if rest == 0 {
+            return Cow::Borrowed(text);
+        }
+        redacted.push_str(text.get(rest..).unwrap_or_default());
+        Cow::Owned(redacted)
     }
 
     pub(super) fn value(&self, value: &mut Value) {
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(_) => {
+                if self.occurs(value) {
+                    *value = Value::from(MASK);
+                }
+            }
             Value::Text(text) => {
                 if let Cow::Owned(redacted) = self.text(text) {
                     *text = redacted.into();
@@ -113,12 +135,18 @@ impl Redactor {
     }
 
     fn in_text(&self, text: &str) -> bool {
-        self.secrets.iter().any(|secret| text.contains(&**secret))
+        self.finder
+            .as_ref()
+            .is_some_and(|finder| finder.is_in(text))
     }
 
-    fn occurs(&self, value: &Value) -> bool {
+    pub(super) fn occurs(&self, value: &Value) -> bool {
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            Value::Null | Value::Bool(_) => false,
+            Value::Number(number) => self
+                .finder
+                .as_ref()
+                .is_some_and(|finder| finder.finds_numbers() && finder.is_in(&number.to_string())),
             Value::Text(text) => self.in_text(text),
             Value::List(items) => items.iter().any(|item| self.occurs(item)),
             Value::Object(fields) => fields
@@ -280,40 +308,13 @@ impl Redactor {
         if let Cow::Owned(redacted) = self.text(&diagnostic.message) {
             diagnostic.message = redacted;
         }
+        if let Some(help) = &mut diagnostic.help
+            && let Cow::Owned(redacted) = self.text(help)
+        {
+            *help = redacted;
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_wherever_they_stand() {
-        let redactor = Redactor::new([
-            Arc::from("hunter2"),
-            Arc::from("hunter2-long"),
-            Arc::from("abc"),
-        ]);
-        let mut value = Value::from_json(
-            r#"{"a":"Bearer hunter2-long","b":["x","hunter2!"],"hunter2":1,"abc":"abc"}"#,
-        )
-        .unwrap();
-        redactor.value(&mut value);
-        assert_eq!(
-            value.to_json(),
-            r#"{"a":"Bearer [redacted]","b":["x","[redacted]!"],"[redacted]":1,"abc":"abc"}"#
-        );
-    }
-
-    #[test]
-    fn what_holds_no_secret_is_not_copied() {
-        let redactor = Redactor::new([Arc::from("hunter2")]);
-        let list = Arc::new(vec![Value::from("x")]);
-        let mut value = Value::List(Arc::clone(&list));
-        redactor.value(&mut value);
-        let Value::List(after) = &value else {
-            panic!("still a list");
-        };
-        assert!(Arc::ptr_eq(&list, after));
-    }
-}
+mod tests;
