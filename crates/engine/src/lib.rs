@@ -22,6 +22,9 @@
 /// How a run goes about its work.
 pub mod options;
 
+/// What a run is given from outside and tells nobody.
+mod confidential;
+
 /// What keeps a run from running away: budgets, rates, what goes on without getting anywhere.
 pub mod guard;
 
@@ -71,6 +74,7 @@ pub use approval::{Approver, Decision};
 pub use backend::{
     Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
+pub use confidential::Confidential;
 pub use durations::Durations;
 pub use engine::Engine;
 pub use event::{RunEvent, StampedEvent};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
 
+use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::guard::Guards;
 use crate::schedule::Limits;
@@ -29,6 +30,8 @@ pub struct RunOptions {
     pub arrival: Arrival,
     /// Texts that no event and no summary may show: they stand as `[redacted]` there.
     pub secrets: Vec<Arc<str>>,
+    /// What the plan's references to `env` and `secrets` stand for, masked like `secrets`.
+    pub confidential: Confidential,
     /// How long calls are expected to take; what waits for a place starts accordingly. The outcome of a run does not
     /// depend on it.
     pub durations: Durations,
@@ -61,6 +64,14 @@ pub enum Arrival {
     Growing,
 }
 
+impl RunOptions {
+    /// All texts that stand as `[redacted]` in what a run tells, but for the plan's own secret inputs.
+    pub fn masked_texts(&self) -> Vec<Arc<str>> {
+        let given = self.confidential.texts();
+        self.secrets.iter().cloned().chain(given).collect()
+    }
+}
+
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
@@ -72,6 +83,7 @@ impl Default for RunOptions {
             on_failure: FailurePolicy::AsPlan,
             arrival: Arrival::Complete,
             secrets: Vec::new(),
+            confidential: Confidential::new(),
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
             max_tasks: 200_000,

@@ -1,6 +1,6 @@
 //! A plan that was proved sound: the only thing that an engine takes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::digest::step_digest;
@@ -8,7 +8,7 @@ use super::soundness;
 use super::writers::{Writers, slot_keys};
 use super::{CheckContext, Dependency};
 use crate::Hashing;
-use crate::plan::{Read, SlotKind, Source};
+use crate::plan::{Outside, Read, SlotKind, Source};
 use crate::{Diagnostics, Object, Plan, StepId, Tool};
 
 /// A plan without errors, and what the check learned about it. Only [`check()`](crate::check())
@@ -116,6 +116,22 @@ impl CheckedPlan {
         self.sound.extent
     }
 
+    /// What the plan reads from outside, by name, the plans that it runs included.
+    pub fn outside(&self) -> BTreeSet<(Outside, Arc<str>)> {
+        let mut names = BTreeSet::new();
+        for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
+            step.args.each_reference(&mut |reference| {
+                for read in reference.reads() {
+                    if let Source::Outside(what, name) = &read.source {
+                        names.insert((*what, Arc::clone(name)));
+                    }
+                }
+            });
+            names.extend(checked.plan.iter().flat_map(Self::outside));
+        }
+        names
+    }
+
     /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only
     /// in layout, titles and notes.
     pub fn digest(&self) -> &str {
@@ -174,6 +190,6 @@ pub(super) fn producers(
     match &read.source {
         Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
         Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)),
-        Source::Item | Source::Index | Source::Last => Vec::new(),
+        Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
     }
 }

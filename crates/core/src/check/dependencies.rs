@@ -171,7 +171,7 @@ impl Finder<'_> {
         let kind = match read.source {
             Source::Step(_) | Source::Result(_) => DependencyKind::Data,
             Source::Slot(_) => DependencyKind::Slot,
-            Source::Item | Source::Index | Source::Last => return,
+            Source::Item | Source::Index | Source::Last | Source::Outside(..) => return,
         };
         for on in producers(self.ids, self.writers, read) {
             if kind == DependencyKind::Slot && self.is_elsewhere(step, on) {

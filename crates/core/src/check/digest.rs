@@ -308,6 +308,11 @@ impl Writer {
             Source::Item => self.tag(3),
             Source::Index => self.tag(4),
             Source::Last => self.tag(5),
+            Source::Outside(what, name) => {
+                self.tag(6);
+                self.word(what.as_str());
+                self.word(name);
+            }
         }
         self.path(&read.path);
         self.tag(match read.meaning_of_missing() {

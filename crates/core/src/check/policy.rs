@@ -46,12 +46,12 @@ fn objection(policy: &Policy, name: &Name, tool: &Tool) -> Option<(String, Strin
 }
 
 impl AllowList {
-    fn covers(&self, tool: &Tool) -> bool {
+    pub(super) fn covers(&self, tool: &Tool) -> bool {
         self.tools.iter().any(|pattern| pattern.covers(tool))
     }
 
     /// The first patterns of the list.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let patterns = self.tools.iter().take(SHOWN);
         let patterns: Vec<String> = patterns.map(|pattern| format!("`{pattern}`")).collect();
         match self.tools.len().saturating_sub(SHOWN) {

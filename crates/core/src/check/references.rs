@@ -49,6 +49,8 @@ impl ReadPass<'_> {
             Source::Step(id) | Source::Result(id) => self.step(id, findings),
             Source::Slot(kind) => self.slot(*kind, findings),
             Source::Item | Source::Index | Source::Last => self.scoped(findings),
+            // There is a pass of its own for these.
+            Source::Outside(..) => {}
         }
     }
 

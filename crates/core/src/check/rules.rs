@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ToolPattern;
+use crate::plan::Outside;
 
 /// What plans may do, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Policy {
     pub denied: Vec<ToolRule>,
     /// Lists of the tools that plans may call. Each has to name a tool; where there is none, all may be called.
     pub allowed: Vec<AllowList>,
+    /// What is given out from outside, and to which tools.
+    pub releases: Releases,
 }
 
 impl Policy {
@@ -40,6 +43,22 @@ impl Policy {
     #[must_use]
     pub fn allow_only(mut self, list: AllowList) -> Self {
         self.allowed.push(list);
+        self
+    }
+
+    /// With one more value from outside that tools may be given.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Self {
+        if let Releases::Listed(all) = &mut self.releases {
+            all.push(release);
+        }
+        self
+    }
+
+    /// With no question asked about values from outside: for plans that are only looked at, or run without any.
+    #[must_use]
+    pub fn release_anything(mut self) -> Self {
+        self.releases = Releases::Anything;
         self
     }
 
@@ -83,6 +102,32 @@ impl<T: Into<ToolPattern>> FromIterator<T> for AllowList {
             set_in: None,
         }
     }
+}
+
+/// Which values from outside plans may hand to which tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Releases {
+    /// These, and no others.
+    Listed(Vec<Release>),
+    /// Any, to any tool.
+    Anything,
+}
+
+impl Default for Releases {
+    fn default() -> Self {
+        Self::Listed(Vec::new())
+    }
+}
+
+/// A value from outside that some tools may be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Where the value is.
+    pub what: Outside,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The tools that may be given it. Each list has to name a tool; where there is none, no tool may.
+    pub tools: Vec<AllowList>,
 }
 
 /// How large plans may be.

@@ -135,6 +135,7 @@ impl<'a> Shapes<'a> {
             Source::Item => self.item(step),
             Source::Index => Type::Integer,
             Source::Last => Type::Any,
+            Source::Outside(..) => Type::Text,
         };
         Sight::Reach(whole.at(&read.path))
     }

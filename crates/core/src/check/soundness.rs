@@ -11,8 +11,8 @@ use super::shapes::Shapes;
 use super::survey::{Role, Survey};
 use super::writers::Writers;
 use super::{
-    CheckContext, arguments, cycles, digest, inputs, limits, names, policy, positional, references,
-    sharable, slots,
+    CheckContext, arguments, cycles, digest, inputs, limits, names, outside, policy, positional,
+    references, sharable, slots,
 };
 use crate::Hashing;
 use crate::plan::{Action, Output, Read, Source};
@@ -109,6 +109,7 @@ pub(super) fn check_plan(
     arguments::check(&survey, &shapes, &mut findings);
     sharable::check(&survey, &mut findings);
     policy::check(&survey, &mut findings);
+    outside::check(&survey, &mut findings);
     limits::check(&survey, &mut findings);
     slots::check(&survey, &shapes, &mut findings);
     drop(shapes);

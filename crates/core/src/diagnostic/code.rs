@@ -81,6 +81,8 @@ codes! {
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";
+    OutsideValue = "PW0603", "a value from outside stands where it may not";
+    UnreleasedValue = "PW0604", "a tool may not be given a value from outside";
 
     TooManySteps = "PW0701", "the plan has too many steps";
     ExpressionTooLong = "PW0702", "an expression is too long";

@@ -9,7 +9,7 @@ use super::parse::Parser;
 use super::scan::name_length;
 use super::tree::{Move, Tree};
 use crate::Value;
-use crate::plan::{Missing, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::plan::{Missing, Outside, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
 
 impl Parser<'_> {
@@ -176,6 +176,8 @@ impl Parser<'_> {
             "item" => Source::Item,
             "index" => Source::Index,
             "last" => Source::Last,
+            "env" => Source::Outside(Outside::Environment, self.constant_key(name, "NAME")?),
+            "secrets" => Source::Outside(Outside::Secrets, self.constant_key(name, "NAME")?),
             "steps" => Source::Step(StepId::new(self.constant_key(name, "id")?)),
             "results" => Source::Result(StepId::new(self.constant_key(name, "id")?)),
             "slots" => match self.constant_key(name, "state")?.as_ref() {

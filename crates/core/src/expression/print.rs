@@ -7,8 +7,8 @@ use crate::plan::{Alternative, Form, Missing, Read, Segment, SlotKind, Source};
 
 /// Names that begin a path and are no step.
 const ROOTS: &[&str] = &[
-    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "true", "false",
-    "null", "in",
+    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
+    "true", "false", "null", "in",
 ];
 
 /// What to write between `${` and `}` for `form`, so that [`parse_form`] reads the same again. Nothing where that
@@ -60,6 +60,9 @@ fn print_read(read: &Read) -> String {
         Source::Item => "item".into(),
         Source::Index => "index".into(),
         Source::Last => "last".into(),
+        Source::Outside(what, name) => {
+            format!("{what}{}", print_path(&[Segment::Key(name.clone())]))
+        }
     };
     text.push_str(&print_path_with(&read.path, read.missing));
     text

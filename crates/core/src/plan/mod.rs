@@ -9,7 +9,7 @@ mod whole;
 
 pub use ids::StepId;
 pub use node::{Field, Node, NodeKind, TextPart};
-pub use reference::{Alternative, Form, Missing, Path, Read, Reference, Segment, Source};
+pub use reference::{Alternative, Form, Missing, Outside, Path, Read, Reference, Segment, Source};
 pub use slot::{Method, SlotKind, SlotPath, Targets, Writes};
 pub use step::{
     Action, Approval, Company, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget, Repeat,

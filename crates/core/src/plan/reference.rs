@@ -69,6 +69,33 @@ pub enum Source {
     Index,
     /// The output of the round before, in a `repeat`.
     Last,
+    /// Text from outside, by its name, which the arguments of a tool call may hold and nothing else.
+    Outside(Outside, Arc<str>),
+}
+
+/// What there is outside of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outside {
+    /// Variables of the environment.
+    Environment,
+    /// Secrets that the configuration knows by name.
+    Secrets,
+}
+
+impl Outside {
+    /// Its name, as references write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Environment => "env",
+            Self::Secrets => "secrets",
+        }
+    }
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// The way from a value to a part of it.

@@ -37,8 +37,8 @@ pub(super) const KINDS: Words<SlotKind> = &[
 
 /// Words that references use for themselves: a step of that name is reached by `steps["…"]` only.
 pub(super) const ROOTS: &[&str] = &[
-    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "true", "false",
-    "null", "in",
+    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
+    "true", "false", "null", "in",
 ];
 
 /// The value that `word` stands for.

@@ -15,6 +15,7 @@ use planwright_core::{Code, Diagnostic, Object, Value};
 use super::frame::Frame;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use crate::backend::{ErrorKind, ToolError};
+use crate::confidential::Confidential;
 use planwright_core::Hashing;
 
 /// Why there is no value.
@@ -51,6 +52,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) last: Option<&'a Value>,
     /// The reader's own outcome so far: the round that has just ended, or the failure to be replaced.
     pub(crate) own: Option<(u32, &'a Outcome)>,
+    pub(crate) outside: &'a Confidential,
     pub(crate) limits: &'a EvaluationLimits,
     /// What the reader should know though it gets a value.
     pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
@@ -273,6 +275,13 @@ impl Scope<'_> {
             Source::Slot(kind) => self.slot(*kind, read, reference),
             Source::Item => self.local(self.item.cloned(), "item", read, reference),
             Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
+            Source::Outside(what, name) => match self.outside.get(*what, name) {
+                Some(text) => Ok(Found::plain(Value::Text(text))),
+                None => Err(fail(
+                    ErrorKind::Reference,
+                    format!("nobody gave `{what}.{name}`"),
+                )),
+            },
             Source::Last => match self.last {
                 Some(value) => self.walk(value, &read.path, read, reference),
                 None => Err(missing(format!(

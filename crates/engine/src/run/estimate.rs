@@ -13,6 +13,7 @@ use planwright_core::{Object, Tool, Value};
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
 use super::pace::Pace;
+use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, foresee, longest_paths};
@@ -270,6 +271,7 @@ impl Outline<'_> {
             index: None,
             last: None,
             own: None,
+            outside: &Confidential::new(),
             limits: self.evaluation,
             warnings: &warnings,
         })

@@ -349,6 +349,7 @@ impl Run {
                     index: None,
                     last: None,
                     own: None,
+                    outside: &self.options.confidential,
                     limits: &self.options.evaluation,
                     warnings,
                 };

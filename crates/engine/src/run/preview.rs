@@ -12,6 +12,7 @@ use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
 use super::redact::Redactor;
 use super::state::secret_inputs;
+use crate::confidential::Confidential;
 
 /// What one step would do.
 #[derive(Clone, Debug)]
@@ -75,12 +76,14 @@ fn whole(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
 fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
     let plan = &frame.plan;
     let warnings = RefCell::new(Vec::new());
+    let nothing = Confidential::new();
     let scope = Scope {
         frame,
         item: None,
         index: None,
         last: None,
         own: None,
+        outside: &nothing,
         limits,
         warnings: &warnings,
     };

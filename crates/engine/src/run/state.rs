@@ -61,7 +61,7 @@ impl Run {
     pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
         let secrets = secret_inputs(&plan)
             .into_iter()
-            .chain(options.secrets.iter().cloned());
+            .chain(options.masked_texts());
         let redactor = Redactor::new(secrets);
         let mut run = Self {
             id: id.into(),
@@ -289,6 +289,7 @@ impl Run {
             index: work.index,
             last: work.last.as_ref(),
             own: None,
+            outside: &self.options.confidential,
             limits: &self.options.evaluation,
             warnings: &self.warnings,
         }

@@ -21,7 +21,7 @@ use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{consent, durations, guards, keeping, limits, output, settings, store};
+use super::{consent, durations, guards, keeping, limits, output, outside, settings, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -57,6 +57,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             };
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),
+                confidential: outside::get(&plan, &config)?,
                 ..options
             };
             if let (Some(store), None) = (&store, &arguments.durations) {
@@ -82,7 +83,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                     &plan,
                     &reading,
                     &arguments.tools,
-                    &options.secrets,
+                    &options.masked_texts(),
                 )?;
                 let mut process = keeping::process(&plan, &options);
                 process.approved_plan.clone_from(&approved);

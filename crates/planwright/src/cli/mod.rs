@@ -24,6 +24,7 @@ mod limits;
 mod live;
 mod logs;
 mod output;
+mod outside;
 mod plan_file;
 mod printer;
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Catalog, Object, StepId, Tool, Value};
-use planwright::engine::Durations;
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::{Opening, ReplayError, Replayed, replay};
+use planwright::engine::{Confidential, Durations};
 use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1};
 
 use super::error::CommandError;
@@ -53,10 +53,17 @@ impl Opener {
         }
         let tools = process.tools.iter().map(Tool::from).collect();
         let choices = process.choices.iter().map(ChoiceV1::choice);
+        let plan = checked(&self.plan, &self.vars, tools)?;
+        let confidential = if plan.outside().is_empty() {
+            Confidential::new()
+        } else {
+            Confidential::masked()
+        };
         Ok(Opening {
-            plan: checked(&self.plan, &self.vars, tools)?,
+            plan,
             options: RunOptions {
                 durations: Durations::from(&process.durations),
+                confidential,
                 ..RunOptions::from(&process.options)
             },
             choices: choices
@@ -77,7 +84,9 @@ fn checked(
     vars: &Object,
     catalog: Catalog,
 ) -> Result<CheckedPlan, CommandError> {
-    plan_file::read_kept(plan, vars.clone())?
+    let mut reading = plan_file::read_kept(plan, vars.clone())?;
+    reading.release_anything();
+    reading
         .check(&catalog)
         .ok_or_else(|| CommandError::new("the plan of the run is not sound any more"))
 }

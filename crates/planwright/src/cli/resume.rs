@@ -25,7 +25,7 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{consent, guards, keeping, output, settings, store};
+use super::{consent, guards, keeping, output, outside, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -71,6 +71,7 @@ pub(crate) async fn resume(
     forget_decisions(&store, &id, &history)?;
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
+    options.confidential = outside::get(&plan, &config)?;
     options.guards = guards::go_on(&arguments.guards, &config, options.guards);
     let mut process = keeping::process(&plan, &options);
     if arguments.plan.is_some() {
@@ -81,7 +82,7 @@ pub(crate) async fn resume(
         }
         process.plan = reading.kept();
     }
-    let given = shown_inputs(&plan, &options.secrets);
+    let given = shown_inputs(&plan, &options.masked_texts());
     if given != kept.vars {
         process.vars = Some(given);
     }
@@ -254,6 +255,7 @@ impl Kept {
         let tools = self.process.iter().flat_map(|process| &process.tools);
         let catalog: Catalog = tools.map(Tool::from).collect();
         let mut reading = self.reading(&self.plan, arguments)?;
+        reading.release_anything();
         reading
             .check(&catalog)
             .ok_or_else(|| CommandError::new("the plan of the run is not sound any more"))

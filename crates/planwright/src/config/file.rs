@@ -24,6 +24,29 @@ pub(super) struct ConfigFile {
     pub(super) runaway: RunawayTable,
     /// What people and models are shown.
     pub(super) output: OutputTable,
+    /// Which variables of the environment plans may hand to which tools, such as `REGION = ["shop.*"]`.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
+    pub(super) env: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<Pattern>>>>,
+    /// Which secrets plans may hand to which tools, by their names.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, SecretTable>"))]
+    pub(super) secrets: BTreeMap<Spanned<String>, SecretTable>,
+}
+
+/// A secret: where it is, and the tools that may be given it. Only your own file can say where it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "secret"))]
+pub(super) struct SecretTable {
+    /// The variable of the environment that holds it.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) env: Option<Spanned<String>>,
+    /// The file that holds it, from the folder of this file on; a line break at its end does not count.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) file: Option<Spanned<String>>,
+    /// The tools that may be given it.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) tools: Option<Spanned<Vec<Spanned<Pattern>>>>,
 }
 
 /// Lists of patterns: `server.tool`, or `tool` of any server, in which `*` stands for any text.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use planwright_core::Value;
 use planwright_core::check::ToolRule;
+use planwright_core::plan::Outside;
 use planwright_engine::{Bound, Rate};
 
+use super::outside::Place;
 use super::settled::Config;
 use super::tools::{Claim, place_of};
 
@@ -50,7 +52,38 @@ impl Config {
         list.count("runaway.same_call", guards.same_call.as_ref());
         list.count("runaway.same_rounds", guards.same_rounds.as_ref());
         list.count("output.max_bytes", self.max_output.as_ref());
+        self.list_outside(&mut list);
         list.0
+    }
+
+    /// Names, places and tools; values are nowhere in here.
+    fn list_outside(&self, list: &mut List) {
+        let outside = &self.outside;
+        for release in &outside.releases {
+            let (what, name) = (release.what, &release.name);
+            let mut key = format!("{what}.{name}");
+            if what == Outside::Secrets {
+                let mut secrets = outside.secrets.iter();
+                if let Some(secret) = secrets.find(|secret| secret.name == *name) {
+                    let (word, place) = match &secret.place {
+                        Place::Variable(variable) => ("env", variable),
+                        Place::File(path) => ("file", path),
+                    };
+                    let shown = Value::from(&**place);
+                    list.push(&format!("{key}.{word}"), shown, Some(&secret.set_in));
+                }
+                key += ".tools";
+            }
+            for tools in &release.tools {
+                for pattern in &tools.tools {
+                    let shown = Value::from(pattern.as_str());
+                    list.push(&key, shown, tools.set_in.as_ref());
+                }
+                if tools.tools.is_empty() {
+                    list.push(&key, Value::list([]), tools.set_in.as_ref());
+                }
+            }
+        }
     }
 
     fn list_tools(&self, list: &mut List) {

@@ -5,6 +5,7 @@
 mod fault;
 mod file;
 mod listing;
+mod outside;
 #[cfg(test)]
 mod reference;
 mod settled;
@@ -14,6 +15,7 @@ mod words;
 
 pub use fault::ConfigFault;
 pub use listing::Setting;
+pub use outside::Place;
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
 pub use words::{rate, size, time};

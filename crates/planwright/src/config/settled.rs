@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::Policy;
+use planwright_core::plan::Outside;
 use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
+use super::outside::{OutsideRules, Place};
 use super::source::ConfigSource;
 use super::tools::ToolRules;
 
@@ -20,6 +22,7 @@ pub struct Config {
     pub(super) tools: ToolRules,
     pub(super) guards: Guards,
     pub(super) max_output: Option<Bound>,
+    pub(super) outside: OutsideRules,
 }
 
 impl Config {
@@ -34,7 +37,12 @@ impl Config {
 
     /// The policy, with the rules of the configuration added.
     pub fn restrict(&self, policy: Policy) -> Policy {
-        self.tools.restrict(policy)
+        self.outside.restrict(self.tools.restrict(policy))
+    }
+
+    /// Where the text is that plans may be given by that name.
+    pub fn place_of(&self, what: Outside, name: &str) -> Option<Place> {
+        self.outside.place(what, name)
     }
 
     /// The tools of `catalog`, each as the configuration knows it: whether it asks first, whether it may be called again.
@@ -59,6 +67,7 @@ impl Config {
 
     fn add(&mut self, source: &ConfigSource) {
         self.tools.add(source);
+        self.outside.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
         let budgets = &source.file.budgets;
         let guards = &mut self.guards;

@@ -76,6 +76,9 @@ impl ConfigSource {
                 help: help.to_owned(),
             });
         };
+        for (span, message, help) in super::outside::faults(self) {
+            say(span, &message, &help);
+        }
         if self.origin == Origin::Project
             && let Some(pattern) = self.file.tools.no_ask.first()
         {

@@ -287,3 +287,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_plans_may_be_given_from_outside() {
+    let user = "[env]\nREGION = [\"shop.*\", \"mail.send\"]\n[secrets.KEY]\nfile = \"key\"\ntools = [\"shop.pay\"]\n";
+    let project = "[env]\nREGION = [\"shop.list\"]\nPATH = [\"*\"]\n[secrets.KEY]\ntools = []\n[secrets.OTHER]\ntools = [\"*\"]\n";
+    let held = settled(user, project);
+    let held: Vec<&str> = held.iter().map(String::as_str).collect();
+    assert_eq!(
+        held,
+        [
+            "env.REGION = \"shop.*\" (mine.toml:2)",
+            "env.REGION = \"mail.send\" (mine.toml:2)",
+            "env.REGION = \"shop.list\" (planwright.toml:2)",
+            "secrets.KEY.file = \"key\" (mine.toml:4)",
+            "secrets.KEY.tools = \"shop.pay\" (mine.toml:5)",
+            "secrets.KEY.tools = [] (planwright.toml:5)",
+        ]
+    );
+}
+
+#[test]
+fn secrets_that_cannot_be_so() {
+    faults(
+        Origin::User,
+        "[secrets.A]\nenv = \"A\"\n[secrets.B]\ntools = [\"x\"]\n[secrets.C]\nenv = \"C\"\nfile = \"c\"\ntools = [\"x\"]\n",
+        &[
+            "mine.toml:1: nothing says which tools may be given the secret `A` (write `tools = [\"server.tool\"]`)",
+            "mine.toml:3: nothing says where the secret `B` is (write `env = \"VARIABLE\"` or `file = \"PATH\"`)",
+            "mine.toml:7: the secret `C` is in two places (write `env` or `file`)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[secrets.A]\nenv = \"AWS_SECRET\"\ntools = [\"x\"]\n",
+        &[
+            "planwright.toml:2: a project cannot say where the secret `A` is (whoever wrote the project does not own what you \
+             keep: put `env` or `file` into your own planwright.toml)",
+        ],
+    );
+}

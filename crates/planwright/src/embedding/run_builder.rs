@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::plan::Outside;
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::options::{Arrival, FailurePolicy};
 use planwright_engine::{Approver, Guards, History, Journal, RunOptions, RunSummary, Start};
@@ -98,6 +99,18 @@ impl RunBuilder {
     /// Text that no event and no summary may show.
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.options.secrets.push(text.into());
+        self
+    }
+
+    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::Builder::policy) lets a tool have it. No
+    /// event and no summary shows it.
+    pub fn outside(
+        mut self,
+        what: Outside,
+        name: impl Into<Arc<str>>,
+        text: impl Into<Arc<str>>,
+    ) -> Self {
+        self.options.confidential = self.options.confidential.with(what, name, text);
         self
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright::core::check::{CheckContext, Library, Limits, Policy, check};
+use planwright::core::check::{CheckContext, Library, Limits, Policy, Release, check};
+use planwright::core::plan::Outside;
 use planwright::core::plan::{Action, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
 use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
@@ -132,6 +133,29 @@ impl Subject {
         let mut policy = Policy::new().with_limits(limits);
         if let Some(list) = rules("allowed") {
             policy = policy.allow_only(list.collect());
+        }
+        for (released, tools) in self
+            .policy
+            .get("releases")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let (what, name) = released.split_once('.').unwrap();
+            let tools = tools
+                .as_list()
+                .unwrap()
+                .iter()
+                .map(|tool| tool.as_text().unwrap());
+            policy = policy.release(Release {
+                what: if what == "env" {
+                    Outside::Environment
+                } else {
+                    Outside::Secrets
+                },
+                name: name.into(),
+                tools: vec![tools.collect()],
+            });
         }
         let denied = rules("denied").into_iter().flatten();
         denied.fold(policy, Policy::deny)

@@ -22,6 +22,7 @@ mod real_servers;
 mod reference;
 mod resume;
 mod runs;
+mod secrets;
 mod stored;
 mod trust;
 mod workflows;
