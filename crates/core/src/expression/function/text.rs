@@ -12,11 +12,23 @@ type Result = std::result::Result<Value, EvaluationError>;
 /// The most bytes that a compiled pattern may take.
 const LARGEST_PATTERN: usize = 1 << 18;
 
+/// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
+/// again in the other case, which takes about a millisecond.
+const MOST_CLASSES: usize = 24;
+
 /// Compiling a pattern costs far more than any other operation.
 const COMPILE_COST: usize = 5_000;
 
+/// What a set of characters adds to that.
+const CLASS_COST: usize = 4_000;
+
 /// Compiles a pattern (RE2 syntax, which matches in linear time).
 pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex, String> {
+    if classes(pattern) > MOST_CLASSES {
+        return Err(format!(
+            "the pattern has more than {MOST_CLASSES} sets of characters in brackets"
+        ));
+    }
     RegexBuilder::new(pattern)
         .size_limit(LARGEST_PATTERN)
         .nest_limit(64)
@@ -25,6 +37,11 @@ pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex
             regex::Error::CompiledTooBig(_) => "the pattern is too large".into(),
             _ => format!("the pattern `{pattern}` is malformed"),
         })
+}
+
+/// At least how many sets of characters a pattern has.
+fn classes(pattern: &str) -> usize {
+    pattern.bytes().filter(|byte| *byte == b'[').count()
 }
 
 /// Whether the pattern is found anywhere in the text.
@@ -42,7 +59,9 @@ pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
     let [text, Value::Text(pattern)] = values else {
         return Err(unfit("matches", values));
     };
-    budget.spend(COMPILE_COST.saturating_add(pattern.len().saturating_mul(50)))?;
+    let sets = classes(pattern).saturating_mul(CLASS_COST);
+    let letters = pattern.len().saturating_mul(50);
+    budget.spend(COMPILE_COST.saturating_add(letters).saturating_add(sets))?;
     search(text, &compile(pattern).map_err(failed)?, budget)
 }
 

@@ -256,6 +256,11 @@ fn mistakes() {
     check("all()", "4: expected a value, found `)`");
     check("has(a)", "0: `has` needs a path to a field");
     check("a.matches('(')", "2: the pattern `(` is malformed");
+    // Found by fuzzing: sets within sets, in either case, took seconds to compile.
+    check(
+        &format!("a.matches('(?i){}')", "[^a&&".repeat(25)),
+        "2: the pattern has more than 24 sets of characters in brackets",
+    );
     check("{1: 2}", "1: a key must be text");
     check("{'a': 1, 'a': 2}", "9: the key `a` appears twice");
     check("b'x'", "0: bytes are not values here");
