@@ -69,9 +69,9 @@ impl Redactor {
             .collect();
         secrets.sort();
         secrets.dedup();
-        let finder = Finder::new(secrets.iter().map(|secret| &**secret));
+        let finder = || Arc::new(Finder::new(secrets.iter().map(|secret| &**secret)));
         Self {
-            finder: (!secrets.is_empty()).then(|| Arc::new(finder)),
+            finder: (!secrets.is_empty()).then(finder),
         }
     }
 
