@@ -1,5 +1,8 @@
 //! What would be published: that it is whole, says what it is, and builds without the rest of the project.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use crate::command;
@@ -30,6 +33,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     if !findings.is_empty() {
         return Err(findings.join("\n"));
     }
+    forget_earlier_packages(&cargo_home()?)?;
     let line = [
         "cargo",
         "package",
@@ -47,6 +51,64 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0");
     command::run(command)
+}
+
+/// Where cargo keeps what it has fetched.
+fn cargo_home() -> Result<PathBuf, String> {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    named
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+        .ok_or_else(|| "neither CARGO_HOME nor HOME is set".to_owned())
+}
+
+/// Removes what cargo unpacked when crates of ours were packed before.
+///
+/// To build a package over the packages of the others, cargo makes a registry for the moment, whose name follows from its path. What
+/// it has unpacked from there it takes again the next time, since a version never changes in a registry; ours do.
+fn forget_earlier_packages(cargo_home: &Path) -> Result<(), String> {
+    for part in ["src", "cache"] {
+        for registry in entries(&cargo_home.join("registry").join(part))? {
+            // A registry that has a place has a name in front of the dash.
+            if !file_name(&registry).starts_with('-') {
+                continue;
+            }
+            for package in entries(&registry)? {
+                if !file_name(&package).starts_with("planwright") {
+                    continue;
+                }
+                let removed = if package.is_dir() {
+                    fs::remove_dir_all(&package)
+                } else {
+                    fs::remove_file(&package)
+                };
+                removed.map_err(|error| explain(&package, &error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is in a folder; nothing where there is none.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let listed = match fs::read_dir(folder) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(explain(folder, &error)),
+    };
+    listed
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(|error| explain(folder, &error))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn explain(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}`: {error}", path.display())
 }
 
 /// What a crate does not say about itself.
@@ -68,6 +130,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_our_own_earlier_packages_go() {
+        let home = std::env::temp_dir().join(format!("planwright-xtask-{}", std::process::id()));
+        let kept = [
+            "registry/src/index.crates.io-1/planwright-core-0.1.0",
+            "registry/src/-2/serde-1.0.0",
+        ];
+        let gone = [
+            "registry/src/-2/planwright-core-0.1.0",
+            "registry/cache/-2/planwright-0.1.0.crate",
+        ];
+        for path in kept.iter().chain(&gone) {
+            fs::create_dir_all(home.join(path)).unwrap();
+        }
+        forget_earlier_packages(&home).unwrap();
+        let is_there = |path: &&str| home.join(path).exists();
+        assert!(kept.iter().all(is_there));
+        assert!(!gone.iter().any(is_there));
+        fs::remove_dir_all(&home).unwrap();
+        // Nobody has to have packed anything before.
+        forget_earlier_packages(&home).unwrap();
+    }
 
     #[test]
     fn crates_say_what_they_are() {
