@@ -295,6 +295,62 @@ fn what_cannot_be_kept_is_not_run() {
     }
 }
 
+/// mcp-cli cuts what it keeps to a thousand letters, and forgets after a second failure what came before the first.
+#[test]
+fn what_an_mcp_cli_plan_has_done_is_kept_whole_through_two_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let step = |index: usize, tool: &str, args: Value, on: Value| {
+        json!({"index": index, "title": format!("step {index}"), "tool": tool, "args": args,
+               "depends_on": on, "result_variable": format!("r{index}")})
+    };
+    write(
+        path,
+        "plan.json",
+        &json!({"title": "long", "steps": [
+            step(1, "text", json!({}), json!([])),
+            step(2, "list", json!({}), json!([])),
+            step(3, "shaky", json!({"n": 3}), json!([1])),
+            step(4, "shaky", json!({"n": 4, "text": "${r1}"}), json!([3])),
+            step(5, "echo", json!({"text": "${r1}", "list": "${r2}", "both": "<${r1}>"}), json!([2, 4]))
+        ]}),
+    );
+    let text = "long ".repeat(1000);
+    let list: Vec<usize> = (0..2000).collect();
+    let give = |shaky: Value| {
+        tools(
+            path,
+            &json!({"text": {"returns": text}, "list": {"returns": list}, "echo": {"echo": true}, "shaky": shaky}),
+        );
+    };
+    give(json!({"fails": "not yet"}));
+    let (code, first) = run(path);
+    assert_eq!(code, Some(1));
+    let id = first["run"].as_str().unwrap();
+    // The third step is mended, the fourth is not: a second failure.
+    give(json!({"cases": [{"when": {"n": 3}, "echo": true}, {"fails": "not yet"}]}));
+    let (code, second, _) = resume(path, &id[..8], &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(second["steps"][2]["status"], "succeeded");
+    give(json!({"echo": true}));
+    let (code, third, _) = resume(path, id, &[]);
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        third["vars"]["r5"],
+        json!({"text": text, "list": list, "both": format!("<{text}>")})
+    );
+    // Each of the first two was called once, in all three processes together.
+    let called = calls(&third);
+    for (step, times) in [("1", 1), ("2", 1), ("3", 2), ("4", 2), ("5", 1)] {
+        let count = called.iter().filter(|call| **call == step).count();
+        assert_eq!(count, times, "step {step}: {called:?}");
+    }
+    // To run the plan once more is another run, and not the rest of this one.
+    let (_, other) = run(path);
+    assert_ne!(other["run"], third["run"]);
+    assert_eq!(calls(&other).len(), 5);
+}
+
 /// The disk is full in the middle: no file may grow beyond a size that a run of 300 large values does not fit into.
 #[cfg(unix)]
 #[test]
