@@ -50,7 +50,16 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     command
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0");
-    command::run(command)
+    let built = project.target().join("debug/.fingerprint");
+    let before = entries(&built)?;
+    let packed = command::run(command);
+    // What was built from the packages must not be taken for what the next ones hold: cargo looks at their version alone.
+    for unit in entries(&built)? {
+        if file_name(&unit).starts_with("planwright") && !before.contains(&unit) {
+            fs::remove_dir_all(&unit).map_err(|error| explain(&unit, &error))?;
+        }
+    }
+    packed
 }
 
 /// Where cargo keeps what it has fetched.

@@ -102,7 +102,7 @@ impl RunBuilder {
         self
     }
 
-    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::Builder::policy) lets a tool have it. No
+    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::embedding::Builder::policy) lets a tool have it. No
     /// event and no summary shows it.
     pub fn outside(
         mut self,
