@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, StepId, Tool, Value};
+use planwright_core::{Hashing, StepId, Value};
 
 use super::outcome::StepStatus;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
@@ -281,12 +281,11 @@ impl Past {
         self.calls.last().map_or(0, |call| call.attempt)
     }
 
-    /// The call of `tool` that went well, where there was one. Whatever its arguments would be now: what is done is done.
-    pub(super) fn good_call(&self, tool: &Tool) -> Option<(&PastCall, &ToolOutput)> {
+    /// The call that went well, where there was one. Whatever its arguments or its server would be now: what is done is done.
+    pub(super) fn good_call(&self) -> Option<(&PastCall, &ToolOutput)> {
         self.calls
             .iter()
             .rev()
-            .filter(|call| call.is_of(tool))
             .find_map(|call| Some((call, call.answer.as_ref()?.as_ref().ok()?)))
     }
 
@@ -302,9 +301,9 @@ impl Past {
             })
     }
 
-    /// How the last call of `tool` failed, for all that is known.
-    pub(super) fn failure(&self, tool: &Tool) -> Option<ToolError> {
-        let call = self.calls.last().filter(|call| call.is_of(tool))?;
+    /// How the last call failed, for all that is known.
+    pub(super) fn failure(&self) -> Option<ToolError> {
+        let call = self.calls.last()?;
         let end = self.settled.as_ref().and_then(|end| end.error.clone());
         end.or_else(|| call.answer.as_ref()?.as_ref().err().cloned())
     }
@@ -314,11 +313,5 @@ impl Past {
         self.settled
             .as_ref()
             .is_some_and(|end| end.status == StepStatus::Succeeded || end.handled)
-    }
-}
-
-impl PastCall {
-    fn is_of(&self, tool: &Tool) -> bool {
-        self.server == tool.server && self.tool == tool.name
     }
 }

@@ -108,7 +108,7 @@ impl Run {
             return Before::Nothing;
         };
         self.restore_calls(task, past);
-        if let Some((call, output)) = past.good_call(tool) {
+        if let Some((call, output)) = past.good_call() {
             let (made_with, output) = (call.args.clone(), Arc::new(output.clone()));
             if let Some(work) = self.work_mut(task) {
                 work.args = Some(made_with);
@@ -133,7 +133,7 @@ impl Run {
             };
         }
         if history.is_final(&at)
-            && let Some(error) = past.failure(tool)
+            && let Some(error) = past.failure()
         {
             return Before::Ended(Outcome::failed(error));
         }

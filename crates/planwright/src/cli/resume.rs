@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
-use planwright::core::{Catalog, Object, StepId, Tool, Value};
+use planwright::core::{Object, StepId, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::options::RunOptions;
-use planwright::engine::run::{Choice, History, MASK, shown_inputs};
+use planwright::engine::run::{Choice, History, MASK, PastCall, Replayed, shown_inputs};
 use planwright::engine::{Durations, RunStatus, Start, StepStatus};
 use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
 use planwright_store::Store;
@@ -25,7 +25,7 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{consent, guards, keeping, output, outside, settings, store};
+use super::{consent, guards, keeping, output, outside, replaying, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -38,9 +38,12 @@ pub(crate) async fn resume(
         .map_err(store::explain)?;
     let id = held.id().to_owned();
     let kept = Kept::read(&store, &id)?;
+    if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
+        return show_once_more(&id, &kept, arguments, printer);
+    }
     let old = kept.reading(&kept.plan, arguments)?;
     let mut reading = match &arguments.plan {
-        Some(_) => plan_file::read(&new_plan(arguments, &old))?,
+        Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
         None => old,
     };
     let folder = kept.run.tools.folder.as_str();
@@ -74,9 +77,11 @@ pub(crate) async fn resume(
     options.confidential = outside::get(&plan, &config)?;
     options.guards = guards::go_on(&arguments.guards, &config, options.guards);
     let mut process = keeping::process(&plan, &options);
+    let choices = choices(arguments, &history, &plan)?;
     if arguments.plan.is_some() {
-        let before = kept.checked(arguments)?;
+        let before = replaying::latest_plan(&kept)?;
         for step in changed(&before, &plan) {
+            settle_doubt(&step, &history, &before, &choices)?;
             history.forget(&step);
             process.forgotten.push(step.as_str().to_owned());
         }
@@ -86,8 +91,6 @@ pub(crate) async fn resume(
     if given != kept.vars {
         process.vars = Some(given);
     }
-    let choices = choices(arguments, &history, &plan)?;
-    let is_done = kept.status() == Some(RunStatus::Succeeded);
     for (step, choice) in choices {
         process.choices.push(ChoiceV1::new(&step, &choice));
         history = history.with_choice(step, choice);
@@ -110,11 +113,9 @@ pub(crate) async fn resume(
     };
     process.approved_plan.clone_from(&approved);
     let live = Live::new(&plan, arguments.format, printer);
-    let mut start = Start::new(id.as_str(), plan.clone()).after(history);
-    // A run that is done is only shown once more.
-    if !is_done || arguments.plan.is_some() {
-        start = start.with_journal(Arc::new(held), process.to_value());
-    }
+    let start = Start::new(id.as_str(), plan.clone())
+        .after(history)
+        .with_journal(Arc::new(held), process.to_value());
     let subject = Subject {
         toolbox: &toolbox,
         kept: Some((store.clone(), id.as_str())),
@@ -150,6 +151,70 @@ pub(crate) async fn resume(
     };
     toolbox.close().await;
     Ok(exit)
+}
+
+/// Shows what a run came to that is done. No server is started, and nothing can be called.
+fn show_once_more(
+    id: &str,
+    kept: &Kept,
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let Replayed { summary, .. } = replaying::replayed(id, kept).map_err(|error| {
+        CommandError::new(format!(
+            "the run has succeeded, but what it came to cannot be told: {error}"
+        ))
+        .hint(format!(
+            "`planwright logs {}` lists its calls",
+            keeping::short(id)
+        ))
+    })?;
+    let reading = plan_file::read_kept(&kept.plan, kept.vars.clone())?;
+    let live = Live::new(&replaying::latest_plan(kept)?, arguments.format, printer);
+    let Settings { config, .. } = settings::load(Path::new(&kept.run.tools.folder))?;
+    let max_output = guards::max_output(&arguments.guards, &config);
+    output::report(
+        &summary,
+        &reading,
+        arguments.format,
+        max_output,
+        &live,
+        printer,
+    )?;
+    Ok(Exit::of_run(summary.status))
+}
+
+/// Sees to it that a new plan does not bury a call of which nobody knows whether it happened: whoever changes its step, or
+/// takes it away, says what became of it.
+fn settle_doubt(
+    step: &StepId,
+    history: &History,
+    before: &CheckedPlan,
+    choices: &[(Arc<str>, Choice)],
+) -> Result<(), CommandError> {
+    let is_repeatable = |call: &PastCall| {
+        keeping::tools_of(before).iter().any(|tool| {
+            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+        })
+    };
+    let mut doubtful = history
+        .steps()
+        .filter(|(at, past)| {
+            at.outermost() == step
+                && past.is_in_doubt()
+                && !past.calls.last().is_some_and(is_repeatable)
+        })
+        .map(|(at, _)| at.to_string());
+    let is_chosen = |at: &str| choices.iter().any(|(chosen, _)| **chosen == *at);
+    match doubtful.find(|at| !is_chosen(at)) {
+        None => Ok(()),
+        Some(at) => Err(CommandError::new(format!(
+            "the new plan changes `{step}`, and nobody knows whether the call of `{at}` happened"
+        ))
+        .hint(format!(
+            "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
+        ))),
+    }
 }
 
 /// A run as it is kept.
@@ -250,17 +315,6 @@ impl Kept {
         plan_file::read_kept(plan, given)
     }
 
-    /// The latest plan, checked against the tools as they were.
-    fn checked(&self, arguments: &ResumeArguments) -> Result<CheckedPlan, CommandError> {
-        let tools = self.process.iter().flat_map(|process| &process.tools);
-        let catalog: Catalog = tools.map(Tool::from).collect();
-        let mut reading = self.reading(&self.plan, arguments)?;
-        reading.release_anything();
-        reading
-            .check(&catalog)
-            .ok_or_else(|| CommandError::new("the plan of the run is not sound any more"))
-    }
-
     /// How the last process went about its work, with what is known now of how long calls take.
     fn options(&self) -> RunOptions {
         match &self.process {
@@ -306,7 +360,7 @@ fn forget_decisions(store: &Store, id: &str, history: &History) -> Result<(), Co
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.
-fn new_plan(arguments: &ResumeArguments, old: &Reading) -> PlanArguments {
+fn new_plan(arguments: &ResumeArguments, old: &Reading, kept: &PlanTextV1) -> PlanArguments {
     let vars = old
         .given
         .iter()
@@ -321,9 +375,9 @@ fn new_plan(arguments: &ResumeArguments, old: &Reading) -> PlanArguments {
         },
         vars: vars.collect(),
         vars_file: None,
-        library: None,
-        reorder: false,
-        max_steps: 10_000,
+        library: arguments.library.clone(),
+        reorder: kept.reorder,
+        max_steps: kept.max_steps,
     }
 }
 

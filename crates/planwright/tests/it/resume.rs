@@ -1,8 +1,9 @@
 //! Runs that go on: after a failure, with another plan, with tools that have changed.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -293,6 +294,143 @@ fn what_cannot_be_kept_is_not_run() {
         );
         assert!(said.contains("--no-store"), "{store}: {said}");
     }
+}
+
+/// Runs `plan.json` and kills the program when the tool of `step` has been called; gives the run's id.
+fn killed_at(folder: &Path, step: &str) -> String {
+    let mut child = planwright(folder)
+        .args([
+            "run",
+            "plan.json",
+            "--simulate",
+            "tools.json",
+            "--format",
+            "events",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut run = None;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "run_started" {
+            run = event["run"].as_str().map(str::to_owned);
+        }
+        if event["event"] == "step_started" && event["step"] == "watch" {
+            // It follows upon the answer of a step that began together with the one that hangs, so that one was sent.
+            child.kill().unwrap();
+            break;
+        }
+    }
+    child.wait().unwrap();
+    let id = run.unwrap();
+    let (code, report, _) = resume(folder, &id, &[]);
+    assert_eq!(code, Some(4));
+    let steps = report["steps"].as_array().unwrap();
+    let in_doubt = steps.iter().find(|found| found["id"] == step).unwrap();
+    assert_eq!(in_doubt["status"], "unknown");
+    id
+}
+
+#[test]
+fn a_new_plan_buries_no_call_in_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let plan = json!({"name": "doubt", "steps": [
+        {"id": "pay", "tool": "pay", "args": {"n": 1}},
+        {"id": "quick", "tool": "quick"},
+        {"id": "watch", "tool": "quick", "after": ["quick"]}
+    ]});
+    write(path, "plan.json", &plan);
+    tools(
+        path,
+        &json!({"pay": {"sleep_ms": 600_000, "returns": "paid"}, "quick": {"annotations": {"readOnlyHint": true}, "returns": 1}}),
+    );
+    let id = killed_at(path, "pay");
+    let mut changed = plan.clone();
+    changed["steps"][0]["args"]["n"] = json!(2);
+    write(path, "changed.json", &changed);
+    let mut without = plan;
+    without["steps"].as_array_mut().unwrap().remove(0);
+    write(path, "without.json", &without);
+    for file in ["changed.json", "without.json"] {
+        let output = program(path, &["resume", &id, "--plan", file]);
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        let message = "error: the new plan changes `pay`, and nobody knows whether the call of `pay` happened\n";
+        assert!(stderr(&output).starts_with(message), "{}", stderr(&output));
+    }
+    // Whoever has looked may go on, and nothing is called a second time.
+    let (code, report, _) = resume(path, &id, &["--plan", "changed.json", "--set", "pay=paid"]);
+    assert_eq!(code, Some(0), "{report:#}");
+    assert_eq!(report["output"]["pay"], "paid");
+    assert!(!calls(&report).contains(&"pay"));
+}
+
+#[test]
+fn a_run_that_is_done_starts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(path, &json!({"one": {"echo": true}, "two": {"returns": 2}}));
+    let (code, first) = run(path);
+    assert_eq!(code, Some(0));
+    // Not even the tools have to be there any more.
+    fs::remove_file(path.join("tools.json")).unwrap();
+    let (code, again, said) = resume(path, first["run"].as_str().unwrap(), &[]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    for part in ["status", "output", "calls"] {
+        assert_eq!(again[part], first[part], "{part}");
+    }
+}
+
+#[test]
+fn a_failure_that_was_handled_is_tried_again_only_when_somebody_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut plan = chain();
+    plan["steps"][1]["on_error"] = json!("continue");
+    plan["steps"].as_array_mut().unwrap().pop();
+    write(path, "plan.json", &plan);
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+    );
+    let (code, first) = run(path);
+    assert_eq!(code, Some(0));
+    let id = first["run"].as_str().unwrap();
+    let (_, again, _) = resume(path, id, &[]);
+    assert_eq!(calls(&again), ["a", "b"]);
+    tools(path, &json!({"one": {"echo": true}, "two": {"returns": 2}}));
+    let (code, retried, _) = resume(path, id, &["--retry", "b"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(calls(&retried), ["a", "b", "b"]);
+    // It was kept, so it is not made a third time.
+    let (_, after, _) = resume(path, id, &[]);
+    assert_eq!(calls(&after), ["a", "b", "b"]);
+    assert_eq!(after["output"]["b"], 2);
+}
+
+#[test]
+fn what_another_server_did_stays_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+    );
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    // The same tools, of a server with another name.
+    tools(
+        path,
+        &json!({"shop.one": {"echo": true}, "shop.two": {"returns": 2}}),
+    );
+    let (code, report, _) = resume(path, id, &[]);
+    assert_eq!(code, Some(0));
+    assert_eq!(calls(&report), ["a", "b", "b", "c"]);
 }
 
 /// mcp-cli cuts what it keeps to a thousand letters, and forgets after a second failure what came before the first.

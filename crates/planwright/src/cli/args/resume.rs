@@ -30,6 +30,9 @@ pub(crate) struct ResumeArguments {
     /// The dialect of that plan, if its shape does not tell.
     #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
     pub(crate) dialect: Option<String>,
+    /// A folder of plans that steps of that plan may run by name: `DIR/NAME.json`.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIR", requires = "plan")]
+    pub(crate) library: Option<PathBuf>,
     /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
@@ -44,4 +47,11 @@ pub(crate) struct ResumeArguments {
     pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+}
+
+impl ResumeArguments {
+    /// Whether nothing is said that the run would not do by itself.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.plan.is_none() && self.retry.is_empty() && self.skip.is_empty() && self.set.is_empty()
+    }
 }
