@@ -113,8 +113,11 @@ impl ServerBackend {
                 format!("the answer of the server `{name}` cannot be read: {reason}"),
                 Value::Null,
             ),
-            RequestError::Lost => {
-                let reason = session.reason().await;
+            RequestError::Lost(reason) => {
+                let reason = match reason {
+                    Some(reason) => reason,
+                    None => session.reason().await,
+                };
                 self.server
                     .unavailable(format!("the server `{name}` did not answer: {reason}"))
             }

@@ -6,7 +6,6 @@
 //! it downloads first, is waited for whatever it speaks. (`rmcp` has this handshake too, but there the late refusal of
 //! `server/discover` is taken for the answer to `initialize`, and the connection fails.)
 
-use std::io;
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -18,9 +17,6 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
-/// How long a server may be silent on `server/discover` before it gets `initialize` as well.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 // Ids that no request of `rmcp` will ever have, which counts up from 0.
 const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
 const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
@@ -31,31 +27,33 @@ pub(super) enum HandshakeError {
     #[error("it closed the connection before it said what it speaks")]
     Closed,
     #[error("it takes no messages: {0}")]
-    Send(#[from] io::Error),
+    Send(String),
     #[error("it refused to connect: {}", .0.message)]
     Refused(Box<ErrorData>),
     #[error("it answered with something that is no answer")]
     Unexpected,
 }
 
-/// Connects as `client` and says what the other side is.
+/// Connects as `client` and says what the other side is. One that is silent on `server/discover` for as long as
+/// `patience` gets `initialize` as well.
 pub(super) async fn shake_hands<T>(
     transport: &mut T,
     client: &ClientConfig,
+    patience: Duration,
 ) -> Result<ServerPeerInfo, HandshakeError>
 where
-    T: Transport<RoleClient, Error = io::Error>,
+    T: Transport<RoleClient>,
 {
-    transport.send(discover(client)).await?;
+    send(transport, discover(client)).await?;
     let mut is_initializing = false;
-    let patience = tokio::time::sleep(PATIENCE);
+    let patience = tokio::time::sleep(patience);
     tokio::pin!(patience);
     loop {
         let message = tokio::select! {
             message = transport.receive() => message.ok_or(HandshakeError::Closed)?,
             () = &mut patience, if !is_initializing => {
                 is_initializing = true;
-                transport.send(initialize(client)).await?;
+                send(transport, initialize(client)).await?;
                 continue;
             }
         };
@@ -69,7 +67,7 @@ where
                 }
                 ServerResult::InitializeResult(result) => {
                     if result.protocol_version.has_initialize() {
-                        transport.send(initialized()).await?;
+                        send(transport, initialized()).await?;
                     }
                     return Ok(result.into());
                 }
@@ -99,7 +97,7 @@ where
                         Some(request.id),
                     ),
                 };
-                transport.send(answer).await?;
+                send(transport, answer).await?;
                 continue;
             }
             ServerJsonRpcMessage::Notification(_) => continue,
@@ -107,9 +105,17 @@ where
         // Whatever it was, the server is awake and does not speak the newest revision.
         if !is_initializing {
             is_initializing = true;
-            transport.send(initialize(client)).await?;
+            send(transport, initialize(client)).await?;
         }
     }
+}
+
+async fn send<T: Transport<RoleClient>>(
+    transport: &mut T,
+    message: ClientJsonRpcMessage,
+) -> Result<(), HandshakeError> {
+    let sent = transport.send(message).await;
+    sent.map_err(|error| HandshakeError::Send(error.to_string()))
 }
 
 /// Whether an error means that the newest revision is spoken and this client not wanted.

@@ -1,8 +1,8 @@
-//! One start of one server: its process, its connection, its requests.
+//! One connection to one server, and its requests.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use planwright_core::{Tool, Value};
@@ -12,10 +12,12 @@ use rmcp::model::{
     ListToolsRequest, PaginatedRequestParams, RequestId,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError, serve_directly};
+use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::runtime::Handle;
 
 use super::handshake::{HandshakeError, shake_hands};
+use super::link::Link;
 use super::log::Log;
 use super::mailbox::Mailbox;
 use super::options::ConnectOptions;
@@ -27,18 +29,14 @@ use crate::config::ServerConfig;
 /// The most pages that a list of tools may have.
 const PAGE_LIMIT: usize = 1000;
 
-/// How long an ended server is waited for to learn how it ended.
-const POST_MORTEM: Duration = Duration::from_millis(200);
-
 /// A server that runs and that is connected.
 #[derive(Debug)]
 pub(super) struct Session {
     service: RunningService<RoleClient, Declining>,
     mailbox: Arc<Mailbox>,
-    fault: Arc<OnceLock<String>>,
     // A server that takes no messages any more may still hold its output open.
     is_deaf: AtomicBool,
-    process: Process,
+    link: Link,
 }
 
 /// Why a server did not start.
@@ -53,8 +51,8 @@ pub(super) struct StartError {
 pub(super) enum RequestError {
     /// The server refused it.
     Refused(ErrorData),
-    /// The connection is gone.
-    Lost,
+    /// It did not arrive, or its answer did not: why, in one clause, where that is not told by the connection as a whole.
+    Lost(Option<String>),
     /// What came cannot be read.
     Unreadable(String),
 }
@@ -68,14 +66,27 @@ impl Session {
     ) -> Result<Self, StartError> {
         let (process, pipes) = Process::start(config, Arc::clone(log))
             .map_err(|error| StartError::spawn(config, &error))?;
-        let mut transport = PipeTransport::new(
+        let transport = PipeTransport::new(
             pipes.stdout,
             pipes.stdin,
             options.message_limit,
             Arc::clone(log),
         );
         let mailbox = transport.mailbox();
-        let fault = transport.fault();
+        let link = Link::process(process, transport.fault());
+        Self::over(transport, link, mailbox, options).await
+    }
+
+    /// Connects over a `transport` whose results arrive in `mailbox`.
+    async fn over<T>(
+        mut transport: T,
+        link: Link,
+        mailbox: Arc<Mailbox>,
+        options: &ConnectOptions,
+    ) -> Result<Self, StartError>
+    where
+        T: Transport<RoleClient> + 'static,
+    {
         let (name, version) = options.client.clone();
         let client = Declining {
             config: ClientConfig::new(
@@ -83,15 +94,14 @@ impl Session {
                 Implementation::new(name, version),
             ),
         };
-        match shake_hands(&mut transport, &client.config).await {
+        match shake_hands(&mut transport, &client.config, link.patience()).await {
             Ok(info) => Ok(Self {
                 service: serve_directly(client, transport, Some(info)),
                 mailbox,
-                fault,
                 is_deaf: AtomicBool::new(false),
-                process,
+                link,
             }),
-            Err(error) => Err(StartError::handshake(&error, &process, fault.get()).await),
+            Err(error) => Err(StartError::handshake(error, &link).await),
         }
     }
 
@@ -148,20 +158,15 @@ impl Session {
 
     /// Why the connection is gone, in one clause.
     pub(super) async fn reason(&self) -> String {
-        if let Some(fault) = self.fault.get() {
-            return fault.clone();
-        }
-        match self.process.ended_within(POST_MORTEM).await {
-            Some(status) => format!("it stopped ({status})"),
-            None => "it closed the connection".to_owned(),
-        }
+        let end = self.link.end().await;
+        end.unwrap_or_else(|| "it closed the connection".to_owned())
     }
 
     /// Ends the connection and the server, in that order, and leaves nothing behind.
     pub(super) async fn stop(&self, grace: Duration) {
         // Closing takes the server's input away, which tells it to end.
         self.service.cancellation_token().cancel();
-        self.process.stop(grace).await;
+        self.link.stop(grace).await;
     }
 
     async fn request(&self, request: ClientRequest) -> Result<Value, RequestError> {
@@ -178,7 +183,9 @@ impl Session {
         let response = handle.await_response().await;
         let id = guard.id.take();
         let delivery = id.and_then(|id| self.mailbox.take(&id));
-        if let Err(ServiceError::TransportSend(_)) = &response {
+        if let Err(ServiceError::TransportSend(_)) = &response
+            && self.link.is_deaf_once_sending_failed()
+        {
             self.is_deaf.store(true, Ordering::Relaxed);
         }
         response?;
@@ -197,7 +204,8 @@ impl Session {
             RequestError::Unreadable(reason) => {
                 format!("its list of tools cannot be read: {reason}")
             }
-            RequestError::Lost => self.reason().await,
+            RequestError::Lost(Some(reason)) => reason,
+            RequestError::Lost(None) => self.reason().await,
         };
         StartError {
             message,
@@ -221,19 +229,13 @@ impl StartError {
         Self { message, help }
     }
 
-    async fn handshake(error: &HandshakeError, process: &Process, fault: Option<&String>) -> Self {
-        let message = match (error, fault) {
-            (_, Some(fault)) => fault.clone(),
-            (HandshakeError::Closed | HandshakeError::Send(_), None) => {
-                match process.ended_within(POST_MORTEM).await {
-                    Some(status) => format!("it stopped right away ({status})"),
-                    None => error.to_string(),
-                }
-            }
-            (_, None) => error.to_string(),
+    async fn handshake(error: HandshakeError, link: &Link) -> Self {
+        let message = match error {
+            HandshakeError::Closed | HandshakeError::Send(_) => link.end().await,
+            _ => link.fault(),
         };
         Self {
-            message,
+            message: message.unwrap_or_else(|| error.to_string()),
             help: "run its command by hand, and see what it says".to_owned(),
         }
     }
@@ -243,7 +245,7 @@ impl From<ServiceError> for RequestError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(error) => Self::Refused(error),
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Lost,
+            ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Lost(None),
             other => Self::Unreadable(other.to_string()),
         }
     }

@@ -4,19 +4,16 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-    ServerResult,
-};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
-use super::line::{LineReader, mend};
+use super::line::LineReader;
 use super::log::Log;
 use super::mailbox::Mailbox;
+use super::message;
 
 /// How much of a line that is no message is kept for the log, in bytes.
 const NOISE_SHOWN: usize = 200;
@@ -64,34 +61,6 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
     pub(super) fn fault(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.fault)
     }
-
-    fn read(mailbox: &Mailbox, line: &[u8]) -> Option<ServerJsonRpcMessage> {
-        if let Some(id) = mailbox.deliver(line) {
-            return Some(empty_response(id));
-        }
-        serde_json::from_slice(line).ok()
-    }
-
-    fn note(&self, message: &TxJsonRpcMessage<RoleClient>) {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                if let ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_) =
-                    request.request
-                {
-                    self.mailbox.expect(request.id.clone());
-                }
-            }
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.mailbox.forget(id);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransport<R> {
@@ -102,7 +71,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // All this happens at the call and not when the future is polled: so the messages keep their order.
-        self.note(&message);
+        message::note(&self.mailbox, &message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .and_then(|mut line| {
@@ -142,9 +111,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = Self::read(&self.mailbox, line)
-                .or_else(|| Self::read(&self.mailbox, mend(line)?.as_bytes()))
-                .or_else(|| Some(empty_response(self.mailbox.deliver_fault(line)?)));
+            let message = message::read(&self.mailbox, line);
             if message.is_some() {
                 return message;
             }
@@ -160,11 +127,6 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         self.outgoing = None;
         Ok(())
     }
-}
-
-/// What `rmcp` gets in place of a result that went to the mailbox.
-fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
-    JsonRpcMessage::response(ServerResult::empty(()), id)
 }
 
 async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Outgoing>) {

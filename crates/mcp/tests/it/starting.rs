@@ -82,7 +82,7 @@ async fn overlooks_babble_on_stdout() {
 #[tokio::test]
 async fn says_why_a_server_did_not_start() {
     assert_snapshot!(check(json!({"exit": 3, "stderr": "no key given\nset KEY"})).await, @"
-    the server `fake` did not start: it stopped right away (exit status: 3)
+    the server `fake` did not start: it stopped (exit status: 3)
     help: run its command by hand, and see what it says
     stderr: no key given
     set KEY
