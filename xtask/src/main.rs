@@ -12,8 +12,10 @@
 mod book;
 mod command;
 mod deps;
+mod environment;
 mod fuzz;
 mod generate;
+mod judges;
 mod metadata;
 mod mutants;
 mod null_device;
@@ -43,6 +45,7 @@ usage: cargo xtask CHORE
   package   whether what would be published is whole and builds
   semver    whether the library keeps what its last release promised
   servers   installs the real MCP servers that the tests talk to
+  judges    installs the conformance suite and the clients that judge the gateway
   generate  writes the generated files anew
   book      builds the book of docs and follows its links
   peers     [--json FILE] runs the same plans on other systems and on ours, and prints who took how long
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         ["package"] => package::run(&project),
         ["semver"] => semver::run(&project),
         ["servers"] => servers::run(&project),
+        ["judges"] => judges::run(&project),
         ["book"] => book::run(&project),
         ["generate"] => generate::run(&project),
         ["peers"] => peers::run(&project, None),

@@ -6,6 +6,9 @@ pub mod fake_server;
 /// Files that a program writes, and that a test finds stale.
 pub mod generated;
 
+/// Who judges the gateway: the official conformance suite, and clients that others use.
+pub mod judges;
+
 /// Pages of the documentation, as tests read them.
 pub mod pages;
 

@@ -8,14 +8,16 @@ use std::path::PathBuf;
 ///
 /// Where it is not installed: a test that needs it must not pass without it.
 pub fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("the test knows its own program");
-    // The test stands somewhere below cargo's target folder, and so do the servers.
-    let folders = test.ancestors().map(|folder| folder.join("servers"));
-    let programs = folders.flat_map(|servers| {
-        ["npm/node_modules/.bin", "python/bin"].map(|folder| servers.join(folder).join(name))
-    });
-    programs
+    ["npm/node_modules/.bin", "python/bin"]
         .into_iter()
-        .find(|program| program.exists())
+        .find_map(|folder| installed(&format!("servers/{folder}/{name}")))
         .unwrap_or_else(|| panic!("`{name}` is not installed: run `cargo xtask servers` first"))
+}
+
+/// The file at `path` below cargo's target folder, which the running test stands somewhere below as well.
+pub(crate) fn installed(path: &str) -> Option<PathBuf> {
+    let test = std::env::current_exe().expect("the test knows its own program");
+    test.ancestors()
+        .map(|folder| folder.join(path))
+        .find(|file| file.exists())
 }

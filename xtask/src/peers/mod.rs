@@ -10,9 +10,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::command;
+use crate::environment::Environment;
 use crate::project::Project;
 use contestant::Contestant;
-use environment::{CONCIERGE, Environment, MCP_CLI};
+use environment::{CONCIERGE, INTERPRETER, MCP_CLI};
 use table::{Shape, Table};
 
 /// How often each has its turn with a shape.
@@ -27,8 +28,11 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
     let folder = project.target().join("peers");
     fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
-    let [mcp_cli, concierge] = [MCP_CLI, CONCIERGE].map(|what| what.install(&folder));
-    let (mcp_cli, concierge) = (mcp_cli?, concierge?);
+    let install = |what: Environment| {
+        let environment = what.install(&folder)?;
+        Ok::<_, String>(environment.join(INTERPRETER).to_string_lossy().into_owned())
+    };
+    let (mcp_cli, concierge) = (install(MCP_CLI)?, install(CONCIERGE)?);
     let ours = build(project)?;
 
     let described = command::output(command::command(&folder, &[&ours, "describe"]))?;

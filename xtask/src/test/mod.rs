@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
 use crate::project::Project;
-use crate::{book, deps, null_device, package, semver, servers, tidy};
+use crate::{book, deps, judges, null_device, package, semver, servers, tidy};
 use stage::{Outcome, Summary};
 use tally::Tally;
 
@@ -24,6 +24,9 @@ const STAGES: &[(&str, Check)] = &[
     ("library", library),
     ("servers", |project| {
         servers::run(project).map(|()| Tally::NONE)
+    }),
+    ("judges", |project| {
+        judges::run(project).map(|()| Tally::NONE)
     }),
     ("docs", docs),
     ("book", |project| book::run(project).map(|()| Tally::NONE)),

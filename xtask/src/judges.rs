@@ -1,0 +1,67 @@
+//! Who judges the gateway from outside: the official conformance suite and the clients that others use.
+
+use crate::environment::{self, Environment, Registry};
+use crate::project::Project;
+
+const JUDGES: &[Environment] = &[
+    // The suite wants a newer Node.js than many machines have.
+    Environment {
+        folder: "node",
+        registry: Registry::Npm,
+        packages: &["node@24.21.0"],
+        programs: &["node_modules/.bin/node"],
+    },
+    // For the revisions 2025-06-18 and 2025-11-25.
+    Environment {
+        folder: "suite",
+        registry: Registry::Npm,
+        packages: &["@modelcontextprotocol/conformance@0.1.16"],
+        programs: &["node_modules/.bin/conformance"],
+    },
+    // For all revisions up to 2026-07-28.
+    Environment {
+        folder: "suite-next",
+        registry: Registry::Npm,
+        packages: &["@modelcontextprotocol/conformance@0.2.0-alpha.12"],
+        programs: &["node_modules/.bin/conformance"],
+    },
+    Environment {
+        folder: "typescript",
+        registry: Registry::Npm,
+        packages: &[
+            "@modelcontextprotocol/sdk@1.32.2",
+            "@modelcontextprotocol/client@2.4.0",
+        ],
+        programs: &["node_modules/@modelcontextprotocol/sdk/package.json"],
+    },
+    Environment {
+        folder: "python",
+        registry: Registry::PyPi,
+        packages: &["mcp==2.3.0"],
+        programs: &["bin/python"],
+    },
+    // Most servers and clients in Python stand on the first major version.
+    Environment {
+        folder: "python-1",
+        registry: Registry::PyPi,
+        packages: &["mcp==1.30.0"],
+        programs: &["bin/python"],
+    },
+    Environment {
+        folder: "fastmcp",
+        registry: Registry::PyPi,
+        packages: &["fastmcp==4.1.0"],
+        programs: &["bin/python"],
+    },
+];
+
+/// Installs the judges into `judges` in cargo's target folder, unless they are there.
+///
+/// # Errors
+///
+/// Why one of them could not be installed.
+pub(crate) fn run(project: &Project) -> Result<(), String> {
+    environment::install_all(&project.target().join("judges"), JUDGES)?;
+    println!("the judges are there");
+    Ok(())
+}
