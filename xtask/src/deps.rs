@@ -90,6 +90,7 @@ const LAYERS: &[Layer] = &[
 /// The only crates of ours that may depend on a foreign one.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright"]),
+    ("bm25", &["planwright"]),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright"]),
     ("clap_complete", &["planwright"]),
@@ -100,6 +101,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     // The measured program is compared with it.
     ("rmcp", &["planwright-mcp", "planwright-bench"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
+    ("rust-stemmers", &["planwright"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],

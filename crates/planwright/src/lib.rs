@@ -322,6 +322,7 @@
 //! - `store`: a file that runs are kept in, so that they outlive their process; a part of `cli`.
 //! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
 //! - `config`: reads `planwright.toml`; a part of `cli`.
+//! - `gateway`: what a gateway in front of many servers shows of their tools; a part of `cli`.
 #![warn(missing_docs)]
 
 /// What a plan is, and when it is sound.
@@ -353,6 +354,10 @@ pub mod config;
 /// The built-in server of file tools, confined to a folder.
 #[cfg(feature = "workspace")]
 pub mod workspace;
+
+/// One MCP server in front of many.
+#[cfg(feature = "gateway")]
+pub mod gateway;
 
 /// Text that comes from elsewhere, made fit for a terminal.
 pub mod legible;

@@ -7,6 +7,7 @@ use crate::project::ProjectFile;
 /// Paths that code may begin with only in the files below certain folders.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anstream", &["crates/planwright/"]),
+    ("bm25", &["crates/planwright/src/gateway/search/"]),
     ("cap_std", &["crates/planwright/src/workspace/"]),
     ("clap", &["crates/planwright/"]),
     ("clap_complete", &["crates/planwright/"]),
@@ -19,6 +20,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
+    ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
     ("toml", &["crates/planwright/src/config/"]),
     ("tokio::runtime::Builder", RUNTIMES),
@@ -62,6 +64,9 @@ const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
     "crates/planwright/src/config/",
+    "crates/planwright/src/gateway/search/",
+    "crates/planwright/src/gateway/signatures/",
+    "crates/planwright/src/gateway/stages/",
     "crates/engine/src/durations.rs",
     "crates/engine/src/forecast/",
     "crates/engine/src/guard/",

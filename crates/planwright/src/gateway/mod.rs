@@ -1,0 +1,4 @@
+//! The gateway: one MCP server in front of many, which a model hands its plans to.
+
+/// Which tools a few words are about.
+pub mod search;
