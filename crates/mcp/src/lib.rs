@@ -7,5 +7,8 @@ mod config;
 /// Servers that are started, called and stopped.
 mod client;
 
-pub use client::{ConnectOptions, Connections, ServerFailure};
+pub use client::{
+    Caller, ChangeCounts, ConnectOptions, Connections, ServerFailure, UpstreamError,
+    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+};
 pub use config::{ConfigError, ConfigProblem, ServerConfig, ServersConfig};

@@ -10,7 +10,7 @@ use planwright_engine::{Backends, ToolBackend};
 use super::backend::ServerBackend;
 use super::options::ConnectOptions;
 use super::server::Server;
-use crate::config::ServersConfig;
+use crate::config::{ConfigProblem, ServersConfig};
 
 /// The servers of a configuration, as far as they are needed and could be started.
 ///
@@ -37,6 +37,18 @@ pub struct ServerFailure {
     pub stderr: String,
 }
 
+impl ServerFailure {
+    /// Why a server cannot even be started, where the problem is one server's.
+    pub(super) fn unusable(problem: &ConfigProblem) -> Option<Self> {
+        Some(Self {
+            server: Arc::clone(problem.server.as_ref()?),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+            stderr: String::new(),
+        })
+    }
+}
+
 impl Connections {
     /// Starts the servers that are needed, all at the same time, and lists their tools.
     ///
@@ -58,15 +70,10 @@ impl Connections {
             warnings: Vec::new(),
         };
         for problem in &config.unusable {
-            if let Some(server) = &problem.server
-                && options.needs(server)
+            if let Some(failure) = ServerFailure::unusable(problem)
+                && options.needs(&failure.server)
             {
-                connections.failures.push(ServerFailure {
-                    server: Arc::clone(server),
-                    message: problem.message.clone(),
-                    help: problem.help.clone(),
-                    stderr: String::new(),
-                });
+                connections.failures.push(failure);
             }
         }
         let starts = servers.iter().map(|server| server.start());
@@ -78,15 +85,7 @@ impl Connections {
                     connections.warnings.extend(warnings);
                     connections.servers.push(server);
                 }
-                Err(error) => {
-                    let name = &server.config.name;
-                    connections.failures.push(ServerFailure {
-                        server: Arc::clone(name),
-                        message: format!("the server `{name}` did not start: {}", error.message),
-                        help: error.help,
-                        stderr: server.log.tail(),
-                    });
-                }
+                Err(error) => connections.failures.push(server.failure(error)),
             }
         }
         connections

@@ -14,8 +14,9 @@ use super::mailbox::Mailbox;
 pub(super) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
     match message {
         JsonRpcMessage::Request(request) => {
-            if let ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_) =
-                request.request
+            if let ClientRequest::CallToolRequest(_)
+            | ClientRequest::ListToolsRequest(_)
+            | ClientRequest::CustomRequest(_) = request.request
             {
                 mailbox.expect(request.id.clone());
             }

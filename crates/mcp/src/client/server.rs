@@ -7,6 +7,7 @@ use planwright_core::{Tool, Value};
 use planwright_engine::backend::{RetryAdvice, ToolError};
 use tokio::sync::Mutex;
 
+use super::connections::ServerFailure;
 use super::log::Log;
 use super::options::ConnectOptions;
 use super::session::{Session, StartError};
@@ -94,6 +95,14 @@ impl Server {
         }
     }
 
+    /// The session, if the server runs.
+    pub(super) async fn running(&self) -> Option<Arc<Session>> {
+        match &*self.state.lock().await {
+            State::Up(session) if !session.is_over() => Some(Arc::clone(session)),
+            _ => None,
+        }
+    }
+
     /// Takes down that a call has succeeded, so that the server may be started again as often as at first.
     pub(super) fn has_worked(&self) {
         self.restarts.store(0, Ordering::Relaxed);
@@ -104,6 +113,17 @@ impl Server {
         let state = std::mem::replace(&mut *self.state.lock().await, State::Closed);
         if let State::Up(session) = state {
             session.stop(self.options.stop_grace).await;
+        }
+    }
+
+    /// Why the server is not there, after a start that failed.
+    pub(super) fn failure(&self, error: StartError) -> ServerFailure {
+        let name = &self.config.name;
+        ServerFailure {
+            server: Arc::clone(name),
+            message: format!("the server `{name}` did not start: {}", error.message),
+            help: error.help,
+            stderr: self.log.tail(),
         }
     }
 

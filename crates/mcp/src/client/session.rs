@@ -8,8 +8,8 @@ use std::time::Duration;
 use planwright_core::{Tool, Value};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientCapabilities,
-    ClientConfig, ClientRequest, ErrorCode, ErrorData, Implementation, JsonObject,
-    ListToolsRequest, PaginatedRequestParams, RequestId,
+    ClientConfig, ClientNotification, ClientRequest, CustomNotification, CustomRequest, ErrorCode,
+    ErrorData, Implementation, JsonObject, ListToolsRequest, PaginatedRequestParams, RequestId,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError, serve_directly};
 use rmcp::transport::Transport;
@@ -149,6 +149,26 @@ impl Session {
     pub(super) async fn call(&self, params: CallToolRequestParams) -> Result<Value, RequestError> {
         let request = CallToolRequest::new(params);
         self.request(ClientRequest::CallToolRequest(request)).await
+    }
+
+    /// Sends any request and gives its result as it came. Dropping the future cancels the request.
+    pub(super) async fn request_raw(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, RequestError> {
+        let params = (!params.is_null()).then(|| serde_json::Value::from(params));
+        let request = CustomRequest::new(method, params);
+        self.request(ClientRequest::CustomRequest(request)).await
+    }
+
+    /// Tells the server something.
+    pub(super) async fn notify(&self, method: &str, params: &Value) {
+        let params = (!params.is_null()).then(|| serde_json::Value::from(params));
+        let notification = CustomNotification::new(method, params);
+        let notification = ClientNotification::CustomNotification(notification);
+        // A connection that is gone shows with the next request.
+        let _ = self.service.send_notification(notification).await;
     }
 
     /// Whether the connection is gone.

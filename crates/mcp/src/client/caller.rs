@@ -1,0 +1,77 @@
+//! For whom a request is made, and what becomes of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+use planwright_engine::backend::ToolError;
+
+/// The client for whom a request is made. What the server asks or tells while the request is under way goes to it.
+pub trait Caller: Send + Sync + 'static {
+    /// Tells the client something: `notifications/progress` with the token that the client gave, `notifications/message`.
+    fn notify(&self, method: &str, params: Value);
+
+    /// Asks the client something: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>>;
+
+    /// What goes into `_meta` of each request that is made for it: `traceparent`, `tracestate`, `baggage`. An object, or
+    /// `null` where there is nothing.
+    fn meta(&self) -> Value;
+
+    /// Who the client is, where several callers may be the same: one for each of its requests, say. Callers that do not
+    /// tell are clients of their own.
+    fn client(&self) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// Why a request has no result: the JSON-RPC error as it came, or one of ours.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct UpstreamError {
+    /// What kind of error it is.
+    pub code: i64,
+    /// What went wrong.
+    pub message: String,
+    /// What else is known.
+    pub data: Option<Value>,
+}
+
+impl UpstreamError {
+    /// The code of errors that no server sent: it could not be reached, or its answer could not be read.
+    pub const UNAVAILABLE: i64 = -32603;
+
+    /// The code of a request for which something in it is wrong, such as the name of the server.
+    pub const INVALID: i64 = -32602;
+
+    /// The code of a request that is not known.
+    pub const UNKNOWN_METHOD: i64 = -32601;
+
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+}
+
+impl From<ToolError> for UpstreamError {
+    fn from(error: ToolError) -> Self {
+        Self {
+            code: Self::UNAVAILABLE,
+            message: error.message,
+            data: (!error.data.is_null()).then_some(error.data),
+        }
+    }
+}
+
+impl fmt::Debug for dyn Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller")
+            .field("client", &self.client())
+            .finish_non_exhaustive()
+    }
+}

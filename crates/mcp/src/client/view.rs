@@ -1,0 +1,111 @@
+//! What the servers offer, as far as is known at one moment.
+
+use std::sync::Arc;
+
+use planwright_core::{Tool, Value};
+
+use super::connections::ServerFailure;
+
+/// All servers at one moment. It never changes; [`Upstreams::view`](super::Upstreams::view) gives the newest.
+#[derive(Clone, Debug, Default)]
+pub struct UpstreamView {
+    /// The servers, in the order of the configuration. Those that cannot even be started stand at the end.
+    pub servers: Vec<Arc<UpstreamServer>>,
+    /// How often each kind of thing has changed so far: whoever keeps the numbers of the view before sees which did.
+    pub changes: ChangeCounts,
+}
+
+/// How often each kind of thing has changed since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    /// Servers that came, failed or ended.
+    pub states: u64,
+    /// Lists of tools.
+    pub tools: u64,
+    /// Lists of prompts.
+    pub prompts: u64,
+    /// Lists of resources and of their templates.
+    pub resources: u64,
+}
+
+/// One server at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UpstreamServer {
+    /// Its name in the configuration.
+    pub name: Arc<str>,
+    /// Whether it runs.
+    pub state: UpstreamState,
+    /// The revision of MCP that is spoken with it; nothing until it was up for the first time.
+    pub revision: Option<Arc<str>>,
+    /// What it says that it is (`serverInfo`), as it came; else `null`.
+    pub info: Value,
+    /// What it says that it can do, as it came; else `null`.
+    pub capabilities: Value,
+    /// What it wants models to know, as it came; else `null`.
+    pub instructions: Value,
+    /// Its tools, as plans call them.
+    pub tools: Vec<Tool>,
+    /// The entries of its `tools/list`, as they came.
+    pub tool_entries: Vec<Value>,
+    /// The entries of its `resources/list`, as they came.
+    pub resources: Vec<Value>,
+    /// The entries of its `resources/templates/list`, as they came.
+    pub resource_templates: Vec<Value>,
+    /// The entries of its `prompts/list`, as they came.
+    pub prompts: Vec<Value>,
+    /// What was odd about its lists.
+    pub warnings: Vec<String>,
+}
+
+/// Whether a server runs.
+#[derive(Clone, Debug)]
+pub enum UpstreamState {
+    /// It does not run, and is started when it is needed. What it offered when it ran last is still in the view.
+    Idle,
+    /// It is being started.
+    Starting,
+    /// It runs.
+    Ready,
+    /// It could not be started. It is tried again when it is needed.
+    Failed(ServerFailure),
+}
+
+impl UpstreamView {
+    /// The server `name`.
+    pub fn server(&self, name: &str) -> Option<&Arc<UpstreamServer>> {
+        self.servers.iter().find(|server| &*server.name == name)
+    }
+
+    /// The tools of all servers, in the order of the view and of each server's list.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.servers.iter().flat_map(|server| &server.tools)
+    }
+}
+
+impl UpstreamServer {
+    /// A server of which nothing but its state is known.
+    pub(super) fn new(name: Arc<str>, state: UpstreamState) -> Self {
+        Self {
+            name,
+            state,
+            revision: None,
+            info: Value::Null,
+            capabilities: Value::Null,
+            instructions: Value::Null,
+            tools: Vec::new(),
+            tool_entries: Vec::new(),
+            resources: Vec::new(),
+            resource_templates: Vec::new(),
+            prompts: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl UpstreamState {
+    /// Whether nothing is to be waited for: it runs, or could not be started.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::Ready | Self::Failed(_))
+    }
+}
