@@ -1,0 +1,161 @@
+//! All that a model may want to know of a tool.
+
+use std::fmt::Write as _;
+
+use planwright_core::{Tool, Value};
+
+use super::shape::{self, Limits, shape};
+use super::signature::{marks, parameter};
+use super::wording::{one_line, whole};
+
+/// How far the shape of one parameter may go.
+const PARAMETER: Limits = Limits {
+    depth: 6,
+    bytes: 2000,
+};
+
+/// How far the shape of what a tool gives may go.
+const OUTPUT: Limits = Limits {
+    depth: 8,
+    bytes: 4000,
+};
+
+/// How deep the descriptions of parameters within parameters are told.
+const DEPTH: usize = 4;
+
+/// How many parameters are told, those of parameters included.
+const PARAMETERS: usize = 200;
+
+/// Everything about `tool`: what it does, its parameters with what is said of each, what it gives, its effects.
+pub fn details(tool: &Tool) -> String {
+    let mut text = tool.qualified_name();
+    if let Some(title) = tool
+        .title
+        .as_deref()
+        .map(one_line)
+        .filter(|title| !title.is_empty())
+    {
+        let _ = write!(text, ": {title}");
+    }
+    text.push('\n');
+    if let Some(said) = tool
+        .description
+        .as_deref()
+        .map(whole)
+        .filter(|said| !said.is_empty())
+    {
+        text += &said;
+        text.push('\n');
+    }
+    let root = tool.input.as_value();
+    let mut told = String::new();
+    let mut left = PARAMETERS;
+    parameters(root, root, "", DEPTH, &mut left, &mut told);
+    text += if told.is_empty() {
+        "takes nothing that is described\n"
+    } else {
+        "takes:\n"
+    };
+    text += &told;
+    if !tool.output.is_any() {
+        let output = tool.output.as_value();
+        let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT));
+    }
+    let _ = writeln!(text, "effects: {}", effects(tool).join(", "));
+    text
+}
+
+/// One line for each parameter, with its path before it where it stands in another one.
+fn parameters(
+    schema: &Value,
+    root: &Value,
+    path: &str,
+    depth: usize,
+    left: &mut usize,
+    text: &mut String,
+) {
+    let Some(deeper) = depth.checked_sub(1) else {
+        return;
+    };
+    let (fields, required) = shape::fields(schema, root);
+    for (name, property) in fields.into_iter().flatten() {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        let is_required = required.contains(&&**name);
+        let description = described(property, root);
+        // Its shape is in the line of the parameter around it already.
+        let is_inner = !path.is_empty();
+        if !(is_inner && description.is_none()) {
+            let line = if is_inner {
+                format!(
+                    "{}{}",
+                    shape::field_name(name),
+                    if is_required { "" } else { "?" }
+                )
+            } else {
+                parameter(name, property, is_required, root, PARAMETER)
+            };
+            let _ = write!(text, "- {path}{line}");
+            if let Some(description) = description {
+                let _ = write!(text, "  -- {description}");
+            }
+            text.push('\n');
+        }
+        let inner = shape::resolved(property, root);
+        let path = format!("{path}{}", shape::field_name(name));
+        parameters(inner, root, &format!("{path}."), deeper, left, text);
+        if let Some(items) = inner.get("items") {
+            parameters(items, root, &format!("{path}[]."), deeper, left, text);
+        }
+    }
+}
+
+/// What is said of a parameter: its description, bounds, format.
+fn described(property: &Value, root: &Value) -> Option<String> {
+    let target = shape::resolved(property, root);
+    let get = |word: &str| property.get(word).or_else(|| target.get(word));
+    let said = get("description")
+        .and_then(Value::as_text)
+        .map(|said| one_line(said).into_owned());
+    let bounds = [
+        "format",
+        "pattern",
+        "minimum",
+        "exclusiveMinimum",
+        "maximum",
+        "exclusiveMaximum",
+        "multipleOf",
+    ];
+    let sizes = ["minLength", "maxLength", "minItems", "maxItems"];
+    let words = bounds.iter().chain(&sizes);
+    let told = words.filter_map(|word| Some(format!("{word} {}", shape::literal(get(word)?)?)));
+    let told: Vec<String> = told.collect();
+    let bounds = (!told.is_empty()).then(|| format!("({})", told.join(", ")));
+    let parts: Vec<String> = said
+        .into_iter()
+        .filter(|said| !said.is_empty())
+        .chain(bounds)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+fn effects(tool: &Tool) -> Vec<&'static str> {
+    let stated = tool.annotations;
+    let mut effects: Vec<&str> = marks(tool).collect();
+    if !stated.read_only {
+        effects.push(if stated.destructive {
+            "may destroy something"
+        } else {
+            "changes or adds something, and destroys nothing"
+        });
+        if stated.idempotent {
+            effects.push("may be called again with the same arguments");
+        }
+    }
+    if stated.open_world {
+        effects.push("reaches beyond its own data");
+    }
+    effects
+}

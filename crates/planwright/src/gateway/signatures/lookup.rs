@@ -1,0 +1,109 @@
+//! Tools that a model asks about by their names.
+
+use std::fmt;
+use std::sync::Arc;
+
+use planwright_core::{Catalog, Lookup, Tool};
+use planwright_dialects::document::nearest;
+
+use super::details::details;
+
+/// What a name leads to. As text it is what a model should be told.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// A tool.
+    Tool(Arc<Tool>),
+    /// Several servers offer one of that name.
+    Several {
+        /// The name, as it was asked for.
+        name: String,
+        /// Names that lead to one each.
+        names: Vec<String>,
+    },
+    /// There is none.
+    Unknown {
+        /// The name, as it was asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+    },
+}
+
+/// What each of `names` leads to, in their order; a name that is asked for twice is told once.
+pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) -> Vec<Found> {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut found = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+            found.push(find(catalog, name));
+        }
+    }
+    found
+}
+
+impl Found {
+    /// The tool, where there is one.
+    pub fn tool(&self) -> Option<&Arc<Tool>> {
+        match self {
+            Self::Tool(tool) => Some(tool),
+            Self::Several { .. } | Self::Unknown { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(tool) => f.write_str(&details(tool)),
+            Self::Several { name, names } => {
+                let names = names.join("`, `");
+                writeln!(f, "several servers offer `{name}`: ask for `{names}`")
+            }
+            Self::Unknown {
+                name,
+                nearest: Some(near),
+            } => {
+                writeln!(f, "there is no tool `{name}`: did you mean `{near}`?")
+            }
+            Self::Unknown {
+                name,
+                nearest: None,
+            } => {
+                writeln!(f, "there is no tool `{name}`")
+            }
+        }
+    }
+}
+
+fn find(catalog: &Catalog, name: &str) -> Found {
+    match catalog.find(name) {
+        Lookup::Found(tool) => Found::Tool(tool),
+        Lookup::Ambiguous(tools) => Found::Several {
+            name: name.to_owned(),
+            names: tools.iter().map(|tool| tool.qualified_name()).collect(),
+        },
+        Lookup::Unknown => Found::Unknown {
+            name: name.to_owned(),
+            nearest: meant(catalog, name),
+        },
+    }
+}
+
+/// The tool that was probably meant: one of that name of another server, else the one whose name differs least.
+fn meant(catalog: &Catalog, name: &str) -> Option<String> {
+    let behind = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
+    for bare in [behind("."), behind("__")].into_iter().flatten() {
+        let mut tools = catalog.tools().filter(|tool| *tool.name == *bare);
+        if let Some(tool) = tools.next() {
+            return Some(tool.qualified_name());
+        }
+    }
+    let whole: Vec<String> = catalog.tools().map(|tool| tool.qualified_name()).collect();
+    if let Some(near) = nearest(name, whole.iter().map(String::as_str)) {
+        return Some(near.to_owned());
+    }
+    let near = nearest(name, catalog.tools().map(|tool| &*tool.name))?;
+    let mut tools = catalog.tools().filter(|tool| *tool.name == *near);
+    tools.next().map(|tool| tool.qualified_name())
+}

@@ -1,0 +1,296 @@
+//! What a model reads of a tool.
+
+use std::sync::Arc;
+
+use planwright_core::{Annotations, Catalog, Schema, Tool, Value};
+use proptest::prelude::*;
+
+use super::{estimated_tokens, listing, look_up, signature};
+
+fn schema(text: &str) -> Schema {
+    Schema::from_value(Value::from_json(text).unwrap())
+}
+
+fn search() -> Tool {
+    Tool {
+        description: Some("Find issues, e.g. open ones. Sorted by age.\n\nMore about it.".into()),
+        input: schema(
+            r#"{"type": "object", "required": ["query"], "properties": {
+                "limit": {"type": "integer", "description": "How many.", "minimum": 1},
+                "state": {"enum": ["open", "closed"], "default": "open"},
+                "query": {"type": "string", "description": "Words to\nlook for"}}}"#,
+        ),
+        output: schema(
+            r##"{"type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": {"$ref": "#/$defs/issue"}}},
+                "$defs": {"issue": {"type": "object", "required": ["number", "title"], "properties": {"number": {"type": "integer"}, "title": {"type": "string"}}}}}"##,
+        ),
+        annotations: Annotations {
+            read_only: true,
+            destructive: false,
+            ..Annotations::default()
+        },
+        ..Tool::new("github", "search_issues")
+    }
+}
+
+#[test]
+fn a_signature_says_what_a_call_takes() {
+    assert_eq!(
+        signature(&search()),
+        "github.search_issues(query: string, limit?: integer, state?: \"open\"|\"closed\" = \"open\") -> {items: [{number: integer, title: \
+         string}]}  -- Find issues, e.g. open ones [read-only]"
+    );
+    assert_eq!(signature(&Tool::new("a", "b")), "a.b()");
+    let asking = Tool {
+        approval: true,
+        title: Some("Pay a bill".into()),
+        ..Tool::new("bank", "pay")
+    };
+    assert_eq!(signature(&asking), "bank.pay()  -- Pay a bill [asks first]");
+}
+
+/// How one optional parameter `p` with this schema looks.
+#[track_caller]
+fn check(property: &str, expected: &str) {
+    let definitions = r##""$defs": {"point": {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]},
+        "tree": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}},
+        "a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}"##;
+    let input = schema(&format!(
+        r#"{{"properties": {{"p": {property}}}, {definitions}}}"#
+    ));
+    let tool = Tool {
+        input,
+        ..Tool::new("s", "t")
+    };
+    assert_eq!(signature(&tool), format!("s.t({expected})"), "{property}");
+}
+
+#[test]
+fn shapes_are_short() {
+    check("{}", "p?: any");
+    check("true", "p?: any");
+    check("false", "p?: never");
+    check(
+        r#"{"type": "string", "default": "x"}"#,
+        r#"p?: string = "x""#,
+    );
+    check(r#"{"type": ["string", "null"]}"#, "p?: string|null");
+    check(r#"{"const": 7}"#, "p?: 7");
+    check(
+        r#"{"anyOf": [{"type": "null"}, {"type": "integer"}], "default": null}"#,
+        "p?: integer",
+    );
+    check(
+        r#"{"oneOf": [{"type": "string"}, {"type": "string"}]}"#,
+        "p?: string",
+    );
+    check(
+        r##"{"allOf": [{"$ref": "#/$defs/point"}]}"##,
+        "p?: {x: number}",
+    );
+    check(
+        r##"{"$ref": "#/$defs/point", "default": {"x": 1}}"##,
+        r#"p?: {x: number} = {"x":1}"#,
+    );
+    check(r##"{"$ref": "#/$defs/a"}"##, "p?: any");
+    check(r#"{"$ref": "https://example.com/schema"}"#, "p?: any");
+    check(r#"{"type": "array"}"#, "p?: array");
+    check(r#"{"items": {"type": "string"}}"#, "p?: [string]");
+    check(
+        r#"{"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}]}"#,
+        "p?: [string, number]",
+    );
+    check(r#"{"type": "object"}"#, "p?: object");
+    check(
+        r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#,
+        "p?: {[key]: integer}",
+    );
+    check(
+        r#"{"type": "object", "properties": {"a b": {"type": "boolean"}}}"#,
+        r#"p?: {"a b"?: boolean}"#,
+    );
+    // As deep as there is room for.
+    check(
+        r##"{"$ref": "#/$defs/tree"}"##,
+        "p?: {children?: [{children?: [object]}]}",
+    );
+    check(
+        r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {"type": "object", "properties": {"d": {}}}}}}}}}"#,
+        "p?: {a?: {b?: {c?: object}}}",
+    );
+    let long = format!(r#"{{"default": "{}"}}"#, "x".repeat(100));
+    check(&long, "p?: any");
+    let many: Vec<String> = (0..20).map(|index| format!("\"v{index}\"")).collect();
+    let shown: Vec<&str> = many.iter().take(16).map(String::as_str).collect();
+    check(
+        &format!(r#"{{"enum": [{}]}}"#, many.join(",")),
+        &format!("p?: {}|…", shown.join("|")),
+    );
+}
+
+#[test]
+fn sentences_are_short() {
+    fn check(description: &str, expected: &str) {
+        let tool = Tool {
+            description: Some(description.into()),
+            ..Tool::new("s", "t")
+        };
+        assert_eq!(
+            signature(&tool),
+            format!("s.t(){expected}"),
+            "{description}"
+        );
+    }
+
+    check("Reads it.\nAnd more.", "  -- Reads it");
+    check("Reads\n  it\n\nAnd more.", "  -- Reads it");
+    check("  ", "");
+    check("Is it?  Yes.", "  -- Is it?");
+    check("Version 1.2 of it. More.", "  -- Version 1.2 of it");
+    check("bad\u{1b}[31m\u{0}", "  -- bad[31m");
+    check(
+        &"many words ".repeat(40),
+        &format!("  -- {}many words…", "many words ".repeat(13)),
+    );
+    check(&"x".repeat(400), &format!("  -- {}…", "x".repeat(157)));
+    check(&"é".repeat(400), &format!("  -- {}…", "é".repeat(78)));
+}
+
+#[test]
+fn details_tell_all() {
+    let mut tool = search();
+    tool.title = Some("Issues".into());
+    let found = look_up(
+        &Catalog::from_iter([tool]),
+        ["search_issues", "search_issues"],
+    );
+    let text: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        text,
+        [
+            "github.search_issues: Issues\nFind issues, e.g. open ones. Sorted by age.\n\nMore about it.\ntakes:\n- limit?: integer  -- How many. \
+          (minimum 1)\n- state?: \"open\"|\"closed\" = \"open\"\n- query: string  -- Words to look for\ngives: {items: [{number: integer, title: \
+          string}]}\neffects: read-only, reaches beyond its own data\n"
+        ]
+    );
+    let inner = r#"{"properties": {"to": {"type": "array", "items": {"properties": {"mail": {"type": "string", "format": "email"}, "name": {"type": "string"}}, "required": ["mail"]}}}}"#;
+    let tool = Tool {
+        input: schema(inner),
+        ..Tool::new("mail", "send")
+    };
+    let found = look_up(&Catalog::from_iter([tool]), ["mail__send"]);
+    assert_eq!(
+        found[0].to_string(),
+        "mail.send\ntakes:\n- to?: [{mail: string, name?: string}]\n- to[].mail  -- (format \"email\")\neffects: may destroy something, \
+         reaches beyond its own data\n"
+    );
+}
+
+#[test]
+fn names_that_lead_nowhere() {
+    let tools = [
+        ("mail", "send"),
+        ("mail", "search"),
+        ("chat", "search"),
+        ("files", "read_text_file"),
+    ];
+    let catalog: Catalog = tools
+        .into_iter()
+        .map(|(server, name)| Tool::new(server, name))
+        .collect();
+    let check = |name: &str, expected: &str| {
+        assert_eq!(
+            look_up(&catalog, [name])[0].to_string(),
+            format!("{expected}\n")
+        );
+    };
+    check(
+        "search",
+        "several servers offer `search`: ask for `mail.search`, `chat.search`",
+    );
+    check(
+        "mail.sent",
+        "there is no tool `mail.sent`: did you mean `mail.send`?",
+    );
+    check(
+        "mial.send",
+        "there is no tool `mial.send`: did you mean `mail.send`?",
+    );
+    check(
+        "fs__read_text_file",
+        "there is no tool `fs__read_text_file`: did you mean `files.read_text_file`?",
+    );
+    check(
+        "read_textfile",
+        "there is no tool `read_textfile`: did you mean `files.read_text_file`?",
+    );
+    check("weather", "there is no tool `weather`");
+    assert_eq!(look_up(&catalog, ["send", "send", "x"]).len(), 2);
+}
+
+#[test]
+fn a_catalog_takes_no_more_than_its_budget() {
+    let tools: Vec<Arc<Tool>> = (0..40)
+        .map(|index| {
+            Arc::new(Tool {
+                description: Some("Does something.".into()),
+                ..Tool::new(
+                    if index < 30 { "many" } else { "few" },
+                    format!("tool_{index}"),
+                )
+            })
+        })
+        .collect();
+    let whole = listing(&tools, 2000);
+    assert!(whole.is_whole && whole.text.lines().count() == 40);
+    assert!(whole.text.starts_with("many.tool_0()  -- Does something\n"));
+    let advice = "These are names only: `search_tools` finds tools and tells their signatures, `describe_tools` tells all about some.\n";
+    let check = |budget: usize, expected: &str| {
+        let listing = listing(&tools, budget);
+        assert!(!listing.is_whole);
+        assert_eq!(listing.text, format!("{expected}{advice}"));
+    };
+    check(
+        72,
+        "many (30 tools): tool_0, tool_1, tool_2, tool_3, tool_4, tool_5, … 24 more\nfew (10 tools): tool_30, tool_31, tool_32, tool_33, \
+         tool_34, tool_35, … 4 more\n",
+    );
+    // Less than this there is not.
+    check(0, "many (30 tools)\nfew (10 tools)\n");
+    for budget in 40..400 {
+        assert!(estimated_tokens(&listing(&tools, budget).text) <= budget);
+    }
+    assert_eq!(listing([], 0).text, "");
+}
+
+/// JSON Schemas, and texts that are almost some.
+fn schemas() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just(r#"{"type": "string"}"#.to_owned()),
+        Just(r##"{"$ref": "#"}"##.to_owned()),
+        Just(r##"{"$ref": "#/properties/a/items"}"##.to_owned()),
+        Just(r#"{"type": 7, "enum": {}, "required": "a", "default": [[[[[]]]]]}"#.to_owned()),
+        Just("null".to_owned()),
+    ];
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|members| format!(r#"{{"anyOf": [{}]}}"#, members.join(","))),
+            inner.clone().prop_map(|items| format!(r#"{{"type": "array", "items": {items}}}"#)),
+            (inner.clone(), inner).prop_map(|(a, b)| format!(
+                r#"{{"type": ["object", "null"], "properties": {{"a": {a}, "b c": {b}}}, "required": ["a"], "additionalProperties": {b}}}"#
+            )),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_schema_can_be_told(input in schemas(), output in schemas(), said in ".{0,300}") {
+        let tool = Tool { input: schema(&input), output: schema(&output), description: Some(said.into()), ..Tool::new("s", "t") };
+        let text = signature(&tool);
+        prop_assert!(!text.contains('\n') && text.len() < 2000, "{text}");
+        prop_assert_eq!(&text, &signature(&tool));
+        let details = super::details(&tool);
+        prop_assert!(details.starts_with("s.t\n"));
+    }
+}
