@@ -62,10 +62,8 @@ impl Ours {
     ///
     /// Where that fails.
     pub async fn connect(peer: &Peer) -> Self {
-        let server = ServerConfig {
-            args: peer.args.clone(),
-            ..ServerConfig::new("peer", peer.program.to_string_lossy())
-        };
+        let program = peer.program.to_string_lossy();
+        let server = ServerConfig::new("peer", program, peer.args.iter().cloned());
         let config = ServersConfig {
             servers: vec![server],
             ..ServersConfig::default()

@@ -11,4 +11,7 @@ pub use client::{
     Caller, ChangeCounts, ConnectOptions, Connections, ServerFailure, UpstreamError,
     UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };
-pub use config::{ConfigError, ConfigProblem, ServerConfig, ServersConfig};
+pub use config::{
+    ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
+    ServersConfig,
+};

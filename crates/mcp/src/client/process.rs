@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
 use super::log::Log;
-use crate::config::ServerConfig;
+use crate::config::ProgramConfig;
 
 /// How long the rest of a group may take to end after it was told to. Its members are no children of ours, so there
 /// is no event to wait for, only a look from time to time.
@@ -56,7 +56,7 @@ pub(super) struct Pipes {
 
 impl Process {
     /// Starts a server; its standard error goes to `log`.
-    pub(super) fn start(config: &ServerConfig, log: Arc<Log>) -> io::Result<(Self, Pipes)> {
+    pub(super) fn start(config: &ProgramConfig, log: Arc<Log>) -> io::Result<(Self, Pipes)> {
         let mut child = command(config).spawn()?;
         let group = Group::of(&child);
         let (Some(stdin), Some(stdout), Some(stderr)) =
@@ -129,7 +129,7 @@ impl Drop for Process {
     }
 }
 
-fn command(config: &ServerConfig) -> Command {
+fn command(config: &ProgramConfig) -> Command {
     let mut command = Command::new(&config.command);
     command
         .args(&config.args)

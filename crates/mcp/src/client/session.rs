@@ -24,7 +24,7 @@ use super::options::ConnectOptions;
 use super::process::Process;
 use super::tools;
 use super::transport::PipeTransport;
-use crate::config::ServerConfig;
+use crate::config::{ProgramConfig, Reach, ServerConfig};
 
 /// The most pages that a list of tools may have.
 const PAGE_LIMIT: usize = 1000;
@@ -64,8 +64,17 @@ impl Session {
         options: &ConnectOptions,
         log: &Arc<Log>,
     ) -> Result<Self, StartError> {
-        let (process, pipes) = Process::start(config, Arc::clone(log))
-            .map_err(|error| StartError::spawn(config, &error))?;
+        let program = match &config.reach {
+            Reach::Program(program) => program,
+            Reach::Http(_) => {
+                return Err(StartError {
+                    message: "it is reached over HTTP, which is not supported yet".to_owned(),
+                    help: "put a bridge in between, such as `mcp-remote`".to_owned(),
+                });
+            }
+        };
+        let (process, pipes) = Process::start(program, Arc::clone(log))
+            .map_err(|error| StartError::spawn(program, &error))?;
         let transport = PipeTransport::new(
             pipes.stdout,
             pipes.stdin,
@@ -235,7 +244,7 @@ impl Session {
 }
 
 impl StartError {
-    fn spawn(config: &ServerConfig, error: &std::io::Error) -> Self {
+    fn spawn(config: &ProgramConfig, error: &std::io::Error) -> Self {
         let command = &config.command;
         let help = match &config.cwd {
             Some(cwd) if !cwd.is_dir() => format!("the folder `{}` is not there", cwd.display()),

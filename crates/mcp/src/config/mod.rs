@@ -3,13 +3,17 @@
 mod duration;
 mod expand;
 mod fields;
+mod http;
 mod jsonc;
 mod one_server;
 mod parse;
 mod problem;
+mod program;
 mod server;
 #[cfg(test)]
 mod tests;
 
 pub use problem::{ConfigError, ConfigProblem};
-pub use server::{ServerConfig, ServersConfig};
+pub use server::{
+    Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig, ServersConfig,
+};

@@ -1,13 +1,13 @@
 //! Reads what a file says about one server.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::expand::{expand, names_a_secret};
-use super::{ServerConfig, duration};
+use super::expand::expand;
+use super::http::URL_FIELDS;
+use super::{ProgramConfig, ServerConfig, duration};
 
 /// Shorter values are no secrets worth hiding: they would blank out half of every message.
 const SHORTEST_SECRET: usize = 6;
@@ -40,7 +40,7 @@ impl<'a> ServerReader<'a> {
     ) -> Self {
         Self {
             pointer,
-            config: ServerConfig::new(name, String::new()),
+            config: ServerConfig::program(name, ProgramConfig::default()),
             problems: Vec::new(),
             unknown: Vec::new(),
             lookup,
@@ -56,114 +56,56 @@ impl<'a> ServerReader<'a> {
         if fields.shift_remove("disabled") == Some(Value::Bool(true)) {
             return State::Disabled;
         }
+        self.common(&mut fields);
         let kind = ["type", "transport"]
             .iter()
             .filter_map(|field| fields.shift_remove(*field))
             .find_map(|value| value.as_str().map(str::to_owned));
-        let url = fields.shift_remove("url");
-        if url.is_some() || kind.as_deref().is_some_and(|kind| kind != "stdio") {
-            self.no_stdio(kind.as_deref(), url.as_ref());
-            return State::Enabled;
-        }
-        let mut has_command = false;
-        for (field, value) in fields {
-            match field.as_str() {
-                "command" => {
-                    has_command = true;
-                    self.config.command = self.text("/command", &value);
-                }
-                "args" => self.args(&value),
-                "env" => self.env(&value),
-                "cwd" => {
-                    let cwd = self.text("/cwd", &value);
-                    self.config.cwd = Some(PathBuf::from(cwd));
-                }
-                "trusted" => match value.as_bool() {
-                    Some(trusted) => self.config.trusted = trusted,
-                    None => self.problem(
-                        "/trusted",
-                        "`trusted` must be true or false",
-                        "write `true`, or leave it out",
-                    ),
-                },
-                "timeout" => self.config.timeout = self.duration("timeout", &value),
-                "startTimeout" => self.config.start_timeout = self.duration("startTimeout", &value),
-                _ => self.unknown.push(field),
+        let has_address = URL_FIELDS.iter().any(|field| fields.contains_key(*field));
+        match kind.as_deref() {
+            Some("stdio") => self.program(fields),
+            Some("sse") => self.problem(
+                "/type",
+                "it is reached by `sse`, the transport that MCP has given up",
+                "write the address of its Streamable HTTP endpoint with `\"type\": \"http\"`; where it has none, put a \
+                 bridge in between: `\"command\": \"npx\", \"args\": [\"mcp-remote\", \"URL\"]`",
+            ),
+            Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
+                self.http(fields);
             }
-        }
-        if !has_command {
-            self.problem(
-                "",
-                "it has no `command`",
-                "name the program that the server is",
-            );
-        } else if self.problems.is_empty() && self.config.command.trim().is_empty() {
-            self.problem(
-                "/command",
-                "`command` is empty",
-                "name the program that the server is",
-            );
+            Some(kind) => self.problem(
+                "/type",
+                &format!("`{kind}` is no way to reach a server that is known"),
+                "write `stdio` or `http`",
+            ),
+            None if has_address => self.http(fields),
+            None => self.program(fields),
         }
         State::Enabled
     }
 
-    fn no_stdio(&mut self, kind: Option<&str>, url: Option<&Value>) {
-        let url = url.and_then(Value::as_str);
-        match kind {
-            Some(kind) if url.is_none() && !matches!(kind, "http" | "sse") => self.problem(
-                "/type",
-                &format!("`{kind}` is no way to reach a server that is known"),
-                "write `stdio`",
-            ),
-            _ => self.problem(
-                "/url",
-                "it is reached over HTTP, which is not supported yet",
-                &format!(
-                    r#"put a bridge in between: `"command": "npx", "args": ["mcp-remote", "{}"]`"#,
-                    url.unwrap_or("URL")
+    /// What every server may have, however it is reached.
+    fn common(&mut self, fields: &mut Map<String, Value>) {
+        if let Some(value) = fields.shift_remove("trusted") {
+            match value.as_bool() {
+                Some(trusted) => self.config.trusted = trusted,
+                None => self.problem(
+                    "/trusted",
+                    "`trusted` must be true or false",
+                    "write `true`, or leave it out",
                 ),
-            ),
-        }
-    }
-
-    fn args(&mut self, value: &Value) {
-        let Value::Array(items) = value else {
-            self.problem(
-                "/args",
-                "`args` must be a list of texts",
-                r#"write `["…", "…"]`"#,
-            );
-            return;
-        };
-        for (index, item) in items.iter().enumerate() {
-            let argument = self.text(&format!("/args/{index}"), item);
-            self.config.args.push(argument);
-        }
-    }
-
-    fn env(&mut self, value: &Value) {
-        let Value::Object(variables) = value else {
-            self.problem(
-                "/env",
-                "`env` must be an object of texts",
-                r#"write `{"NAME": "value"}`"#,
-            );
-            return;
-        };
-        for (name, value) in variables {
-            let value = match value {
-                Value::Null => None,
-                value => Some(self.text(&format!("/env/{}", escape(name)), value)),
-            };
-            if names_a_secret(name) {
-                self.hide(value.as_deref().unwrap_or_default());
             }
-            self.config.env.push((name.clone(), value));
+        }
+        if let Some(value) = fields.shift_remove("timeout") {
+            self.config.timeout = self.duration("timeout", &value);
+        }
+        if let Some(value) = fields.shift_remove("startTimeout") {
+            self.config.start_timeout = self.duration("startTimeout", &value);
         }
     }
 
     /// A text with its variables put in; numbers and truth values count as what they look like.
-    fn text(&mut self, field: &str, value: &Value) -> String {
+    pub(super) fn text(&mut self, field: &str, value: &Value) -> String {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
@@ -205,13 +147,14 @@ impl<'a> ServerReader<'a> {
         duration
     }
 
-    fn hide(&mut self, secret: &str) {
-        if secret.len() >= SHORTEST_SECRET {
+    pub(super) fn hide(&mut self, secret: &str) {
+        let is_known = self.config.secrets.iter().any(|known| **known == *secret);
+        if secret.len() >= SHORTEST_SECRET && !is_known {
             self.config.secrets.push(secret.into());
         }
     }
 
-    fn problem(&mut self, field: &str, message: &str, help: &str) {
+    pub(super) fn problem(&mut self, field: &str, message: &str, help: &str) {
         let pointer = format!("{}{field}", self.pointer);
         self.problems
             .push((pointer, message.to_owned(), help.to_owned()));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use super::ServersConfig;
+use super::{Reach, ServersConfig};
 
 /// Reads `text` and writes down everything that came of it.
 fn check(text: &str) -> String {
@@ -21,15 +21,26 @@ fn check(text: &str) -> String {
     };
     let mut lines = Vec::new();
     for server in &config.servers {
-        lines.push(format!(
-            "{}: {:?} {:?}",
-            server.name, server.command, server.args
-        ));
-        for (name, value) in &server.env {
-            lines.push(format!("  env {name} = {value:?}"));
-        }
-        if let Some(cwd) = &server.cwd {
-            lines.push(format!("  cwd {}", cwd.display()));
+        match &server.reach {
+            Reach::Program(program) => {
+                lines.push(format!(
+                    "{}: {:?} {:?}",
+                    server.name, program.command, program.args
+                ));
+                for (name, value) in &program.env {
+                    lines.push(format!("  env {name} = {value:?}"));
+                }
+                if let Some(cwd) = &program.cwd {
+                    lines.push(format!("  cwd {}", cwd.display()));
+                }
+            }
+            Reach::Http(http) => {
+                lines.push(format!("{}: {}", server.name, http.url));
+                for (name, value) in &http.headers {
+                    lines.push(format!("  header {name}: {value}"));
+                }
+                lines.push(format!("  {:?}", http.oauth));
+            }
         }
         if server.trusted {
             lines.push("  trusted".to_owned());
@@ -97,7 +108,6 @@ fn puts_variables_in() {
 fn one_bad_server_leaves_the_others() {
     assert_snapshot!(check(r#"{"mcpServers": {
         "unset": {"command": "a", "args": ["${NONE}", "${input:key}", "${open"]},
-        "remote": {"url": "https://example.com/mcp"},
         "sse": {"type": "sse", "url": "https://example.com/sse"},
         "odd": {"type": "carrier-pigeon", "command": "a"},
         "list": [],
@@ -113,28 +123,94 @@ fn one_bad_server_leaves_the_others() {
       help: put the value into an environment variable and write `${env:NAME}`
     unusable /mcpServers/unset/args/2 the server `unset` cannot be started: `${open` opens a variable that is never closed
       help: write it as `${NAME}`
-    unusable /mcpServers/remote/url the server `remote` cannot be started: it is reached over HTTP, which is not supported yet
-      help: put a bridge in between: `"command": "npx", "args": ["mcp-remote", "https://example.com/mcp"]`
-    unusable /mcpServers/sse/url the server `sse` cannot be started: it is reached over HTTP, which is not supported yet
-      help: put a bridge in between: `"command": "npx", "args": ["mcp-remote", "https://example.com/sse"]`
+    unusable /mcpServers/sse/type the server `sse` cannot be started: it is reached by `sse`, the transport that MCP has given up
+      help: write the address of its Streamable HTTP endpoint with `"type": "http"`; where it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
     unusable /mcpServers/odd/type the server `odd` cannot be started: `carrier-pigeon` is no way to reach a server that is known
-      help: write `stdio`
+      help: write `stdio` or `http`
     unusable /mcpServers/list the server `list` cannot be started: it must be an object
       help: write `{"command": "…"}`
     unusable /mcpServers/empty the server `empty` cannot be started: it has no `command`
-      help: name the program that the server is
+      help: name the program that the server is, or its `url`
+    unusable /mcpServers/shapes/trusted the server `shapes` cannot be started: `trusted` must be true or false
+      help: write `true`, or leave it out
+    unusable /mcpServers/shapes/timeout the server `shapes` cannot be started: `timeout` must be a length of time
+      help: write `"30s"`, or a number of milliseconds
     unusable /mcpServers/shapes/command the server `shapes` cannot be started: `command` must be a text
       help: put it in quotes
     unusable /mcpServers/shapes/args the server `shapes` cannot be started: `args` must be a list of texts
       help: write `["…", "…"]`
     unusable /mcpServers/shapes/env the server `shapes` cannot be started: `env` must be an object of texts
       help: write `{"NAME": "value"}`
-    unusable /mcpServers/shapes/trusted the server `shapes` cannot be started: `trusted` must be true or false
-      help: write `true`, or leave it out
-    unusable /mcpServers/shapes/timeout the server `shapes` cannot be started: `timeout` must be a length of time
-      help: write `"30s"`, or a number of milliseconds
     unusable /mcpServers/a~1b/command the server `a/b` cannot be started: `command` is empty
       help: name the program that the server is
+    "#);
+}
+
+#[test]
+fn reads_servers_elsewhere() {
+    assert_snapshot!(check(r#"{"mcpServers": {
+        "plain": {"url": "https://example.com/mcp"},
+        "full": {"type": "streamable-http", "url": "http://${env:HOST_NAME:-localhost}:8080/mcp?k=1", "timeout": "1m",
+                 "headers": {"Authorization": "Bearer ${API_TOKEN}", "X-Tenant": "ada", "Cookie": "session=1"},
+                 "oauth": {"clientId": "me", "clientSecret": "hunter2", "scopes": "a b", "grant": "client_credentials"}},
+        "port": {"transport": "http", "serverUrl": "https://example.com", "trusted": true,
+                 "oauth": {"callbackPort": 8400, "scopes": ["a"], "clientMetadataUrl": "https://me.example/me.json"}}
+    }}"#), @r#"
+    plain: https://example.com/mcp
+      OauthConfig { grant: AuthorizationCode, client_id: None, has_client_secret: false, client_metadata_url: None, scopes: [], callback_port: None }
+    full: http://localhost:8080/mcp?k=1
+      header Authorization: Bearer tok-123456
+      header X-Tenant: ada
+      header Cookie: session=1
+      OauthConfig { grant: ClientCredentials, client_id: Some("me"), has_client_secret: true, client_metadata_url: None, scopes: ["a", "b"], callback_port: None }
+      timeout 60s
+      secrets ["tok-123456", "Bearer tok-123456", "session=1", "hunter2"]
+    port: https://example.com
+      OauthConfig { grant: AuthorizationCode, client_id: None, has_client_secret: false, client_metadata_url: Some("https://me.example/me.json"), scopes: ["a"], callback_port: Some(8400) }
+      trusted
+    "#);
+    assert_snapshot!(check(r#"{"mcpServers": {
+        "none": {"type": "http"},
+        "ftp": {"url": "ftp://example.com"},
+        "odd": {"url": "example.com/mcp"},
+        "inside": {"url": "https://ada:secret@example.com/mcp"},
+        "unset": {"url": "${NONE}"},
+        "shapes": {"url": 7, "headers": ["a"], "oauth": true},
+        "headers": {"url": "https://example.com", "headers": {"MCP-Session-Id": "x", "a b": "c", "X-Line": "a\nb"}},
+        "oauth": {"url": "https://example.com", "oauth": {"clientSecret": "secret", "callbackPort": 99999, "grant": "password", "issuer": "x"}},
+        "bare": {"url": "https://example.com", "oauth": {"grant": "client_credentials"}}
+    }}"#), @r#"
+    unusable /mcpServers/none the server `none` cannot be started: it has no `url`
+      help: write the address of the server
+    unusable /mcpServers/ftp/url the server `ftp` cannot be started: `url` must begin with `https://` or `http://`
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/odd/url the server `odd` cannot be started: `url` is no address
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/inside/url the server `inside` cannot be started: `url` must hold no password
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/unset/url the server `unset` cannot be started: the environment variable `NONE` is not set
+      help: set `NONE`, or give a default: `${NONE:-…}`
+    unusable /mcpServers/shapes/url the server `shapes` cannot be started: `url` is no address
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/shapes/headers the server `shapes` cannot be started: `headers` must be an object of texts
+      help: write `{"NAME": "value"}`
+    unusable /mcpServers/shapes/oauth the server `shapes` cannot be started: `oauth` must be an object
+      help: write `{"clientId": "…"}`
+    unusable /mcpServers/headers/headers/MCP-Session-Id the server `headers` cannot be started: the header `MCP-Session-Id` belongs to the protocol
+      help: leave it out
+    unusable /mcpServers/headers/headers/a b the server `headers` cannot be started: `a b` is no name of a header
+      help: use letters, digits and `-`
+    unusable /mcpServers/headers/headers/X-Line the server `headers` cannot be started: the value of the header `X-Line` holds what no header may
+      help: leave out line breaks and control characters
+    unusable /mcpServers/oauth/oauth/callbackPort the server `oauth` cannot be started: `callbackPort` must be a port
+      help: write a number, or leave it out
+    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: `password` is no grant that is known
+      help: write `authorization_code` or `client_credentials`
+    unusable /mcpServers/oauth/oauth the server `oauth` cannot be started: `clientSecret` belongs to a `clientId`, which is missing
+      help: write both
+    unusable /mcpServers/bare/oauth the server `bare` cannot be started: the grant `client_credentials` needs credentials
+      help: write `clientId` and `clientSecret`
+    warning /mcpServers/oauth/oauth.issuer the field `oauth.issuer` of the server `oauth` is not known, and was ignored
     "#);
 }
 

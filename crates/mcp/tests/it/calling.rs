@@ -258,9 +258,8 @@ async fn a_server_that_stopped_listening_is_started_again() {
         exec sleep 1000
     "#;
     let config = ServerConfig {
-        args: vec!["-c".to_owned(), shell.to_owned()],
         start_timeout: Some(Duration::from_secs(1)),
-        ..ServerConfig::new("deaf", "sh")
+        ..ServerConfig::new("deaf", "sh", ["-c", shell])
     };
     let connections = connect([config]).await;
     assert_eq!(connections.failures(), []);

@@ -16,9 +16,8 @@ use crate::support::{call, connect, describe};
 fn server(name: &str, args: &[&str]) -> ServerConfig {
     let program = program(&format!("mcp-server-{name}"));
     ServerConfig {
-        args: args.iter().map(ToString::to_string).collect(),
         trusted: true,
-        ..ServerConfig::new(name, program.to_str().unwrap())
+        ..ServerConfig::new(name, program.to_str().unwrap(), args.iter().copied())
     }
 }
 

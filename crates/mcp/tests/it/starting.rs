@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use planwright_core::Tool;
-use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
+use planwright_mcp::{ConnectOptions, Connections, ProgramConfig, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
@@ -92,25 +92,25 @@ async fn says_why_a_server_did_not_start() {
     help: run its command by hand, and see what it says
     stderr: 
     ");
-    let missing = ServerConfig::new("lost", "no-such-program-anywhere");
-    let elsewhere = ServerConfig {
-        cwd: Some("/no/such/folder".into()),
-        ..fake("elsewhere", json!({}))
-    };
+    let missing = ServerConfig::new("lost", "no-such-program-anywhere", [""; 0]);
+    let elsewhere = ServerConfig::program(
+        "elsewhere",
+        ProgramConfig {
+            command: "sh".to_owned(),
+            cwd: Some("/no/such/folder".into()),
+            ..ProgramConfig::default()
+        },
+    );
     let connections = connect([missing, elsewhere]).await;
     let lines: Vec<String> = connections
         .failures()
         .iter()
         .map(|failure| format!("{}\nhelp: {}", failure.message, failure.help))
         .collect();
-    let program = planwright_testkit::fake_server::program();
-    let lines = lines
-        .join("\n")
-        .replace(program.to_str().unwrap(), "PROGRAM");
-    assert_snapshot!(lines, @"
+    assert_snapshot!(lines.join("\n"), @"
     the server `lost` did not start: `no-such-program-anywhere` was not found
     help: install `no-such-program-anywhere`, or give its whole path as `command`
-    the server `elsewhere` did not start: `PROGRAM` was not found
+    the server `elsewhere` did not start: `sh` was not found
     help: the folder `/no/such/folder` is not there
     ");
 }

@@ -21,15 +21,8 @@ fn options() -> ConnectOptions {
 /// A shell that starts a fake server as its child and runs `then`, as launchers do.
 fn wrapped(script: serde_json::Value, then: &str) -> ServerConfig {
     let shell = format!("exec 3<&0; \"$0\" \"$1\" <&3 & {then}");
-    ServerConfig {
-        args: vec![
-            "-c".to_owned(),
-            shell,
-            program().to_str().unwrap().to_owned(),
-            script.to_string(),
-        ],
-        ..ServerConfig::new("fake", "sh")
-    }
+    let program = program().to_str().unwrap();
+    ServerConfig::new("fake", "sh", ["-c", &shell, program, &script.to_string()])
 }
 
 fn is_running(process: u32) -> bool {

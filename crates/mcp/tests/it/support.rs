@@ -11,10 +11,7 @@ use serde_json::json;
 /// A fake server `name` that follows `script`.
 pub(crate) fn fake(name: &str, script: serde_json::Value) -> ServerConfig {
     let program = fake_server::program().to_str().unwrap();
-    ServerConfig {
-        args: vec![script.to_string()],
-        ..ServerConfig::new(name, program)
-    }
+    ServerConfig::new(name, program, [script.to_string()])
 }
 
 /// Connects to `servers` with the usual options.

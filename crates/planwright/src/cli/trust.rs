@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use planwright::legible;
-use planwright::mcp::ServersConfig;
+use planwright::mcp::{Reach, ServersConfig};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -133,13 +133,14 @@ fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
         .servers
         .iter()
         .map(|server| {
-            let command = format!(
-                "{}: {} {}",
-                server.name,
-                server.command,
-                server.args.join(" ")
-            );
-            format!("  {}", legible::one_line(&command))
+            let line = match &server.reach {
+                Reach::Program(program) => {
+                    let args = program.args.join(" ");
+                    format!("{}: {} {args}", server.name, program.command)
+                }
+                Reach::Http(http) => format!("{}: talk to {}", server.name, http.url),
+            };
+            format!("  {}", legible::one_line(&line))
         })
         .collect())
 }

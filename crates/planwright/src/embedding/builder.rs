@@ -118,10 +118,7 @@ impl Builder {
         arguments: impl IntoIterator<Item = A>,
     ) -> Self {
         self.servers(ServersConfig {
-            servers: vec![ServerConfig {
-                args: arguments.into_iter().map(Into::into).collect(),
-                ..ServerConfig::new(name, command)
-            }],
+            servers: vec![ServerConfig::new(name, command, arguments)],
             ..ServersConfig::default()
         })
     }

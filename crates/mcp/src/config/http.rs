@@ -1,0 +1,193 @@
+//! Reads where a server is that is reached over HTTP, and how it lets us in.
+
+use http::{HeaderName, HeaderValue};
+use reqwest::Url;
+use serde_json::{Map, Value};
+
+use super::expand::names_a_secret;
+use super::one_server::{ServerReader, escape};
+use super::{Grant, HttpConfig, OauthConfig, Reach};
+
+/// The fields that hold an address: that of most clients, and those of some.
+pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+
+/// The headers that belong to the protocol.
+const RESERVED: [&str; 8] = [
+    "accept",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+
+impl ServerReader<'_> {
+    /// Reads the fields of a server that is reached over HTTP.
+    pub(super) fn http(&mut self, fields: Map<String, Value>) {
+        let mut http = HttpConfig::default();
+        let mut has_address = false;
+        for (field, value) in fields {
+            match field.as_str() {
+                name if URL_FIELDS.contains(&name) => {
+                    has_address = true;
+                    http.url = self.url(&format!("/{name}"), &value);
+                }
+                "headers" => http.headers = self.headers(&value),
+                "oauth" => http.oauth = self.oauth(value),
+                _ => self.unknown.push(field),
+            }
+        }
+        if !has_address {
+            self.problem("", "it has no `url`", "write the address of the server");
+        }
+        self.config.reach = Reach::Http(http);
+    }
+
+    fn url(&mut self, field: &str, value: &Value) -> String {
+        let faults = self.problems.len();
+        let text = self.text(field, value);
+        if self.problems.len() > faults {
+            return text;
+        }
+        let problem = match Url::parse(text.trim()) {
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => {
+                Some("must begin with `https://` or `http://`")
+            }
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                Some("must hold no password")
+            }
+            Ok(_) => None,
+            // Whoever only looks at a file puts in nothing for its variables.
+            Err(_) if text.contains("${") => None,
+            Err(_) => Some("is no address"),
+        };
+        if let Some(problem) = problem {
+            let name = field.trim_start_matches('/');
+            self.problem(
+                field,
+                &format!("`{name}` {problem}"),
+                "write it as `https://HOST/PATH`, and put keys into `headers`",
+            );
+        }
+        text.trim().to_owned()
+    }
+
+    fn headers(&mut self, value: &Value) -> Vec<(String, String)> {
+        let Value::Object(headers) = value else {
+            self.problem(
+                "/headers",
+                "`headers` must be an object of texts",
+                r#"write `{"NAME": "value"}`"#,
+            );
+            return Vec::new();
+        };
+        let mut read = Vec::with_capacity(headers.len());
+        for (name, value) in headers {
+            let field = format!("/headers/{}", escape(name));
+            let value = self.text(&field, value);
+            if names_a_secret(name) || name.eq_ignore_ascii_case("cookie") {
+                self.hide(&value);
+                // In messages of others it stands without the kind that it is of, such as `Bearer`.
+                self.hide(value.rsplit(' ').next().unwrap_or_default());
+            }
+            if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+                self.problem(
+                    &field,
+                    &format!("the header `{name}` belongs to the protocol"),
+                    "leave it out",
+                );
+            } else if name.parse::<HeaderName>().is_err() {
+                self.problem(
+                    &field,
+                    &format!("`{name}` is no name of a header"),
+                    "use letters, digits and `-`",
+                );
+            } else if HeaderValue::from_str(&value).is_err() {
+                self.problem(
+                    &field,
+                    &format!("the value of the header `{name}` holds what no header may"),
+                    "leave out line breaks and control characters",
+                );
+            }
+            read.push((name.clone(), value));
+        }
+        read
+    }
+
+    fn oauth(&mut self, value: Value) -> OauthConfig {
+        let Value::Object(fields) = value else {
+            self.problem(
+                "/oauth",
+                "`oauth` must be an object",
+                r#"write `{"clientId": "…"}`"#,
+            );
+            return OauthConfig::default();
+        };
+        let mut oauth = OauthConfig::default();
+        for (name, value) in fields {
+            let field = format!("/oauth/{}", escape(&name));
+            match name.as_str() {
+                "clientId" => oauth.client_id = Some(self.text(&field, &value)),
+                "clientSecret" => {
+                    let secret = self.text(&field, &value);
+                    self.hide(&secret);
+                    oauth.client_secret = Some(secret);
+                }
+                "clientMetadataUrl" => oauth.client_metadata_url = Some(self.text(&field, &value)),
+                "scopes" => oauth.scopes = self.scopes(&field, &value),
+                "callbackPort" => {
+                    oauth.callback_port = value.as_u64().and_then(|port| u16::try_from(port).ok());
+                    if oauth.callback_port.is_none() {
+                        self.problem(
+                            &field,
+                            "`callbackPort` must be a port",
+                            "write a number, or leave it out",
+                        );
+                    }
+                }
+                "grant" => match self.text(&field, &value).as_str() {
+                    "authorization_code" => oauth.grant = Grant::AuthorizationCode,
+                    "client_credentials" => oauth.grant = Grant::ClientCredentials,
+                    other => self.problem(
+                        &field,
+                        &format!("`{other}` is no grant that is known"),
+                        "write `authorization_code` or `client_credentials`",
+                    ),
+                },
+                _ => self.unknown.push(format!("oauth.{name}")),
+            }
+        }
+        if oauth.client_secret.is_some() && oauth.client_id.is_none() {
+            self.problem(
+                "/oauth",
+                "`clientSecret` belongs to a `clientId`, which is missing",
+                "write both",
+            );
+        } else if oauth.grant == Grant::ClientCredentials && oauth.client_secret.is_none() {
+            self.problem(
+                "/oauth",
+                "the grant `client_credentials` needs credentials",
+                "write `clientId` and `clientSecret`",
+            );
+        }
+        oauth
+    }
+
+    /// A list of texts, or one text with blanks in between, as the protocol itself writes them.
+    fn scopes(&mut self, field: &str, value: &Value) -> Vec<String> {
+        match value {
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items
+                    .map(|(index, item)| self.text(&format!("{field}/{index}"), item))
+                    .collect()
+            }
+            value => {
+                let text = self.text(field, value);
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+        }
+    }
+}
