@@ -365,6 +365,13 @@ pub mod legible;
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 
+/// Plans as somebody hands them over, with all that belongs to them.
+pub mod reading;
+
+/// Runs as a store keeps them.
+#[cfg(feature = "store")]
+pub mod kept;
+
 /// Workflows that others have run, as WfCommons writes them down.
 pub mod wfformat;
 

@@ -5,23 +5,22 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::plan::Mode;
+use planwright::engine::Start;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
-use planwright::engine::{Approver, Engine, RunSummary, Start};
+use planwright::kept::{self, Begin};
+use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1};
 
-use super::approvals::{Subject, approver};
-use super::args::{Approve, RunArguments, RunFormat};
+use super::args::{RunArguments, RunFormat};
+use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
-use super::live::Live;
-use super::plan_file::{self, Reading};
 use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::watch::{Watch, watch};
-use super::{consent, durations, guards, keeping, limits, output, outside, settings, store};
+use super::{durations, guards, keeping, limits, output, outside, plan_file, settings, store};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -48,12 +47,14 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         }
         Some(plan) => {
             output::findings(&reading, arguments.format, printer);
-            let live = Live::new(&plan, arguments.format, printer);
+            let Some(approved) = approved(&arguments.consent, &plan, printer)? else {
+                toolbox.close().await;
+                return Ok(Exit::Rejected);
+            };
             let id = run_id();
-            let store = if arguments.no_store {
-                None
-            } else {
-                Some(store::open(&arguments.plan.text.store)?)
+            let store = match arguments.no_store {
+                true => None,
+                false => Some(store::open(&arguments.plan.text.store)?),
             };
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),
@@ -63,108 +64,40 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             if let (Some(store), None) = (&store, &arguments.durations) {
                 options.durations = store.durations().map_err(store::explain)?;
             }
-            let known = options.durations.clone();
-            let approved = match &arguments.consent.approve {
-                Approve::Plan(digest) => {
-                    if !consent::to_plan(&plan, digest.as_deref(), printer)? {
-                        printer.talk("the plan was not approved; nothing was called");
-                        toolbox.close().await;
-                        return Ok(Exit::Rejected);
-                    }
-                    Some(plan.digest().to_owned())
-                }
-                _ => None,
-            };
             let mut start = Start::new(id.as_str(), plan.clone());
             if let Some(store) = &store {
-                let run = keeping::begin(
-                    store,
-                    &id,
-                    &plan,
-                    &reading,
-                    &arguments.tools,
-                    &options.masked_texts(),
-                )?;
-                let mut process = keeping::process(&plan, &options);
+                let begin = Begin {
+                    id: &id,
+                    plan: &plan,
+                    reading: &reading,
+                    sources: keeping::sources(&arguments.tools)?,
+                    client: None,
+                    secrets: &options.masked_texts(),
+                    now: keeping::now(),
+                };
+                let run = begin.keep(store, &store::this_process())?;
+                let mut process = kept::process(&plan, &options, keeping::now());
                 process.approved_plan.clone_from(&approved);
                 start = start.with_journal(Arc::new(run), process.to_value());
             }
-            let subject = Subject {
+            let course = Course {
+                id: &id,
+                plan: &plan,
+                reading: &reading,
                 toolbox: &toolbox,
-                kept: store.clone().map(|store| (store, id.as_str())),
+                store: store.as_ref(),
+                durations: arguments.durations.as_deref(),
+                consent: &arguments.consent,
                 is_approved: approved.is_some(),
-                live: &live,
-            };
-            let session = Session {
-                options,
-                approver: approver(&arguments.consent, subject, printer)?,
-                live: Arc::clone(&live),
                 format: arguments.format,
                 max_output,
                 printer,
             };
-            match drive(start, &toolbox, session, signals).await {
-                Some(summary) => {
-                    match (&arguments.durations, &store) {
-                        (Some(path), _) => durations::save(path, &summary.durations)?,
-                        (None, Some(store)) => keeping::learn(store, &known, &summary, printer),
-                        (None, None) => {}
-                    }
-                    output::report(
-                        &summary,
-                        &reading,
-                        arguments.format,
-                        max_output,
-                        &live,
-                        printer,
-                    )?;
-                    Ok(keeping::end(
-                        &summary,
-                        !arguments.no_store,
-                        arguments.format,
-                        printer,
-                    ))
-                }
-                None => {
-                    keeping::left(&id, !arguments.no_store, printer);
-                    return Ok(Exit::Interrupted);
-                }
-            }
+            return course.drive(start, options, signals).await;
         }
     };
     toolbox.close().await;
     exit
-}
-
-/// How a run goes about its work, who decides in it, and who watches.
-pub(crate) struct Session {
-    pub(crate) options: RunOptions,
-    pub(crate) approver: Arc<dyn Approver>,
-    pub(crate) live: Arc<Live>,
-    pub(crate) format: RunFormat,
-    /// The most bytes that are shown of one value.
-    pub(crate) max_output: Option<u64>,
-    pub(crate) printer: Printer,
-}
-
-/// Drives a run to its end; nothing comes back where the person would not wait for it.
-pub(crate) async fn drive(
-    start: Start,
-    toolbox: &Toolbox,
-    session: Session,
-    signals: Signals,
-) -> Option<RunSummary> {
-    let engine = Engine::new(toolbox.backends.clone())
-        .with_options(session.options)
-        .with_approver(session.approver);
-    let (handle, events) = engine.launch(start);
-    let to = Watch {
-        live: session.live,
-        format: session.format,
-        max_output: session.max_output,
-        printer: session.printer,
-    };
-    watch(handle, events, signals, to).await
 }
 
 /// Says why a plan is not run.

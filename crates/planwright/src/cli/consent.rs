@@ -10,6 +10,7 @@ use planwright::drawing;
 use planwright::engine::Decision;
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::run::preview;
+use planwright::kept::tools_of;
 use planwright::legible;
 use planwright_store::{Store, StoredDecision};
 use tokio::sync::watch;
@@ -73,7 +74,7 @@ pub(crate) fn to_plan(
 
 /// What the tools of a plan may do, as far as one may believe them.
 fn effects(plan: &CheckedPlan) -> Vec<String> {
-    let tools = keeping::tools_of(plan);
+    let tools = tools_of(plan);
     let width = tools
         .iter()
         .map(|tool| tool.qualified_name().chars().count())

@@ -6,12 +6,13 @@ use std::path::Path;
 use planwright::core::check::{CheckContext, check, name_arguments};
 use planwright::core::{Catalog, Code, Diagnostics, Plan};
 use planwright::dialects::{self, ReadOptions};
+use planwright::reading::tool_names;
 use planwright::wire::ConversionV1;
 
 use super::args::{ConvertArguments, Format, RunFormat};
 use super::error::{CommandError, reason};
 use super::exit::Exit;
-use super::plan_file::{self, PlanText, tool_names};
+use super::plan_file::{self, PlanText};
 use super::printer::Printer;
 use super::toolbox::Toolbox;
 use super::{findings, output};

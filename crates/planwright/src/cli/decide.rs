@@ -8,6 +8,7 @@ use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::event::Address;
 use planwright::engine::run::MASK;
+use planwright::kept::KeptRun;
 use planwright::legible;
 use planwright_store::{NewDecision, Store, StoreError};
 
@@ -15,7 +16,6 @@ use super::args::{ApproveArguments, QuestionArguments, RejectArguments, StoreArg
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::resume::Kept;
 use super::{environment, keeping, store};
 
 /// `planwright approve RUN STEP`
@@ -66,7 +66,7 @@ impl Question {
     fn find(arguments: &QuestionArguments, stored: &StoreArguments) -> Result<Self, CommandError> {
         let store = store::open(stored)?;
         let info = store.run(&arguments.run).map_err(store::explain)?;
-        let kept = Kept::read(&store, &info.id)?;
+        let kept = KeptRun::read(&store, &info.id)?;
         let history = kept.history()?;
         let mut waiting: Vec<(&Arc<Address>, &Value)> = history
             .steps()

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use planwright::core::check::{CheckContext, CheckedPlan, check};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::drawing;
-use planwright::engine::approval::Always;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Decision, RunOptions, RunSummary, Start};
+use planwright::engine::{Engine, RunSummary};
+use planwright::reading::Reading;
 
-use super::app::{Session, drive, run_id};
+use super::app::run_id;
 use super::args::{DemoArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
 use super::output;
-use super::plan_file::Reading;
 use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
+use super::watch::{Watch, watch};
 
 const PLAN: &str = include_str!("demo.plan.json");
 
@@ -43,22 +43,15 @@ pub(crate) async fn demo(
         printer.talk(&drawing::text(&plan, &printer.style()));
     }
     let live = Live::new(&plan, arguments.format, printer);
-    let session = Session {
-        options: RunOptions::default(),
-        approver: Arc::new(Always(Decision::Later)),
+    let engine = Engine::new(toolbox.backends.clone());
+    let (handle, events) = engine.start(run_id(), plan);
+    let to = Watch {
         live: Arc::clone(&live),
         format: arguments.format,
         max_output: None,
         printer,
     };
-    let Some(summary) = drive(
-        Start::new(run_id(), plan),
-        &toolbox,
-        session,
-        Signals::new()?,
-    )
-    .await
-    else {
+    let Some(summary) = watch(handle, events, Signals::new()?, to).await else {
         return Ok(Exit::Interrupted);
     };
     output::report(

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::run::{History, Past, StepSummary, shown_inputs};
+use planwright::kept::KeptRun;
 use planwright::wire::{
     DIFF_SCHEMA, DiffV1, ErrorV1, KeptRunV1, PlanDiffV1, StepDiffV1, StepSideV1, changes,
 };
@@ -15,9 +16,8 @@ use super::args::{DiffArguments, Format, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::resume::Kept;
 use super::runs::described;
-use super::{output, replaying, store};
+use super::{output, store};
 
 /// `planwright diff RUN RUN`
 pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -54,10 +54,10 @@ struct Came {
 impl Side {
     fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
         let info = store.run(selector).map_err(store::explain)?;
-        let kept = Kept::read(store, &info.id)?;
-        let plan = replaying::latest_plan(&kept)?;
+        let kept = KeptRun::read(store, &info.id)?;
+        let plan = kept.latest_plan()?;
         let mut steps = IndexMap::new();
-        match replaying::replayed(&info.id, &kept) {
+        match kept.replayed(&info.id) {
             Ok(replayed) => collect(&replayed.summary.steps, &mut steps),
             Err(_) => by_history(&History::new(&kept.entries), &mut steps),
         }

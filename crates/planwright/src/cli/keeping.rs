@@ -1,101 +1,20 @@
 //! Keeps a run: what it began with, and what each process that drives it begins with.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright::core::Tool;
-use planwright::core::check::CheckedPlan;
-use planwright::engine::options::RunOptions;
-use planwright::engine::run::{StepSummary, shown_inputs};
+use planwright::engine::run::StepSummary;
 use planwright::engine::{Durations, RunSummary, StepStatus};
-use planwright::wire::{
-    DurationsV1, OptionsV1, PROCESS_SCHEMA, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
-};
-use planwright_store::{HeldRun, NewRun, Store};
+use planwright::wire::ToolSourcesV1;
+use planwright_store::Store;
 
 use super::args::{RunFormat, ToolArguments};
 use super::error::{CommandError, reason};
 use super::exit::Exit;
-use super::plan_file::Reading;
 use super::printer::Printer;
-use super::store;
-
-/// Begins to keep a run of `plan`.
-pub(crate) fn begin(
-    store: &Store,
-    id: &str,
-    plan: &CheckedPlan,
-    reading: &Reading,
-    tools: &ToolArguments,
-    secrets: &[Arc<str>],
-) -> Result<HeldRun, CommandError> {
-    let Some(text) = reading.kept() else {
-        return Err(CommandError::new(
-            "the plan cannot be kept: its dialect is not known",
-        ));
-    };
-    let header = RunV1::new(text, shown_inputs(plan, secrets), sources(tools)?);
-    let new = NewRun {
-        id: id.to_owned(),
-        plan: plan.plan().name.as_deref().map(str::to_owned),
-        digest: plan.digest().to_owned(),
-        dialect: reading.dialect.map(str::to_owned),
-        steps: plan.steps().len(),
-        created: now(),
-        header: header.to_value(),
-    };
-    store
-        .create_run(new, &store::this_process())
-        .map_err(store::explain)
-}
-
-/// What a process begins with that drives a run of `plan`.
-pub(crate) fn process(plan: &CheckedPlan, options: &RunOptions) -> ProcessV1 {
-    let since = now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    ProcessV1 {
-        schema: PROCESS_SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        pid: std::process::id(),
-        began_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-        options: OptionsV1::from(options),
-        durations: DurationsV1::from(&options.durations),
-        tools: tools_of(plan)
-            .iter()
-            .map(|tool| ToolV1::from(&**tool))
-            .collect(),
-        choices: Vec::new(),
-        forgotten: Vec::new(),
-        approved_plan: None,
-        plan: None,
-        vars: None,
-    }
-}
-
-/// The tools that a plan calls, those of the plans that it runs included, by name.
-pub(crate) fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
-    fn collect(plan: &CheckedPlan, tools: &mut BTreeMap<String, Arc<Tool>>) {
-        for step in plan.steps() {
-            if let Some(tool) = &step.tool {
-                tools
-                    .entry(tool.qualified_name())
-                    .or_insert_with(|| Arc::clone(tool));
-            }
-            if let Some(inner) = &step.plan {
-                collect(inner, tools);
-            }
-        }
-    }
-    let mut tools = BTreeMap::new();
-    collect(plan, &mut tools);
-    tools.into_values().collect()
-}
 
 /// Where tools come from, so that it means the same from any folder.
-fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
+pub(crate) fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
     let named = |path: &Option<PathBuf>| -> Result<Option<String>, CommandError> {
         path.as_deref().map(absolute).transpose()
     };

@@ -2,6 +2,7 @@
 
 mod text;
 
+use planwright::kept::KeptRun;
 use planwright::wire::{EntryV1, LogV1};
 use planwright_store::RunInfo;
 
@@ -9,14 +10,13 @@ use super::args::{LogFormat, LogsArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::resume::Kept;
 use super::{output, runs, store};
 
 /// `planwright logs RUN`
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store)?;
     let info = store.run(&arguments.run).map_err(store::explain)?;
-    let kept = Kept::read(&store, &info.id)?;
+    let kept = KeptRun::read(&store, &info.id)?;
     let step = arguments.step.as_deref();
     if let Some(step) = step {
         known(step, &kept, &info)?;
@@ -36,11 +36,11 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
 }
 
 /// Makes sure that the run has heard of a step.
-fn known(step: &str, kept: &Kept, info: &RunInfo) -> Result<(), CommandError> {
+fn known(step: &str, kept: &KeptRun, info: &RunInfo) -> Result<(), CommandError> {
     if !EntryV1::of(&kept.entries, info.created, Some(step)).is_empty() {
         return Ok(());
     }
-    let ids = kept.step_ids()?;
+    let ids = kept.step_ids();
     if ids.iter().any(|id| id == step) {
         return Ok(());
     }

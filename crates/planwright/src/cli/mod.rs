@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod consent;
 mod convert;
+mod course;
 mod decide;
 mod demo;
 mod diff;
@@ -30,7 +31,6 @@ mod printer;
 #[cfg(test)]
 mod reference;
 mod replay;
-mod replaying;
 mod resume;
 mod runs;
 mod settings;

@@ -5,6 +5,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
 use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
+use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1, StepV1, Trim};
 use serde::Serialize;
 
@@ -13,7 +14,6 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::findings;
 use super::live::Live;
-use super::plan_file::Reading;
 use super::printer::Printer;
 use super::text_report;
 

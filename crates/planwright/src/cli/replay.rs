@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use planwright::engine::run::{ReplayError, Replayed};
+use planwright::kept::{KeptRun, KeptRunError};
 use planwright::legible;
 use planwright::wire::{RecordV1, ReplayV1};
 
@@ -11,8 +12,7 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::live::words::{BAD, GOOD, counted, styled};
 use super::printer::Printer;
-use super::resume::Kept;
-use super::{keeping, output, replaying, store};
+use super::{keeping, output, store};
 
 /// The longest that a decision may be that is shown to a person, in columns.
 const LONGEST: usize = 400;
@@ -21,8 +21,8 @@ const LONGEST: usize = 400;
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store)?;
     let id = store.run(&arguments.run).map_err(store::explain)?.id;
-    let kept = Kept::read(&store, &id)?;
-    let result = replaying::replayed(&id, &kept);
+    let kept = KeptRun::read(&store, &id)?;
+    let result = kept.replayed(&id);
     let replay = ReplayV1::new(&id, &result);
     match arguments.format {
         Format::Json => output::json(&replay, RunFormat::Json, printer)?,
@@ -38,7 +38,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Ex
 fn text(
     id: &str,
     replay: &ReplayV1,
-    result: &Result<Replayed, ReplayError<CommandError>>,
+    result: &Result<Replayed, ReplayError<KeptRunError>>,
 ) -> String {
     let run = keeping::short(id);
     let error = match result {

@@ -1,31 +1,26 @@
 //! `planwright resume RUN`: goes on with a run that is kept.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use planwright::core::check::CheckedPlan;
-use planwright::core::{Object, StepId, Value};
-use planwright::dialects::document::nearest;
-use planwright::engine::journal::{Entry, Record};
-use planwright::engine::options::RunOptions;
-use planwright::engine::run::{Choice, History, MASK, PastCall, Replayed, shown_inputs};
-use planwright::engine::{Durations, RunStatus, Start, StepStatus};
-use planwright::wire::{ChoiceV1, KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
-use planwright_store::Store;
+use planwright::core::{Object, Value};
+use planwright::engine::run::{Choice, Replayed};
+use planwright::engine::{RunStatus, Start};
+use planwright::kept::{GoOn, KeptRun, Ready};
+use planwright::reading::Reading;
+use planwright::wire::PlanTextV1;
 
-use super::app::{Session, drive, rejected};
-use super::approvals::{Subject, approver};
-use super::args::{Approve, PlanArguments, ResumeArguments, TextArguments};
+use super::app::rejected;
+use super::args::{PlanArguments, ResumeArguments, TextArguments};
+use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
-use super::plan_file::{self, Reading};
 use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{consent, guards, keeping, output, outside, replaying, settings, store};
+use super::{guards, keeping, output, outside, plan_file, settings, store};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -37,11 +32,11 @@ pub(crate) async fn resume(
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;
     let id = held.id().to_owned();
-    let kept = Kept::read(&store, &id)?;
+    let kept = KeptRun::read(&store, &id)?;
     if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &kept, arguments, printer);
     }
-    let old = kept.reading(&kept.plan, arguments)?;
+    let old = kept.reading(vars(arguments)?)?;
     let mut reading = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
         None => old,
@@ -68,99 +63,65 @@ pub(crate) async fn resume(
         return exit;
     };
     output::findings(&reading, arguments.format, printer);
-    kept.report_changes(&plan, printer);
-
-    let mut history = kept.history()?;
-    forget_decisions(&store, &id, &history)?;
+    for (tool, changes) in kept.changed_tools(&plan) {
+        printer.quote(&format!(
+            "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
+        ));
+    }
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
     options.confidential = outside::get(&plan, &config)?;
     options.guards = guards::go_on(&arguments.guards, &config, options.guards);
-    let mut process = keeping::process(&plan, &options);
-    let choices = choices(arguments, &history, &plan)?;
-    if arguments.plan.is_some() {
-        let before = replaying::latest_plan(&kept)?;
-        for step in changed(&before, &plan) {
-            settle_doubt(&step, &history, &before, &choices)?;
-            history.forget(&step);
-            process.forgotten.push(step.as_str().to_owned());
-        }
-        process.plan = reading.kept();
-    }
-    let given = shown_inputs(&plan, &options.masked_texts());
-    if given != kept.vars {
-        process.vars = Some(given);
-    }
-    for (step, choice) in choices {
-        process.choices.push(ChoiceV1::new(&step, &choice));
-        history = history.with_choice(step, choice);
-    }
-    let approved = match &arguments.consent.approve {
-        Approve::Plan(digest) => {
-            if !consent::to_plan(&plan, digest.as_deref(), printer)? {
-                printer.talk("the plan was not approved; nothing was called");
-                toolbox.close().await;
-                return Ok(Exit::Rejected);
-            }
-            Some(plan.digest().to_owned())
-        }
-        // What was approved once stays so as long as it means the same.
-        _ => {
-            let before = kept.process.as_ref();
-            let before = before.and_then(|process| process.approved_plan.clone());
-            before.filter(|digest| digest == plan.digest())
-        }
+    let go_on = GoOn {
+        id: &id,
+        plan: &plan,
+        new_plan: arguments.plan.as_ref().and_then(|_| reading.to_kept()),
+        options: &options,
+        choices: choices(arguments)?,
+        now: keeping::now(),
     };
+    let Ready {
+        history,
+        mut process,
+        ..
+    } = go_on.prepare(&kept, &store)?;
+    let Some(approved) = approved(&arguments.consent, &plan, printer)? else {
+        toolbox.close().await;
+        return Ok(Exit::Rejected);
+    };
+    // What was approved once stays so as long as it means the same.
+    let approved = approved.or_else(|| {
+        let before = kept.process.as_ref()?.approved_plan.clone();
+        before.filter(|digest| digest == plan.digest())
+    });
     process.approved_plan.clone_from(&approved);
-    let live = Live::new(&plan, arguments.format, printer);
     let start = Start::new(id.as_str(), plan.clone())
         .after(history)
         .with_journal(Arc::new(held), process.to_value());
-    let subject = Subject {
+    let course = Course {
+        id: &id,
+        plan: &plan,
+        reading: &reading,
         toolbox: &toolbox,
-        kept: Some((store.clone(), id.as_str())),
+        store: Some(&store),
+        durations: None,
+        consent: &arguments.consent,
         is_approved: approved.is_some(),
-        live: &live,
-    };
-    let known = options.durations.clone();
-    let session = Session {
-        options,
-        approver: approver(&arguments.consent, subject, printer)?,
-        live: Arc::clone(&live),
         format: arguments.format,
         max_output,
         printer,
     };
-    let exit = match drive(start, &toolbox, session, signals).await {
-        Some(summary) => {
-            keeping::learn(&store, &known, &summary, printer);
-            output::report(
-                &summary,
-                &reading,
-                arguments.format,
-                max_output,
-                &live,
-                printer,
-            )?;
-            keeping::end(&summary, true, arguments.format, printer)
-        }
-        None => {
-            keeping::left(&id, true, printer);
-            return Ok(Exit::Interrupted);
-        }
-    };
-    toolbox.close().await;
-    Ok(exit)
+    course.drive(start, options, signals).await
 }
 
 /// Shows what a run came to that is done. No server is started, and nothing can be called.
 fn show_once_more(
     id: &str,
-    kept: &Kept,
+    kept: &KeptRun,
     arguments: &ResumeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Replayed { summary, .. } = replaying::replayed(id, kept).map_err(|error| {
+    let Replayed { summary, .. } = kept.replayed(id).map_err(|error| {
         CommandError::new(format!(
             "the run has succeeded, but what it came to cannot be told: {error}"
         ))
@@ -169,8 +130,8 @@ fn show_once_more(
             keeping::short(id)
         ))
     })?;
-    let reading = plan_file::read_kept(&kept.plan, kept.vars.clone())?;
-    let live = Live::new(&replaying::latest_plan(kept)?, arguments.format, printer);
+    let reading = Reading::kept(&kept.plan, kept.vars.clone());
+    let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
     let Settings { config, .. } = settings::load(Path::new(&kept.run.tools.folder))?;
     let max_output = guards::max_output(&arguments.guards, &config);
     output::report(
@@ -182,181 +143,6 @@ fn show_once_more(
         printer,
     )?;
     Ok(Exit::of_run(summary.status))
-}
-
-/// Sees to it that a new plan does not bury a call of which nobody knows whether it happened: whoever changes its step, or
-/// takes it away, says what became of it.
-fn settle_doubt(
-    step: &StepId,
-    history: &History,
-    before: &CheckedPlan,
-    choices: &[(Arc<str>, Choice)],
-) -> Result<(), CommandError> {
-    let is_repeatable = |call: &PastCall| {
-        keeping::tools_of(before).iter().any(|tool| {
-            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
-        })
-    };
-    let mut doubtful = history
-        .steps()
-        .filter(|(at, past)| {
-            at.outermost() == step
-                && past.is_in_doubt()
-                && !past.calls.last().is_some_and(is_repeatable)
-        })
-        .map(|(at, _)| at.to_string());
-    let is_chosen = |at: &str| choices.iter().any(|(chosen, _)| **chosen == *at);
-    match doubtful.find(|at| !is_chosen(at)) {
-        None => Ok(()),
-        Some(at) => Err(CommandError::new(format!(
-            "the new plan changes `{step}`, and nobody knows whether the call of `{at}` happened"
-        ))
-        .hint(format!(
-            "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
-        ))),
-    }
-}
-
-/// A run as it is kept.
-pub(super) struct Kept {
-    pub(super) run: RunV1,
-    pub(super) entries: Vec<Entry>,
-    /// The latest plan.
-    pub(super) plan: PlanTextV1,
-    /// What the latest process was given.
-    pub(super) vars: Object,
-    /// What the latest process began with.
-    pub(super) process: Option<ProcessV1>,
-}
-
-impl Kept {
-    pub(super) fn read(store: &Store, id: &str) -> Result<Self, CommandError> {
-        let unreadable = |error: KeptError| {
-            CommandError::new(format!("the run `{id}` cannot be read: {error}"))
-                .hint("use the version of the program that wrote it")
-        };
-        let header = store.header(id).map_err(store::explain)?;
-        let run = RunV1::from_value(&header).map_err(unreadable)?;
-        let entries = store
-            .entries(id)
-            .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
-            .map_err(store::explain)?;
-        let mut plan = run.plan.clone();
-        let mut vars = run.vars.clone();
-        let mut process = None;
-        for entry in &entries {
-            if let Record::Opened { header, .. } = &entry.record {
-                let opened = ProcessV1::from_value(header).map_err(unreadable)?;
-                if let Some(new) = &opened.plan {
-                    plan = new.clone();
-                }
-                if let Some(new) = &opened.vars {
-                    vars.clone_from(new);
-                }
-                process = Some(opened);
-            }
-        }
-        Ok(Self {
-            run,
-            entries,
-            plan,
-            vars,
-            process,
-        })
-    }
-
-    /// The ids of the steps of the latest plan.
-    pub(super) fn step_ids(&self) -> Result<Vec<String>, CommandError> {
-        let reading = plan_file::read_kept(&self.plan, self.vars.clone())?;
-        let steps = reading.plan.iter().flat_map(|plan| &plan.steps);
-        Ok(steps.map(|step| step.id.to_string()).collect())
-    }
-
-    /// What was done for the steps that the plan has now.
-    pub(super) fn history(&self) -> Result<History, CommandError> {
-        let mut history = History::default();
-        for entry in &self.entries {
-            if let Record::Opened { header, .. } = &entry.record {
-                let opened = ProcessV1::from_value(header)
-                    .map_err(|error| CommandError::new(error.to_string()))?;
-                for step in &opened.forgotten {
-                    history.forget(&StepId::new(step.as_str()));
-                }
-            }
-            history.add(entry);
-        }
-        Ok(history)
-    }
-
-    /// How the run stood when its last process came to an end, if it did.
-    pub(super) fn status(&self) -> Option<RunStatus> {
-        match &self.entries.last()?.record {
-            Record::Ended { status } => Some(*status),
-            _ => None,
-        }
-    }
-
-    fn reading(
-        &self,
-        plan: &PlanTextV1,
-        arguments: &ResumeArguments,
-    ) -> Result<Reading, CommandError> {
-        let mut given = self.vars.clone();
-        plan_file::add_vars(&mut given, &arguments.vars)?;
-        let hidden = given
-            .iter()
-            .find(|(_, value)| value.as_text() == Some(MASK));
-        if let Some((name, _)) = hidden {
-            return Err(CommandError::new(format!(
-                "the input `{name}` is secret, so it was not kept"
-            ))
-            .hint(format!("give it again: --var {name}=VALUE")));
-        }
-        plan_file::read_kept(plan, given)
-    }
-
-    /// How the last process went about its work, with what is known now of how long calls take.
-    fn options(&self) -> RunOptions {
-        match &self.process {
-            Some(process) => RunOptions {
-                durations: Durations::from(&process.durations),
-                ..RunOptions::from(&process.options)
-            },
-            None => RunOptions::default(),
-        }
-    }
-
-    /// Says which tools are not what they were.
-    fn report_changes(&self, plan: &CheckedPlan, printer: Printer) {
-        let Some(process) = &self.process else {
-            return;
-        };
-        let before: BTreeMap<String, &ToolV1> = process
-            .tools
-            .iter()
-            .map(|tool| (format!("{}.{}", tool.server, tool.name), tool))
-            .collect();
-        for tool in keeping::tools_of(plan) {
-            let name = tool.qualified_name();
-            if let Some(changes) = before.get(&name).and_then(|before| before.changes(&tool)) {
-                printer.quote(&format!(
-                    "warning: the tool `{name}` is not what it was when the run went on last: {changes} changed"
-                ));
-            }
-        }
-    }
-}
-
-/// Forgets the decisions that the run has taken in: who says `--retry` is asked anew.
-fn forget_decisions(store: &Store, id: &str, history: &History) -> Result<(), CommandError> {
-    for (at, past) in history.steps() {
-        if let Some(decided) = &past.decided {
-            store
-                .forget_decision(id, at, &decided.asked)
-                .map_err(store::explain)?;
-        }
-    }
-    Ok(())
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.
@@ -381,44 +167,14 @@ fn new_plan(arguments: &ResumeArguments, old: &Reading, kept: &PlanTextV1) -> Pl
     }
 }
 
-/// The steps of `before` that `now` does not have, or has otherwise.
-fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
-    let is_same = |index: usize, id: &StepId| {
-        let at = now.step_index(id.as_str()).map(|at| at as usize);
-        at.is_some_and(|at| now.step_digest(at) == before.step_digest(index))
-    };
-    let ids = before.plan().steps.iter().map(|step| &step.id);
-    ids.enumerate()
-        .filter(|(index, id)| !is_same(*index, id))
-        .map(|(_, id)| id.clone())
-        .collect()
-}
-
 /// What the arguments say about steps.
-fn choices(
-    arguments: &ResumeArguments,
-    history: &History,
-    plan: &CheckedPlan,
-) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
-    let mut known: BTreeMap<String, bool> = plan
-        .plan()
-        .steps
-        .iter()
-        .map(|step| (step.id.as_str().to_owned(), false))
-        .collect();
-    for (at, past) in history.steps() {
-        let is_done = past
-            .settled
-            .as_ref()
-            .is_some_and(|end| end.status == StepStatus::Succeeded);
-        known.insert(at.to_string(), is_done);
-    }
-    let mut chosen = Vec::new();
+fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
+    let mut chosen: Vec<(Arc<str>, Choice)> = Vec::new();
     for step in &arguments.retry {
-        chosen.push((step.as_str(), Choice::Retry));
+        chosen.push((step.as_str().into(), Choice::Retry));
     }
     for step in &arguments.skip {
-        chosen.push((step.as_str(), Choice::Skip));
+        chosen.push((step.as_str().into(), Choice::Skip));
     }
     for pair in &arguments.set {
         let Some((step, value)) = pair.split_once('=') else {
@@ -426,34 +182,14 @@ fn choices(
                 .hint("write it as --set STEP=VALUE"));
         };
         let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
-        chosen.push((step.trim(), Choice::Set(value)));
+        chosen.push((step.trim().into(), Choice::Set(value)));
     }
-    let mut seen = BTreeSet::new();
-    for (step, _) in &chosen {
-        match known.get(*step) {
-            Some(false) => {}
-            Some(true) => {
-                return Err(CommandError::new(format!(
-                    "`{step}` has succeeded, and what is done stays done"
-                ))
-                .hint("a plan that changes the step runs it again: `--plan FILE`"));
-            }
-            None => {
-                let error = CommandError::new(format!("the run has no step `{step}`"));
-                return Err(match nearest(step, known.keys().map(String::as_str)) {
-                    Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error,
-                });
-            }
-        }
-        if !seen.insert(*step) {
-            return Err(CommandError::new(format!(
-                "two things are said about `{step}`"
-            )));
-        }
-    }
-    Ok(chosen
-        .into_iter()
-        .map(|(step, choice)| (Arc::from(step), choice))
-        .collect())
+    Ok(chosen)
+}
+
+/// What `--var` adds to what the run was given.
+fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
+    let mut vars = Object::default();
+    plan_file::add_vars(&mut vars, &arguments.vars)?;
+    Ok(vars)
 }

@@ -6,6 +6,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::drawing::{Drawing, DrawnRunV1, StepState};
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
+use planwright::kept::KeptRun;
 use planwright::wire::KeptRunV1;
 use planwright_store::{Store, StoreError};
 
@@ -15,9 +16,8 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::live::words::{BOLD, counted, styled, time};
 use super::printer::Printer;
-use super::resume::Kept;
 use super::runs::{described, span, status_style};
-use super::{keeping, replaying, store};
+use super::{keeping, store};
 
 /// The run that stands in the place of a plan; nothing where there is a file of that name, or no such run.
 pub(super) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
@@ -43,7 +43,7 @@ pub(super) fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let kept = Kept::read(store, id)?;
+    let kept = KeptRun::read(store, id)?;
     let run = described(&store.run(id).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
         printer.data(&kept.plan.text);
@@ -62,11 +62,11 @@ pub(super) fn show(
     Ok(Exit::Success)
 }
 
-fn drawing(id: &str, kept: &Kept, run: &KeptRunV1) -> Result<Drawing, CommandError> {
+fn drawing(id: &str, kept: &KeptRun, run: &KeptRunV1) -> Result<Drawing, CommandError> {
     let is_running = run.status == "running";
-    let plan = replaying::latest_plan(kept)?;
+    let plan = kept.latest_plan()?;
     let mut drawing = Drawing::of(&plan);
-    match replaying::replayed(id, kept) {
+    match kept.replayed(id) {
         Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
         // What the run would decide now is of no interest here: what it did stands in its journal.
         Err(_) => by_history(

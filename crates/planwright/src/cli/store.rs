@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use planwright::kept::KeptRunError;
 use planwright_store::{FileTrouble, Holder, Store, StoreError};
 
 use super::args::StoreArguments;
@@ -72,4 +73,30 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         explained = explained.hint(hint);
     }
     explained
+}
+
+impl From<KeptRunError> for CommandError {
+    /// An error about a kept run, with the way out.
+    fn from(error: KeptRunError) -> Self {
+        let explained = Self::new(error.to_string());
+        match error {
+            KeptRunError::Store(error) => explain(error),
+            KeptRunError::Unreadable(_) => {
+                explained.hint("use the version of the program that wrote it")
+            }
+            KeptRunError::Hidden(name) => {
+                explained.hint(format!("give it again: --var {name}=VALUE"))
+            }
+            KeptRunError::Doubt { at, .. } => explained.hint(format!(
+                "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
+            )),
+            KeptRunError::Done(_) => {
+                explained.hint("a plan that changes the step runs it again: `--plan FILE`")
+            }
+            KeptRunError::UnknownStep {
+                near: Some(near), ..
+            } => explained.hint(format!("did you mean `{near}`?")),
+            _ => explained,
+        }
+    }
 }

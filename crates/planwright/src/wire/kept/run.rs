@@ -20,6 +20,9 @@ pub struct RunV1 {
     pub vars: Object,
     /// Where its tools come from.
     pub tools: ToolSourcesV1,
+    /// Who it belongs to, where a gateway with several clients began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 /// A plan as it was written.
@@ -77,6 +80,7 @@ impl RunV1 {
             plan,
             vars,
             tools,
+            client: None,
         }
     }
 

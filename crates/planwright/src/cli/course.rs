@@ -1,0 +1,114 @@
+//! The second half of the corridor, which `run` and `resume` share: drive, report, say how to go on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use planwright::core::check::CheckedPlan;
+use planwright::engine::options::RunOptions;
+use planwright::engine::{Engine, RunSummary, Start};
+use planwright::reading::Reading;
+use planwright_store::Store;
+
+use super::approvals::{Subject, approver};
+use super::args::{Approve, ConsentArguments, RunFormat};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::live::Live;
+use super::printer::Printer;
+use super::signals::Signals;
+use super::toolbox::Toolbox;
+use super::watch::{Watch, watch};
+use super::{consent, durations, keeping, output};
+
+/// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
+#[expect(
+    clippy::option_option,
+    reason = "whether it may run is one question, whether anybody was asked another"
+)]
+pub(crate) fn approved(
+    consent: &ConsentArguments,
+    plan: &CheckedPlan,
+    printer: Printer,
+) -> Result<Option<Option<String>>, CommandError> {
+    let Approve::Plan(digest) = &consent.approve else {
+        return Ok(Some(None));
+    };
+    if consent::to_plan(plan, digest.as_deref(), printer)? {
+        return Ok(Some(Some(plan.digest().to_owned())));
+    }
+    printer.talk("the plan was not approved; nothing was called");
+    Ok(None)
+}
+
+/// A run that is about to be driven, and what is done with what it comes to.
+pub(crate) struct Course<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) plan: &'a CheckedPlan,
+    pub(crate) reading: &'a Reading,
+    pub(crate) toolbox: &'a Toolbox,
+    /// Where it is kept.
+    pub(crate) store: Option<&'a Store>,
+    /// Where what was learned of durations goes, if not into the store.
+    pub(crate) durations: Option<&'a Path>,
+    pub(crate) consent: &'a ConsentArguments,
+    /// Whether a person has approved the plan as a whole.
+    pub(crate) is_approved: bool,
+    pub(crate) format: RunFormat,
+    /// The most bytes that are shown of one value.
+    pub(crate) max_output: Option<u64>,
+    pub(crate) printer: Printer,
+}
+
+impl Course<'_> {
+    /// Drives the run to its end, and reports what it came to.
+    pub(crate) async fn drive(
+        self,
+        start: Start,
+        options: RunOptions,
+        signals: Signals,
+    ) -> Result<Exit, CommandError> {
+        let live = Live::new(self.plan, self.format, self.printer);
+        let known = options.durations.clone();
+        let subject = Subject {
+            toolbox: self.toolbox,
+            kept: self.store.map(|store| (store.clone(), self.id)),
+            is_approved: self.is_approved,
+            live: &live,
+        };
+        let engine = Engine::new(self.toolbox.backends.clone())
+            .with_options(options)
+            .with_approver(approver(self.consent, subject, self.printer)?);
+        let (handle, events) = engine.launch(start);
+        let to = Watch {
+            live: Arc::clone(&live),
+            format: self.format,
+            max_output: self.max_output,
+            printer: self.printer,
+        };
+        let Some(summary) = watch(handle, events, signals, to).await else {
+            keeping::left(self.id, self.store.is_some(), self.printer);
+            return Ok(Exit::Interrupted);
+        };
+        match (self.durations, self.store) {
+            (Some(path), _) => durations::save(path, &summary.durations)?,
+            (None, Some(store)) => keeping::learn(store, &known, &summary, self.printer),
+            (None, None) => {}
+        }
+        let exit = self.report(&summary, &live);
+        self.toolbox.close().await;
+        exit
+    }
+
+    fn report(&self, summary: &RunSummary, live: &Live) -> Result<Exit, CommandError> {
+        output::report(
+            summary,
+            self.reading,
+            self.format,
+            self.max_output,
+            live,
+            self.printer,
+        )?;
+        let is_kept = self.store.is_some();
+        Ok(keeping::end(summary, is_kept, self.format, self.printer))
+    }
+}

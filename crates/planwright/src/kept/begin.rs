@@ -1,0 +1,105 @@
+//! What a run begins with, and each process that drives it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::Tool;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::shown_inputs;
+use planwright_store::{HeldRun, Holder, NewRun, Store};
+
+use super::KeptRunError;
+use crate::reading::Reading;
+use crate::wire::{
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
+};
+
+/// A run that is to be kept.
+#[derive(Debug)]
+pub struct Begin<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Its plan.
+    pub plan: &'a CheckedPlan,
+    /// The text that the plan was read from.
+    pub reading: &'a Reading,
+    /// Where its tools come from.
+    pub sources: ToolSourcesV1,
+    /// Who it belongs to, where a gateway has several clients.
+    pub client: Option<String>,
+    /// What is not written down of its inputs.
+    pub secrets: &'a [Arc<str>],
+    /// What time it is.
+    pub now: SystemTime,
+}
+
+impl Begin<'_> {
+    /// Begins to keep the run, which is `holder`'s from now on.
+    ///
+    /// # Errors
+    ///
+    /// Where its text is in no dialect, or the store cannot keep it.
+    pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
+        let text = self.reading.to_kept().ok_or(KeptRunError::NoDialect)?;
+        let inputs = shown_inputs(self.plan, self.secrets);
+        let header = RunV1 {
+            client: self.client,
+            ..RunV1::new(text, inputs, self.sources)
+        };
+        let new = NewRun {
+            id: self.id.to_owned(),
+            plan: self.plan.plan().name.as_deref().map(str::to_owned),
+            digest: self.plan.digest().to_owned(),
+            dialect: self.reading.dialect.map(str::to_owned),
+            steps: self.plan.steps().len(),
+            created: self.now,
+            header: header.to_value(),
+        };
+        Ok(store.create_run(new, holder)?)
+    }
+}
+
+/// What a process begins with that drives a run of `plan`.
+pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> ProcessV1 {
+    let since = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    ProcessV1 {
+        schema: PROCESS_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        began_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        options: OptionsV1::from(options),
+        durations: DurationsV1::from(&options.durations),
+        tools: tools_of(plan)
+            .iter()
+            .map(|tool| ToolV1::from(&**tool))
+            .collect(),
+        choices: Vec::new(),
+        forgotten: Vec::new(),
+        approved_plan: None,
+        plan: None,
+        vars: None,
+    }
+}
+
+/// The tools that a plan calls, those of the plans that it runs included, by name.
+pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
+    fn collect(plan: &CheckedPlan, tools: &mut BTreeMap<String, Arc<Tool>>) {
+        for step in plan.steps() {
+            if let Some(tool) = &step.tool {
+                tools
+                    .entry(tool.qualified_name())
+                    .or_insert_with(|| Arc::clone(tool));
+            }
+            if let Some(inner) = &step.plan {
+                collect(inner, tools);
+            }
+        }
+    }
+    let mut tools = BTreeMap::new();
+    collect(plan, &mut tools);
+    tools.into_values().collect()
+}

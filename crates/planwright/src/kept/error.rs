@@ -1,0 +1,50 @@
+//! Why a kept run cannot be read, or cannot go on.
+
+use std::sync::Arc;
+
+use planwright_core::StepId;
+use planwright_engine::event::Address;
+use planwright_store::StoreError;
+
+/// Why a kept run cannot be read, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptRunError {
+    /// The store could not do its part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plan was not read in any dialect, so nobody could read it again.
+    #[error("the plan cannot be kept: its dialect is not known")]
+    NoDialect,
+    /// What is kept was written by another version, or is damaged.
+    #[error("the run cannot be read: {0}")]
+    Unreadable(String),
+    /// The plan that was sound when the run began is so no more.
+    #[error("the plan of the run is not sound any more")]
+    Unsound,
+    /// An input is not known any more.
+    #[error("the input `{0}` is secret, so it was not kept")]
+    Hidden(Arc<str>),
+    /// A new plan would bury a call in doubt.
+    #[error("the new plan changes `{step}`, and nobody knows whether the call of `{at}` happened")]
+    Doubt {
+        /// The step that the new plan changes or drops.
+        step: StepId,
+        /// Whose call it is.
+        at: Arc<Address>,
+    },
+    /// Something was chosen for a step that is done.
+    #[error("`{0}` has succeeded, and what is done stays done")]
+    Done(String),
+    /// Something was chosen for a step that there is not.
+    #[error("the run has no step `{step}`")]
+    UnknownStep {
+        /// The step.
+        step: String,
+        /// One that is called nearly the same.
+        near: Option<String>,
+    },
+    /// Two things were chosen for one step.
+    #[error("two things are said about `{0}`")]
+    Twice(String),
+}

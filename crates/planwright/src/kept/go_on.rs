@@ -1,0 +1,159 @@
+//! Goes on with a kept run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::StepId;
+use planwright_core::check::CheckedPlan;
+use planwright_dialects::document::nearest;
+use planwright_engine::StepStatus;
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
+use planwright_store::Store;
+
+use super::{KeptRun, KeptRunError, process, tools_of};
+use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
+
+/// How a kept run is to go on.
+#[derive(Debug)]
+pub struct GoOn<'a> {
+    /// The run's id.
+    pub id: &'a str,
+    /// The plan, checked against the tools as they are now.
+    pub plan: &'a CheckedPlan,
+    /// The plan's text, where it is another than so far.
+    pub new_plan: Option<PlanTextV1>,
+    /// How this process goes about its work.
+    pub options: &'a RunOptions,
+    /// What was chosen for steps, items and rounds.
+    pub choices: Vec<(Arc<str>, Choice)>,
+    /// What time it is.
+    pub now: SystemTime,
+}
+
+/// What the engine needs to go on with a kept run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ready {
+    /// What is done already.
+    pub history: History,
+    /// What this process begins with.
+    pub process: ProcessV1,
+}
+
+impl GoOn<'_> {
+    /// Sees to it that the run can go on like this.
+    ///
+    /// # Errors
+    ///
+    /// Where a choice makes no sense, or a new plan would bury a call in doubt.
+    pub fn prepare(self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
+        let mut history = kept.history()?;
+        self.forget_decisions(store, &history)?;
+        let mut process = process(self.plan, self.options, self.now);
+        self.known(&history)?;
+        if let Some(text) = self.new_plan {
+            let before = kept.latest_plan()?;
+            for step in changed(&before, self.plan) {
+                settle_doubt(&step, &history, &before, &self.choices)?;
+                history.forget(&step);
+                process.forgotten.push(step.as_str().to_owned());
+            }
+            process.plan = Some(text);
+        }
+        let given = shown_inputs(self.plan, &self.options.masked_texts());
+        if given != kept.vars {
+            process.vars = Some(given);
+        }
+        for (step, choice) in self.choices {
+            process.choices.push(ChoiceV1::new(&step, &choice));
+            history = history.with_choice(step, choice);
+        }
+        Ok(Ready { history, process })
+    }
+
+    /// Forgets the decisions that the run has taken in: who tries a step again is asked anew.
+    fn forget_decisions(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
+        for (at, past) in history.steps() {
+            if let Some(decided) = &past.decided {
+                store.forget_decision(self.id, at, &decided.asked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that each choice is about something that is there and not done, and is the only one about it.
+    fn known(&self, history: &History) -> Result<(), KeptRunError> {
+        let steps = self.plan.plan().steps.iter();
+        let mut known: BTreeMap<String, bool> = steps
+            .map(|step| (step.id.as_str().to_owned(), false))
+            .collect();
+        for (at, past) in history.steps() {
+            let end = past.settled.as_ref();
+            let is_done = end.is_some_and(|end| end.status == StepStatus::Succeeded);
+            known.insert(at.to_string(), is_done);
+        }
+        let mut seen = BTreeSet::new();
+        for (step, _) in &self.choices {
+            match known.get(&**step) {
+                Some(false) => {}
+                Some(true) => return Err(KeptRunError::Done(step.to_string())),
+                None => {
+                    let near = nearest(step, known.keys().map(String::as_str));
+                    return Err(KeptRunError::UnknownStep {
+                        step: step.to_string(),
+                        near: near.map(str::to_owned),
+                    });
+                }
+            }
+            if !seen.insert(step) {
+                return Err(KeptRunError::Twice(step.to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sees to it that a new plan does not bury a call of which nobody knows whether it happened: whoever changes its step, or
+/// takes it away, says what became of it.
+fn settle_doubt(
+    step: &StepId,
+    history: &History,
+    before: &CheckedPlan,
+    choices: &[(Arc<str>, Choice)],
+) -> Result<(), KeptRunError> {
+    let tools = tools_of(before);
+    let is_repeatable = |call: &PastCall| {
+        tools.iter().any(|tool| {
+            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+        })
+    };
+    let is_chosen = |at: &str| choices.iter().any(|(chosen, _)| **chosen == *at);
+    let mut doubtful = history.steps().filter(|(at, past)| {
+        at.outermost() == step
+            && past.is_in_doubt()
+            && !past.calls.last().is_some_and(is_repeatable)
+            && !is_chosen(&at.to_string())
+    });
+    match doubtful.next() {
+        None => Ok(()),
+        Some((at, _)) => Err(KeptRunError::Doubt {
+            step: step.clone(),
+            at: Arc::clone(at),
+        }),
+    }
+}
+
+/// The steps of `before` that `now` does not have, or has otherwise.
+fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
+    let is_same = |index: usize, id: &StepId| {
+        let at = now.step_index(id.as_str()).map(|at| at as usize);
+        at.is_some_and(|at| now.step_digest(at) == before.step_digest(index))
+    };
+    let ids = before.plan().steps.iter().map(|step| &step.id);
+    ids.enumerate()
+        .filter(|(index, id)| !is_same(*index, id))
+        .map(|(_, id)| id.clone())
+        .collect()
+}

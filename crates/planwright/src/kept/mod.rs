@@ -1,0 +1,12 @@
+//! Runs as a store keeps them: what they began with, what they came to, how they go on.
+
+mod begin;
+mod error;
+mod go_on;
+mod replayed;
+mod run;
+
+pub use begin::{Begin, process, tools_of};
+pub use error::KeptRunError;
+pub use go_on::{GoOn, Ready};
+pub use run::KeptRun;

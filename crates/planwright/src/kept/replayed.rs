@@ -1,0 +1,93 @@
+//! Runs the journal of a kept run again, without calling anything.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Catalog, Object, StepId, Tool, Value};
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{Opening, ReplayError, Replayed, replay};
+use planwright_engine::{Confidential, Durations};
+
+use super::{KeptRun, KeptRunError};
+use crate::reading::Reading;
+use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
+
+impl KeptRun {
+    /// What the run came to, by what it was told, and that it would decide the same again.
+    ///
+    /// # Errors
+    ///
+    /// Where it would decide otherwise, or cannot be read.
+    pub fn replayed(&self, id: &str) -> Result<Replayed, ReplayError<KeptRunError>> {
+        let mut opener = Opener {
+            plan: self.run.plan.clone(),
+            vars: self.run.vars.clone(),
+        };
+        replay(&Arc::from(id), &self.entries, |_, header| {
+            opener.open(header)
+        })
+    }
+
+    /// The latest plan, checked against the tools as its latest process had them.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not sound any more.
+    pub fn latest_plan(&self) -> Result<CheckedPlan, KeptRunError> {
+        let tools = self.process.iter().flat_map(|process| &process.tools);
+        checked(&self.plan, &self.vars, &tools.map(Tool::from).collect())
+    }
+}
+
+/// With what the processes of a run began, one after the other.
+struct Opener {
+    plan: PlanTextV1,
+    vars: Object,
+}
+
+impl Opener {
+    /// With what the next process began.
+    fn open(&mut self, header: &Value) -> Result<Opening, KeptRunError> {
+        let process = ProcessV1::from_value(header)?;
+        if let Some(plan) = process.plan {
+            self.plan = plan;
+        }
+        if let Some(vars) = process.vars {
+            self.vars = vars;
+        }
+        let tools = process.tools.iter().map(Tool::from).collect();
+        let choices = process.choices.iter().map(ChoiceV1::choice);
+        let plan = checked(&self.plan, &self.vars, &tools)?;
+        let confidential = if plan.outside().is_empty() {
+            Confidential::new()
+        } else {
+            Confidential::masked()
+        };
+        Ok(Opening {
+            plan,
+            options: RunOptions {
+                durations: Durations::from(&process.durations),
+                confidential,
+                ..RunOptions::from(&process.options)
+            },
+            choices: choices.collect::<Result<_, _>>()?,
+            forgotten: process
+                .forgotten
+                .iter()
+                .map(|step| StepId::new(step.as_str()))
+                .collect(),
+            extensions: VecDeque::new(),
+        })
+    }
+}
+
+fn checked(
+    plan: &PlanTextV1,
+    vars: &Object,
+    catalog: &Catalog,
+) -> Result<CheckedPlan, KeptRunError> {
+    let mut reading = Reading::kept(plan, vars.clone());
+    reading.release_anything();
+    reading.check(catalog).ok_or(KeptRunError::Unsound)
+}

@@ -1,0 +1,149 @@
+//! One run as it is kept.
+
+use std::collections::BTreeMap;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, StepId};
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{History, MASK};
+use planwright_engine::{Durations, RunStatus};
+use planwright_store::Store;
+
+use super::{KeptRunError, tools_of};
+use crate::reading::Reading;
+use crate::wire::{KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
+
+/// A run as it is kept.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct KeptRun {
+    /// What it began with.
+    pub run: RunV1,
+    /// All that happened, in order.
+    pub entries: Vec<Entry>,
+    /// The latest plan.
+    pub plan: PlanTextV1,
+    /// What the latest process was given.
+    pub vars: Object,
+    /// What the latest process began with.
+    pub process: Option<ProcessV1>,
+}
+
+impl KeptRun {
+    /// Reads the run `id`.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none, or another version wrote it.
+    pub fn read(store: &Store, id: &str) -> Result<Self, KeptRunError> {
+        let run = RunV1::from_value(&store.header(id)?)?;
+        let entries = store
+            .entries(id)
+            .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+        let mut plan = run.plan.clone();
+        let mut vars = run.vars.clone();
+        let mut process = None;
+        for entry in &entries {
+            if let Record::Opened { header, .. } = &entry.record {
+                let opened = ProcessV1::from_value(header)?;
+                if let Some(new) = &opened.plan {
+                    plan = new.clone();
+                }
+                if let Some(new) = &opened.vars {
+                    vars.clone_from(new);
+                }
+                process = Some(opened);
+            }
+        }
+        Ok(Self {
+            run,
+            entries,
+            plan,
+            vars,
+            process,
+        })
+    }
+
+    /// The ids of the steps of the latest plan.
+    pub fn step_ids(&self) -> Vec<String> {
+        let reading = Reading::kept(&self.plan, self.vars.clone());
+        let steps = reading.plan.iter().flat_map(|plan| &plan.steps);
+        steps.map(|step| step.id.to_string()).collect()
+    }
+
+    /// The latest plan, given what the latest process was given, with `more` over it.
+    ///
+    /// # Errors
+    ///
+    /// Where it was given a secret, which is not kept, and is not given it again.
+    pub fn reading(&self, more: Object) -> Result<Reading, KeptRunError> {
+        let mut given = self.vars.clone();
+        given.extend(more);
+        let mut hidden = given
+            .iter()
+            .filter(|(_, value)| value.as_text() == Some(MASK));
+        match hidden.next() {
+            Some((name, _)) => Err(KeptRunError::Hidden(name.clone())),
+            None => Ok(Reading::kept(&self.plan, given)),
+        }
+    }
+
+    /// What was done for the steps that the plan has now.
+    ///
+    /// # Errors
+    ///
+    /// Where another version wrote it.
+    pub fn history(&self) -> Result<History, KeptRunError> {
+        let mut history = History::default();
+        for entry in &self.entries {
+            if let Record::Opened { header, .. } = &entry.record {
+                for step in &ProcessV1::from_value(header)?.forgotten {
+                    history.forget(&StepId::new(step.as_str()));
+                }
+            }
+            history.add(entry);
+        }
+        Ok(history)
+    }
+
+    /// How the run stood when its last process came to an end, if it did.
+    pub fn status(&self) -> Option<RunStatus> {
+        match &self.entries.last()?.record {
+            Record::Ended { status } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// How the last process went about its work, with what is known now of how long calls take.
+    pub fn options(&self) -> RunOptions {
+        match &self.process {
+            Some(process) => RunOptions {
+                durations: Durations::from(&process.durations),
+                ..RunOptions::from(&process.options)
+            },
+            None => RunOptions::default(),
+        }
+    }
+
+    /// The tools of `plan` that are not what they were, and what changed.
+    pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(String, String)> {
+        let known = self.process.iter().flat_map(|process| &process.tools);
+        let before: BTreeMap<String, &ToolV1> = known
+            .map(|tool| (format!("{}.{}", tool.server, tool.name), tool))
+            .collect();
+        let tools = tools_of(plan);
+        let changes = tools.iter().filter_map(|tool| {
+            let name = tool.qualified_name();
+            let changes = before.get(&name)?.changes(tool)?;
+            Some((name, changes))
+        });
+        changes.collect()
+    }
+}
+
+impl From<KeptError> for KeptRunError {
+    fn from(error: KeptError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}

@@ -1,0 +1,324 @@
+//! A plan as somebody handed it over: its text, the plans that it runs by name, and what it is given.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
+use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget};
+use planwright_core::{Catalog, Code, Diagnostics, Object, Plan, Value};
+use planwright_dialects::{ParseResult, ReadOptions, document};
+
+#[cfg(feature = "config")]
+use crate::config::Config;
+use crate::wire::{LibraryPlanV1, PlanTextV1};
+
+/// A plan as it was read, with all that belongs to it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The plan, until it has become a checked one.
+    pub plan: Option<Plan>,
+    /// The plan's name, also once it has become a checked plan.
+    pub name: Option<Arc<str>>,
+    /// The dialect that it is written in.
+    pub dialect: Option<&'static str>,
+    /// What was found about it so far.
+    pub diagnostics: Diagnostics,
+    /// The plans that it runs by name.
+    pub library: Library,
+    /// What it is given.
+    pub given: Object,
+    /// The texts by name, for snippets; the plan's own first.
+    pub texts: Vec<(String, String)>,
+    policy: Policy,
+    has_library: bool,
+    reorder: bool,
+}
+
+impl Reading {
+    /// What `parse` made of a text that people call `name`, given nothing.
+    pub fn new(name: impl Into<String>, result: ParseResult) -> Self {
+        let ParseResult {
+            plan,
+            dialect,
+            diagnostics,
+            source,
+        } = result;
+        Self {
+            name: plan.as_ref().and_then(|plan| plan.name.clone()),
+            plan,
+            dialect,
+            diagnostics,
+            library: Library::new(),
+            given: Object::default(),
+            texts: vec![(name.into(), source.to_string())],
+            policy: Policy::new(),
+            has_library: false,
+            reorder: false,
+        }
+    }
+
+    /// Reads a plan again that was kept.
+    pub fn kept(kept: &PlanTextV1, given: Object) -> Self {
+        // It was within all limits when it was read for the first time.
+        let limits = document::Limits {
+            bytes: usize::MAX,
+            depth: usize::MAX,
+            ..document::Limits::default()
+        };
+        let options = ReadOptions {
+            dialect: Some(&kept.dialect),
+            limits,
+            ..ReadOptions::new(&kept.source)
+        };
+        let result = planwright_dialects::parse(kept.text.as_bytes(), &options);
+        let mut reading = Self::new(kept.source.as_str(), result)
+            .with_given(given)
+            .with_max_steps(kept.max_steps);
+        if kept.reorder {
+            reading = reading.reordered();
+        }
+        let find = |name: &str| {
+            let mut plans = kept.library.iter();
+            let found = plans.find(|plan| plan.name == name);
+            Ok::<_, std::convert::Infallible>(found.map(|plan| plan.text.clone().into_bytes()))
+        };
+        match reading.read_library(limits, find) {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+        reading.has_library = !kept.library.is_empty();
+        reading
+    }
+
+    /// The same plan, given `given`.
+    #[must_use]
+    pub fn with_given(mut self, given: Object) -> Self {
+        self.given = given;
+        self
+    }
+
+    /// The same plan, which may have this many steps.
+    #[must_use]
+    pub fn with_max_steps(mut self, max_steps: usize) -> Self {
+        self.policy = std::mem::take(&mut self.policy).with_limits(Limits {
+            max_steps,
+            ..Limits::default()
+        });
+        self
+    }
+
+    /// The same plan, with independent steps running together though its dialect lists them in order.
+    #[must_use]
+    pub fn reordered(mut self) -> Self {
+        if let Some(plan) = &mut self.plan {
+            plan.ordering = Ordering::Dataflow;
+        }
+        self.reorder = true;
+        self
+    }
+
+    /// Mentions a plan that there is, so that a misspelt name is told from one that is missing.
+    pub fn mention(&mut self, name: &str) {
+        if is_plan_name(name) {
+            self.library.mention(name);
+        }
+    }
+
+    /// A native plan of our own that was found sound.
+    pub fn builtin(text: &str) -> Self {
+        Self {
+            plan: None,
+            name: None,
+            dialect: Some("native"),
+            diagnostics: Diagnostics::new(),
+            library: Library::new(),
+            given: Object::default(),
+            texts: vec![("demo".to_owned(), text.to_owned())],
+            policy: Policy::new(),
+            has_library: false,
+            reorder: false,
+        }
+    }
+
+    /// What is needed to read it again; nothing for what was not read in any dialect.
+    pub fn to_kept(&self) -> Option<PlanTextV1> {
+        let (own, library) = self.texts.split_first()?;
+        Some(PlanTextV1 {
+            source: own.0.clone(),
+            text: own.1.clone(),
+            dialect: self.dialect?.to_owned(),
+            reorder: self.reorder,
+            max_steps: self.policy.limits.max_steps,
+            library: library
+                .iter()
+                .map(|(name, text)| LibraryPlanV1 {
+                    name: name.clone(),
+                    text: text.clone(),
+                })
+                .collect(),
+        })
+    }
+
+    /// Adds the rules of the configuration.
+    #[cfg(feature = "config")]
+    pub fn govern(&mut self, config: &Config) {
+        self.policy = config.restrict(std::mem::take(&mut self.policy));
+    }
+
+    /// Asks no question about values from outside, for a plan that is only looked at.
+    pub fn release_anything(&mut self) {
+        self.policy = std::mem::take(&mut self.policy).release_anything();
+    }
+
+    /// Checks the plan against the tools. What was found while reading comes first.
+    pub fn check(&mut self, catalog: &Catalog) -> Option<CheckedPlan> {
+        let unreadable = self.diagnostics.has_errors();
+        let plan = self.plan.take()?;
+        let context = CheckContext::new(catalog)
+            .with_library(&self.library)
+            .with_policy(&self.policy)
+            .with_given(&self.given);
+        let (checked, found) = check(plan, &context);
+        self.diagnostics.extend(found);
+        self.diagnostics.sort();
+        if !self.has_library {
+            for finding in &mut self.diagnostics {
+                if finding.code == Code::UnknownPlan {
+                    finding.help = Some("name the folder of plans with `--library DIR`".to_owned());
+                }
+            }
+        }
+        checked.filter(|_| !unreadable)
+    }
+
+    /// The tools that the plan names, inner plans included.
+    pub fn tool_names(&self) -> BTreeSet<String> {
+        let library = self
+            .library
+            .names()
+            .filter_map(|name| self.library.get(name));
+        tool_names(self.plan.iter().chain(library.map(AsRef::as_ref)))
+    }
+
+    /// Calls arguments without names by their number, for where no tool is known that could name them.
+    pub fn number_arguments(&mut self) {
+        for step in self.plan.iter_mut().flat_map(|plan| &mut plan.steps) {
+            let mut fields = match std::mem::take(&mut step.args.kind) {
+                NodeKind::Object(fields) => fields,
+                NodeKind::Literal(Value::Object(fields)) => fields
+                    .iter()
+                    .map(|(key, value)| Field {
+                        key: Arc::clone(key),
+                        value: Node::literal(value.clone(), step.args.place),
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            };
+            let positional = std::mem::take(&mut step.positional).into_iter();
+            fields.extend(positional.enumerate().map(|(index, value)| Field {
+                key: format!("#{}", index + 1).into(),
+                value,
+            }));
+            step.args = Node::object(fields, step.args.place);
+        }
+    }
+
+    /// Reads the plans that the plan runs by name, and those that these run, as `find` gives them.
+    ///
+    /// # Errors
+    ///
+    /// Those of `find`.
+    pub fn read_library<E>(
+        &mut self,
+        limits: document::Limits,
+        find: impl Fn(&str) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<(), E> {
+        self.has_library = true;
+        let mut wanted = BTreeSet::new();
+        if let Some(plan) = &self.plan {
+            collect_plans(plan, &mut wanted);
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(name) = wanted.pop_first() {
+            if !seen.insert(name.clone()) || !is_plan_name(&name) {
+                continue;
+            }
+            let Some(text) = find(&name)? else {
+                continue;
+            };
+            let options = ReadOptions {
+                dialect: self.dialect,
+                limits,
+                ..ReadOptions::new(&name)
+            };
+            // A library may hold plans in several dialects: the shape decides, and where it does not, the caller's.
+            let mut result = planwright_dialects::parse(
+                &text,
+                &ReadOptions {
+                    dialect: None,
+                    ..options
+                },
+            );
+            if result.dialect.is_none() {
+                result = planwright_dialects::parse(&text, &options);
+            }
+            self.texts.push((name.clone(), result.source.to_string()));
+            for mut finding in result.diagnostics {
+                finding.source = Some(name.as_str().into());
+                self.diagnostics.push(finding);
+            }
+            match result.plan {
+                Some(plan) => {
+                    collect_plans(&plan, &mut wanted);
+                    self.library.add(name, plan);
+                }
+                None => self.library.add_unreadable(name),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The tools that `plans` name, inner plans included.
+pub fn tool_names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for plan in plans {
+        collect_tools(plan, &mut names);
+    }
+    names
+}
+
+/// Whether a name can be a plan's: a name is never a path.
+fn is_plan_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
+}
+
+fn collect_plans(plan: &Plan, names: &mut BTreeSet<String>) {
+    for step in &plan.steps {
+        if let Action::Plan(call) = &step.action {
+            match &call.target {
+                PlanTarget::Named(name) => {
+                    names.insert(name.text.to_string());
+                }
+                PlanTarget::Inline(plan) => collect_plans(plan, names),
+            }
+        }
+    }
+}
+
+fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {
+    for step in &plan.steps {
+        match &step.action {
+            Action::Tool(name) => {
+                names.insert(name.text.to_string());
+            }
+            Action::Plan(call) => {
+                if let PlanTarget::Inline(plan) = &call.target {
+                    collect_tools(plan, names);
+                }
+            }
+            Action::Value(_) => {}
+        }
+    }
+}
