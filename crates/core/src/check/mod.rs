@@ -32,7 +32,7 @@ pub use checked::{CheckedPlan, CheckedStep};
 pub use context::{CheckContext, Library};
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use positional::name_arguments;
-pub use rules::{AllowList, Limits, Policy, Release, Releases, ToolRule};
+pub use rules::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
 pub use soundness::check;
 
 #[cfg(test)]

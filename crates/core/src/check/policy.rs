@@ -1,17 +1,17 @@
 //! What the policy denies, and what it does not allow.
 
 use super::findings::Findings;
-use super::rules::{AllowList, Policy};
+use super::rules::{AllowList, Policy, StageRule};
 use super::survey::Survey;
 use crate::plan::Name;
-use crate::{Code, Tool};
+use crate::{Code, Tool, ToolPattern};
 
 /// The most patterns of a list that a finding names.
 const SHOWN: usize = 5;
 
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     let policy = survey.context.policy;
-    if policy.denied.is_empty() && policy.allowed.is_empty() {
+    if policy.denied.is_empty() && policy.allowed.is_empty() && policy.stage.is_none() {
         return;
     }
     for (index, step) in survey.steps() {
@@ -36,13 +36,39 @@ fn objection(policy: &Policy, name: &Name, tool: &Tool) -> Option<(String, Strin
             format!("the rule is `{}`{place}: {way_out}", rule.pattern),
         ));
     }
-    let list = policy.allowed.iter().find(|list| !list.covers(tool))?;
+    let Some(list) = policy.allowed.iter().find(|list| !list.covers(tool)) else {
+        return policy.stage.as_ref()?.objection(name, tool);
+    };
     let place = list.set_in.as_ref();
     let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
     Some((
         format!("the policy does not allow the tool `{}`", name.text),
         format!("it allows {}{place}: {way_out}", list.shown()),
     ))
+}
+
+impl StageRule {
+    fn objection(&self, name: &Name, tool: &Tool) -> Option<(String, String)> {
+        let covers = |tools: &[ToolPattern]| tools.iter().any(|pattern| pattern.covers(tool));
+        if covers(&self.tools) {
+            return None;
+        }
+        let others = self.others.iter().filter(|(_, tools)| covers(tools));
+        let others: Vec<String> = others
+            .take(SHOWN)
+            .map(|(stage, _)| format!("`{stage}`"))
+            .collect();
+        let help = if others.is_empty() {
+            "no stage has it: do without the tool".to_owned()
+        } else {
+            format!("move to the stage {} first", others.join(" or "))
+        };
+        let message = format!(
+            "the stage `{}` does not have the tool `{}`",
+            self.name, name.text
+        );
+        Some((message, help))
+    }
 }
 
 impl AllowList {

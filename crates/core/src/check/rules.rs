@@ -17,6 +17,8 @@ pub struct Policy {
     pub allowed: Vec<AllowList>,
     /// What is given out from outside, and to which tools.
     pub releases: Releases,
+    /// The stage that plans are made in, where there are stages.
+    pub stage: Option<StageRule>,
 }
 
 impl Policy {
@@ -43,6 +45,13 @@ impl Policy {
     #[must_use]
     pub fn allow_only(mut self, list: AllowList) -> Self {
         self.allowed.push(list);
+        self
+    }
+
+    /// With the tools of one stage alone.
+    #[must_use]
+    pub fn in_stage(mut self, stage: StageRule) -> Self {
+        self.stage = Some(stage);
         self
     }
 
@@ -102,6 +111,17 @@ impl<T: Into<ToolPattern>> FromIterator<T> for AllowList {
             set_in: None,
         }
     }
+}
+
+/// The tools of the stage that plans are made in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageRule {
+    /// The stage.
+    pub name: Arc<str>,
+    /// The tools that there are in it.
+    pub tools: Vec<ToolPattern>,
+    /// Other stages, with theirs, for whoever misses a tool.
+    pub others: Vec<(Arc<str>, Vec<ToolPattern>)>,
 }
 
 /// Which values from outside plans may hand to which tools.

@@ -30,6 +30,27 @@ pub(super) struct ConfigFile {
     /// Which secrets plans may hand to which tools, by their names.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, SecretTable>"))]
     pub(super) secrets: BTreeMap<Spanned<String>, SecretTable>,
+    /// The stages of work through a gateway, by their names. The first one of the file is where a client begins. Where
+    /// your own file has stages, those of a project do not count.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, StageTable>"))]
+    pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
+}
+
+/// A stage: its tools, and where one can go from it. Calls and plans that need a tool of another stage are refused.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "stage"))]
+pub(super) struct StageTable {
+    /// The tools that there are in it.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) tools: Option<Spanned<Vec<Spanned<Pattern>>>>,
+    /// The stages that one can move to from it; without it, there are none.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) next: Vec<Spanned<String>>,
+    /// What has to be known before one can move to it, by names that the client gives values.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) needs: Vec<Spanned<String>>,
 }
 
 /// A secret: where it is, and the tools that may be given it. Only your own file can say where it is.

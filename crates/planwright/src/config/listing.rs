@@ -53,7 +53,29 @@ impl Config {
         list.count("runaway.same_rounds", guards.same_rounds.as_ref());
         list.count("output.max_bytes", self.max_output.as_ref());
         self.list_outside(&mut list);
+        self.list_stages(&mut list);
         list.0
+    }
+
+    fn list_stages(&self, list: &mut List) {
+        for stage in &self.stages {
+            let texts = |names: &[Arc<str>]| names.iter().cloned().map(Value::from).collect();
+            let tools = stage.tools.iter().map(|tool| Value::from(tool.as_str()));
+            let lists: [(&str, Vec<Value>); 3] = [
+                ("tools", tools.collect()),
+                ("next", texts(&stage.next)),
+                ("needs", texts(&stage.needs)),
+            ];
+            for (word, values) in lists {
+                let key = format!("stages.{}.{word}", stage.name);
+                if values.is_empty() && word == "tools" {
+                    list.push(&key, Value::list([]), stage.set_in.as_ref());
+                }
+                for value in values {
+                    list.push(&key, value, stage.set_in.as_ref());
+                }
+            }
+        }
     }
 
     /// Names, places and tools; values are nowhere in here.

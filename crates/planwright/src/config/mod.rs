@@ -10,6 +10,7 @@ mod outside;
 mod reference;
 mod settled;
 mod source;
+mod stages;
 mod tools;
 mod words;
 
@@ -18,6 +19,7 @@ pub use listing::Setting;
 pub use outside::Place;
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
+pub use stages::Stage;
 pub use words::{rate, size, time};
 
 #[cfg(test)]

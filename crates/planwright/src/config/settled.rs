@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use super::outside::{OutsideRules, Place};
 use super::source::ConfigSource;
+use super::stages::{self, Stage};
 use super::tools::ToolRules;
 
 /// What holds: the user's file and the project's together.
@@ -23,6 +24,7 @@ pub struct Config {
     pub(super) guards: Guards,
     pub(super) max_output: Option<Bound>,
     pub(super) outside: OutsideRules,
+    pub(super) stages: Vec<Stage>,
 }
 
 impl Config {
@@ -65,7 +67,16 @@ impl Config {
         self.max_output.as_ref()
     }
 
+    /// The stages of work through a gateway, the first one first; none where nothing is said of stages.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
     fn add(&mut self, source: &ConfigSource) {
+        // Stages are a whole: to mix those of two files would open ways that neither has.
+        if self.stages.is_empty() {
+            self.stages = stages::read(source);
+        }
         self.tools.add(source);
         self.outside.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());

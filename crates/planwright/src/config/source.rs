@@ -76,7 +76,8 @@ impl ConfigSource {
                 help: help.to_owned(),
             });
         };
-        for (span, message, help) in super::outside::faults(self) {
+        let outside = super::outside::faults(self).into_iter();
+        for (span, message, help) in outside.chain(super::stages::faults(self)) {
             say(span, &message, &help);
         }
         if self.origin == Origin::Project

@@ -327,3 +327,43 @@ fn secrets_that_cannot_be_so() {
         ],
     );
 }
+
+#[test]
+fn stages_stand_in_the_order_of_the_file() {
+    let project = "[stages.start]\ntools = [\"shop.list*\"]\nnext = [\"pay\"]\n[stages.pay]\ntools = []\nneeds = [\"cart\"]\nnext = [\"start\", \"end\"]\n[stages.end]\ntools = [\"*\"]\n";
+    assert_eq!(
+        settled("", project),
+        [
+            "stages.start.tools = \"shop.list*\" (planwright.toml:1)",
+            "stages.start.next = \"pay\" (planwright.toml:1)",
+            "stages.pay.tools = [] (planwright.toml:4)",
+            "stages.pay.next = \"start\" (planwright.toml:4)",
+            "stages.pay.next = \"end\" (planwright.toml:4)",
+            "stages.pay.needs = \"cart\" (planwright.toml:4)",
+            "stages.end.tools = \"*\" (planwright.toml:8)",
+        ]
+    );
+    // Those of a project do not count beside the user's own.
+    let mine = "[stages.only]\ntools = [\"a\"]\n";
+    assert_eq!(
+        settled(mine, project),
+        ["stages.only.tools = \"a\" (mine.toml:1)"]
+    );
+}
+
+#[test]
+fn stages_that_cannot_be_so() {
+    faults(
+        Origin::User,
+        "[stages.start]\nnext = [\"py\", \"nowhere\"]\n[stages.pay]\ntools = []\n[stages.\"a b\"]\ntools = []\n",
+        &[
+            "mine.toml:1: nothing says which tools the stage `start` has (write `tools = [\"server.tool\"]`, or `tools = []` where it \
+             has none)",
+            "mine.toml:2: there is no stage `py` (did you mean `pay`?)",
+            "mine.toml:2: there is no stage `nowhere` (there are: `start`, `pay`, `a b`)",
+            "mine.toml:3: no way leads to the stage `pay` (write `next = [\"pay\"]` in a stage before it, or take it out)",
+            "mine.toml:5: `a b` is no name of a stage (write a name without spaces, since models have to give it back)",
+            "mine.toml:5: no way leads to the stage `a b` (write `next = [\"a b\"]` in a stage before it, or take it out)",
+        ],
+    );
+}

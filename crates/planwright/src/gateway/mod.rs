@@ -5,3 +5,6 @@ pub mod search;
 
 /// Tools in few words, as a model reads them.
 pub mod signatures;
+
+/// Which tools there are now, and where one can go from here.
+pub mod stages;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::sketch::{World, json};
-use crate::check::{AllowList, CheckContext, Limits, Policy, ToolRule, check};
+use crate::check::{AllowList, CheckContext, Limits, Policy, StageRule, ToolRule, check};
 use crate::plan::{Alternative, Field, Form, Node, Read, Reference, Segment, Source};
 use crate::{Place, Plan, Schema, Step, Tool};
 
@@ -126,6 +126,26 @@ fn a_rule_tells_where_it_stands() {
         r#"{"steps": [{"id": "1", "tool": "pay"}]}"#,
         &[
             "PW0602 at /steps/0/tool: the policy denies the tool `pay` (the rule is `*.p*` in `planwright.toml:4`: do without the tool, or ask for another policy)",
+        ],
+    );
+}
+
+#[test]
+fn tools_of_other_stages() {
+    let mut world = World::with_tools(r#"{"shop.list": {}, "shop.pay": {}, "mail.send": {}}"#);
+    world.policy = Policy::new().in_stage(StageRule {
+        name: "browse".into(),
+        tools: vec!["shop.list".into()],
+        others: vec![
+            ("checkout".into(), vec!["shop.pay".into()]),
+            ("all".into(), vec!["shop.*".into()]),
+        ],
+    });
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "list"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "send"}]}"#,
+        &[
+            "PW0602 at /steps/1/tool: the stage `browse` does not have the tool `pay` (move to the stage `checkout` or `all` first)",
+            "PW0602 at /steps/2/tool: the stage `browse` does not have the tool `send` (no stage has it: do without the tool)",
         ],
     );
 }
