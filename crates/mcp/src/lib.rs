@@ -8,8 +8,8 @@ mod config;
 mod client;
 
 pub use client::{
-    Caller, ChangeCounts, ConnectOptions, Connections, ServerFailure, UpstreamError,
-    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+    Caller, ChangeCounts, ConnectOptions, Connections, ResourceFollowing, ServerFailure,
+    UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,

@@ -1,6 +1,5 @@
 //! Calls of the engine, sent to a server.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +8,13 @@ use planwright_core::Value;
 use planwright_engine::backend::{
     ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-use rmcp::model::{CallToolRequestParams, ErrorCode, ErrorData, MetaObject};
 
+use super::caller::{Caller, UpstreamError};
+use super::inputs;
+use super::mailbox::RequestError;
+use super::object::{with, without};
 use super::server::Server;
-use super::session::{RequestError, Session, arguments};
+use super::session::Session;
 
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
@@ -30,40 +32,28 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct ServerBackend {
     server: Arc<Server>,
+    caller: Option<Arc<dyn Caller>>,
 }
 
 impl ServerBackend {
-    pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server }
+    /// What the server asks or tells while a call is under way goes to `caller`.
+    pub(super) fn new(server: Arc<Server>, caller: Option<Arc<dyn Caller>>) -> Self {
+        Self { server, caller }
     }
 
     async fn run(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let session = self.server.session().await?;
-        let result = match self.server.config.timeout {
-            Some(limit) => tokio::time::timeout(limit, self.exchange(&session, &call))
-                .await
-                .unwrap_or_else(|_| {
-                    let message = format!("`{}` took longer than {limit:?}", call.tool.name);
-                    Err(ToolError {
-                        retry: RetryAdvice::Again,
-                        ..ToolError::new(ErrorKind::Timeout, message)
-                    })
-                }),
-            None => self.exchange(&session, &call).await,
-        }?;
+        let result = self.exchange(&session, &call).await?;
         self.server.has_worked();
         ToolOutput::from_call_result(&result)
     }
 
-    /// Sends the call until there is a result. Input that the server wants in between is declined.
+    /// Sends the call until there is a result. What the server wants to know in between the caller is asked.
     async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
         let mut params = params(call)?;
         let mut pause = FIRST_PAUSE;
         for _ in 0..ROUND_LIMIT {
-            let result = match session.call(params.clone()).await {
-                Ok(result) => result,
-                Err(error) => return Err(self.failure(session, error).await),
-            };
+            let result = self.send(session, call, &params).await?;
             match result.get("resultType").and_then(Value::as_text) {
                 None | Some("complete") => return self.complete(result),
                 Some("input_required") => {}
@@ -75,19 +65,48 @@ impl ServerBackend {
                     return Err(ToolError::tool(message, Value::Null));
                 }
             }
-            let responses = decline(&result)?;
+            let caller = self.caller.as_ref();
+            let responses = inputs::answer(&result, &session.desk, caller).await?;
+            params = without(&params, &["inputResponses", "requestState"]);
             if responses.is_empty() {
                 tokio::time::sleep(pause).await;
                 pause = LONGEST_PAUSE.min(pause * 2);
+            } else {
+                params = with(&params, "inputResponses", responses.into());
             }
-            params.input_responses = (!responses.is_empty()).then_some(responses);
-            params.request_state = result
-                .get("requestState")
-                .and_then(Value::as_text)
-                .map(str::to_owned);
+            if let Some(state) = result.get("requestState") {
+                params = with(&params, "requestState", state.clone());
+            }
         }
         let message = format!("the tool asked for more input {ROUND_LIMIT} times");
         Err(ToolError::tool(message, Value::Null))
+    }
+
+    /// Sends the call once. The server's own limit is about its work, not about people who are asked in between.
+    async fn send(
+        &self,
+        session: &Session,
+        call: &ToolCall,
+        params: &Value,
+    ) -> Result<Value, ToolError> {
+        let request = session.request("tools/call", params, self.caller.as_ref());
+        let answer = match self.server.config.timeout {
+            None => request.await,
+            Some(limit) => match tokio::time::timeout(limit, request).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let message = format!("`{}` took longer than {limit:?}", call.tool.name);
+                    return Err(ToolError {
+                        retry: RetryAdvice::Again,
+                        ..ToolError::new(ErrorKind::Timeout, message)
+                    });
+                }
+            },
+        };
+        match answer {
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.failure(session, error).await),
+        }
     }
 
     fn complete(&self, result: Value) -> Result<Value, ToolError> {
@@ -106,21 +125,12 @@ impl ServerBackend {
     /// a refusal for its parameters (-32602) is a failure of the arguments, any other refusal the tool's own,
     /// a lost connection a failure on the way, which another attempt may mend.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
-        let name = &self.server.config.name;
         match error {
             RequestError::Refused(error) => refusal(error),
-            RequestError::Unreadable(reason) => ToolError::tool(
-                format!("the answer of the server `{name}` cannot be read: {reason}"),
-                Value::Null,
-            ),
-            RequestError::Lost(reason) => {
-                let reason = match reason {
-                    Some(reason) => reason,
-                    None => session.reason().await,
-                };
-                self.server
-                    .unavailable(format!("the server `{name}` did not answer: {reason}"))
+            RequestError::Unreadable(reason) => {
+                ToolError::tool(self.server.unreadable(&reason), Value::Null)
             }
+            RequestError::Lost(reason) => self.server.silence(session, reason).await,
         }
     }
 }
@@ -132,53 +142,31 @@ impl ToolBackend for ServerBackend {
 }
 
 /// The call as a server takes it.
-fn params(call: &ToolCall) -> Result<CallToolRequestParams, ToolError> {
-    let arguments = arguments(&call.args).ok_or_else(|| {
+fn params(call: &ToolCall) -> Result<Value, ToolError> {
+    if call.args.as_object().is_none() {
         let message = format!(
             "the arguments of `{}` must be an object, not a {}",
             call.tool.name,
             call.args.kind()
         );
-        ToolError::new(ErrorKind::Arguments, message)
-    })?;
-    let mut meta = MetaObject::new();
-    meta.insert(
-        IDEMPOTENCY_KEY.to_owned(),
-        call.idempotency_key.to_string().into(),
-    );
-    let mut params =
-        CallToolRequestParams::new(call.tool.name.to_string()).with_arguments(arguments);
-    params.meta = Some(meta.into());
-    Ok(params)
+        return Err(ToolError::new(ErrorKind::Arguments, message));
+    }
+    let key = Value::Text(Arc::clone(&call.idempotency_key));
+    Ok(Value::object([
+        ("name", Value::Text(Arc::clone(&call.tool.name))),
+        ("arguments", call.args.clone()),
+        ("_meta", Value::object([(IDEMPOTENCY_KEY, key)])),
+    ]))
 }
 
-fn refusal(error: ErrorData) -> ToolError {
+fn refusal(error: UpstreamError) -> ToolError {
     let kind = match error.code {
-        ErrorCode::INVALID_PARAMS => ErrorKind::Arguments,
+        UpstreamError::INVALID => ErrorKind::Arguments,
         _ => ErrorKind::Tool,
     };
-    let mut data = vec![("code", Value::from(i64::from(error.code.0)))];
+    let mut data = vec![("code", Value::from(error.code))];
     if let Some(more) = error.data {
-        data.push(("data", more.into()));
+        data.push(("data", more));
     }
     ToolError::new(kind, error.message).with_data(Value::object(data))
-}
-
-/// A polite no to each question that a server asks in place of a result. Only questions to a person can be declined.
-fn decline(result: &Value) -> Result<BTreeMap<String, serde_json::Value>, ToolError> {
-    let requests = result.get("inputRequests").and_then(Value::as_object);
-    let mut responses = BTreeMap::new();
-    for (key, request) in requests.into_iter().flatten() {
-        match request.get("method").and_then(Value::as_text) {
-            Some("elicitation/create") => {
-                responses.insert(key.to_string(), serde_json::json!({"action": "decline"}));
-            }
-            other => {
-                let asked = other.unwrap_or("something unknown");
-                let message = format!("the tool asks for `{asked}`, which is not offered");
-                return Err(ToolError::tool(message, Value::Null));
-            }
-        }
-    }
-    Ok(responses)
 }

@@ -71,10 +71,6 @@ impl Board {
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
 
-    #[expect(
-        dead_code,
-        reason = "notifications come with the connection of our own"
-    )]
     pub(super) fn notify(&self, notification: UpstreamNotification) {
         // That nobody listens is no failure.
         let _ = self.notifications.send(notification);

@@ -80,9 +80,9 @@ impl Connections {
         let outcomes = join_all(starts).await;
         for (server, outcome) in servers.into_iter().zip(outcomes) {
             match outcome {
-                Ok((tools, warnings)) => {
-                    connections.tools.extend(tools);
-                    connections.warnings.extend(warnings);
+                Ok(list) => {
+                    connections.tools.extend(list.tools);
+                    connections.warnings.extend(list.warnings);
                     connections.servers.push(server);
                 }
                 Err(error) => connections.failures.push(server.failure(error)),
@@ -115,7 +115,8 @@ impl Connections {
     pub fn backends(&self) -> Backends {
         let mut backends = Backends::new();
         for server in &self.servers {
-            let backend: Arc<dyn ToolBackend> = Arc::new(ServerBackend::new(Arc::clone(server)));
+            let backend: Arc<dyn ToolBackend> =
+                Arc::new(ServerBackend::new(Arc::clone(server), None));
             backends.add(Arc::clone(&server.config.name), backend);
         }
         backends

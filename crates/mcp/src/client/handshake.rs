@@ -17,9 +17,9 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
-// Ids that no request of `rmcp` will ever have, which counts up from 0.
-const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
-const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
+// Ids that no other request will ever have: they count up from 0.
+pub(super) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
+pub(super) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]

@@ -1,181 +1,224 @@
-//! Results that bypass `rmcp`'s models.
+//! Where messages arrive as they are, past `rmcp`'s models.
 //!
-//! `rmcp` reads a result by trying some twenty shapes one after the other on a buffered copy, and keeps of a tool's
-//! result only the kinds of content that it knows. A result may be large, and must arrive as it was sent. So the
-//! results of listing and calling tools are read here once, straight into a shared value; `rmcp` still gives out the
-//! request ids, and is told that an empty result arrived.
+//! `rmcp` reads a message by trying some twenty shapes one after the other on a buffered copy, and keeps of a tool's
+//! result only the kinds of content that it knows. A result may be large, and must arrive as it was sent; a gateway hands
+//! on what it does not know. So messages are read here once, straight into shared values; `rmcp` still shakes hands and
+//! carries what is sent, and is told that something without content arrived.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_core::Value;
 use rmcp::model::RequestId;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use tokio::sync::oneshot;
 
-/// The requests whose results are wanted as they are, and the results that have come.
-#[derive(Debug, Default)]
+use super::caller::UpstreamError;
+use super::envelope::{self, Envelope, canonical};
+
+/// The requests that are under way, and who hears what the server has to say of its own accord.
+#[derive(Default)]
 pub(super) struct Mailbox {
     // A plain mutex: it is held for one look-up, and never across a wait.
-    wanted: Mutex<HashMap<RequestId, Option<Delivery>>>,
+    wanted: Mutex<Wanted>,
+    listener: OnceLock<Arc<dyn Listener>>,
 }
 
-/// How far from its ends a message is searched for its id, in bytes.
-const END_LENGTH: usize = 80;
+#[derive(Default)]
+struct Wanted {
+    answers: HashMap<RequestId, oneshot::Sender<Answer>>,
+    greetings: HashMap<RequestId, Option<Value>>,
+    is_closed: bool,
+}
 
-/// A result, or why it could not be read.
-pub(super) type Delivery = Result<Value, String>;
+/// A result, or why there is none.
+pub(super) type Answer = Result<Value, RequestError>;
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub(super) enum RequestError {
+    /// The server refused it.
+    Refused(UpstreamError),
+    /// It did not arrive, or its answer did not: why, in one clause, where that is not told by the connection as a whole.
+    Lost(Option<String>),
+    /// What came cannot be read.
+    Unreadable(String),
+}
+
+/// Whom messages of the server's own accord are told, in their order and before anything that comes after them. It must
+/// not wait.
+pub(super) trait Listener: Send + Sync {
+    /// The server asks something.
+    fn asked(&self, id: RequestId, method: &str, params: Value);
+
+    /// The server tells something.
+    fn told(&self, method: &str, params: Value);
+
+    /// The connection is gone.
+    fn ended(&self);
+}
 
 impl Mailbox {
-    /// The result of the request `id` is wanted.
-    pub(super) fn expect(&self, id: RequestId) {
-        self.wanted().insert(id, None);
+    /// From now on `listener` hears what is no answer. Until then `rmcp` does.
+    pub(super) fn listen(&self, listener: Arc<dyn Listener>) {
+        // There is one listener for each connection, and this is called once.
+        let _ = self.listener.set(listener);
     }
 
-    /// It is not wanted any more.
+    /// Where the answer to the request `id` will arrive. Nothing arrives there once the connection is gone.
+    pub(super) fn wait_for(&self, id: RequestId) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        let mut wanted = self.wanted();
+        if !wanted.is_closed {
+            wanted.answers.insert(id, sender);
+        }
+        receiver
+    }
+
+    /// The answer to the request `id` is not wanted any more.
     pub(super) fn forget(&self, id: &RequestId) {
-        self.wanted().remove(id);
+        self.wanted().answers.remove(id);
     }
 
-    /// The result of the request `id`, once.
-    pub(super) fn take(&self, id: &RequestId) -> Option<Delivery> {
-        self.wanted().remove(id).flatten()
-    }
-
-    /// Keeps the result in `line`, if it is one that is wanted and can be read, and says whose it is.
-    pub(super) fn deliver(&self, line: &[u8]) -> Option<RequestId> {
-        if self.wanted().is_empty() {
-            return None;
+    /// The request `id` will have no answer.
+    pub(super) fn fail(&self, id: &RequestId, error: RequestError) {
+        let waiting = self.wanted().answers.remove(id);
+        if let Some(waiting) = waiting {
+            // Whoever gave up waiting needs no answer.
+            let _ = waiting.send(Err(error));
         }
-        let response: Response<Value> = serde_json::from_slice(line).ok()?;
-        self.keep(response.id?, Ok(response.result?))
     }
 
-    /// Keeps why the result in `line` cannot be read, and says whose it is, where that can be told.
-    pub(super) fn deliver_fault(&self, line: &[u8]) -> Option<RequestId> {
-        let fault = json_fault(&serde_json::from_slice::<Response<Value>>(line).err()?);
-        match serde_json::from_slice::<Response<IgnoredAny>>(line) {
-            // The message as such is sound.
-            Ok(Response { id, result }) => {
-                result?;
-                self.keep(id?, Err(fault))
+    /// Of the result of the greeting `id` a copy is wanted, beside what `rmcp` makes of it.
+    pub(super) fn copy_greeting(&self, id: RequestId) {
+        self.wanted().greetings.insert(id, None);
+    }
+
+    /// That copy.
+    pub(super) fn greeting(&self, id: &RequestId) -> Option<Value> {
+        self.wanted().greetings.remove(id)?
+    }
+
+    /// The connection is gone: nothing will arrive any more.
+    pub(super) fn close(&self) {
+        let mut wanted = self.wanted();
+        wanted.is_closed = true;
+        let unanswered = std::mem::take(&mut wanted.answers);
+        drop(wanted);
+        drop(unanswered);
+        if let Some(listener) = self.listener.get() {
+            listener.ended();
+        }
+    }
+
+    /// Takes in a sound message. Gives it back where it is for `rmcp`.
+    pub(super) fn deliver(&self, message: Envelope<Value>) -> Delivery {
+        let Envelope {
+            id,
+            method,
+            params,
+            result,
+            error,
+        } = message;
+        match (method, result, error) {
+            (Some(method), _, _) => {
+                let Some(listener) = self.listener.get() else {
+                    return Delivery::NotTaken;
+                };
+                let params = params.unwrap_or_default();
+                match id {
+                    Some(id) => listener.asked(id, &method, params),
+                    None => listener.told(&method, params),
+                }
+                Delivery::Taken(None)
             }
-            Err(_) => self.keep(id_at_an_end(line)?, Err(fault)),
+            (None, Some(result), _) => self.answer(id, Ok(result)),
+            (None, None, Some(error)) => {
+                self.answer(id, Err(RequestError::Refused(envelope::error(error))))
+            }
+            (None, None, None) => Delivery::NoMessage,
         }
     }
 
-    fn keep(&self, id: RequestId, delivery: Delivery) -> Option<RequestId> {
-        let id = canonical(id);
-        *self.wanted().get_mut(&id)? = Some(delivery);
+    /// Takes in why the result of a request cannot be read. Whether anybody waits for it.
+    pub(super) fn deliver_fault(&self, bytes: &[u8]) -> Option<RequestId> {
+        let (id, fault) = envelope::read_fault(bytes)?;
+        let waiting = self.wanted().answers.remove(&id)?;
+        let _ = waiting.send(Err(RequestError::Unreadable(fault)));
         Some(id)
     }
 
-    fn wanted(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Delivery>>> {
+    fn answer(&self, id: Option<RequestId>, answer: Answer) -> Delivery {
+        let Some(id) = id.map(canonical) else {
+            return Delivery::NotTaken;
+        };
+        let mut wanted = self.wanted();
+        if let (Some(copy), Ok(result)) = (wanted.greetings.get_mut(&id), &answer) {
+            *copy = Some(result.clone());
+        }
+        match wanted.answers.remove(&id) {
+            Some(waiting) => {
+                let _ = waiting.send(answer);
+                Delivery::Taken(Some(id))
+            }
+            // A late answer to a request that was given up.
+            None if self.listener.get().is_some() => Delivery::Taken(Some(id)),
+            None => Delivery::NotTaken,
+        }
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The id of a message that is no JSON. It is looked for at the two ends, where servers write it: within the result it
-/// would be somebody else's.
-fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
-    const VERSION: &str = r#""jsonrpc":"2.0""#;
-    let end = |bytes: &[u8]| -> String {
-        let bytes = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
-        bytes.map(|byte| char::from(*byte)).collect()
-    };
-    let length = line.len().min(END_LENGTH);
-    let head = end(&line[..length]);
-    let head = head.strip_prefix('{')?;
-    let head = head
-        .strip_prefix(VERSION)
-        .and_then(|head| head.strip_prefix(','))
-        .unwrap_or(head);
-    let number = match head.strip_prefix(r#""id":"#) {
-        Some(id) => id.split_once(',')?.0.to_owned(),
-        None => {
-            let tail = end(&line[line.len() - length..]);
-            let tail = tail.strip_suffix('}')?;
-            let tail = tail
-                .strip_suffix(VERSION)
-                .and_then(|tail| tail.strip_suffix(','))
-                .unwrap_or(tail);
-            tail.rsplit_once(r#","id":"#)?.1.to_owned()
-        }
-    };
-    number.trim_matches('"').parse().ok().map(RequestId::Number)
+/// What became of a message.
+#[derive(Debug, PartialEq)]
+pub(super) enum Delivery {
+    /// It is where it belongs; it was the answer to this request.
+    Taken(Option<RequestId>),
+    /// `rmcp` is to look at it.
+    NotTaken,
+    /// It is none.
+    NoMessage,
 }
 
-/// The reader's words without the place that it appends to them, which nobody can look at.
-fn json_fault(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
-    }
-}
-
-/// Some servers give a number back as a text.
-fn canonical(id: RequestId) -> RequestId {
-    match &id {
-        RequestId::String(text) => text.parse().map_or(id, RequestId::Number),
-        RequestId::Number(_) => id,
-    }
-}
-
-/// What is looked at of a message: both are there in a successful response alone.
-struct Response<T> {
-    id: Option<RequestId>,
-    result: Option<T>,
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Response<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ResponseVisitor<T>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ResponseVisitor<T> {
-            type Value = Response<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON-RPC message")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Response<T>, A::Error> {
-                let mut response = Response {
-                    id: None,
-                    result: None,
-                };
-                // A derived reader would make nothing of a result that is `null`.
-                while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
-                    match &*key {
-                        "id" => response.id = access.next_value()?,
-                        "result" => response.result = Some(access.next_value()?),
-                        _ => {
-                            access.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(response)
-            }
-        }
-
-        deserializer.deserialize_map(ResponseVisitor(std::marker::PhantomData))
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox")
+            .field("under_way", &self.wanted().answers.len())
+            .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Delivery, Mailbox, RequestId};
+    use super::{Answer, Delivery, Mailbox, RequestError, RequestId};
+    use crate::client::envelope;
 
-    /// What becomes of `line` while the result of the request 7 is wanted.
-    fn check(line: &str) -> Option<Delivery> {
+    const ID: RequestId = RequestId::Number(7);
+
+    /// What becomes of `line` while the answer to the request 7 is wanted.
+    fn check(line: &str) -> Option<Answer> {
         let mailbox = Mailbox::default();
-        mailbox.expect(RequestId::Number(7));
+        let mut answer = mailbox.wait_for(ID);
         let line = line.as_bytes();
-        let id = mailbox
-            .deliver(line)
-            .or_else(|| mailbox.deliver_fault(line))?;
-        assert_eq!(id, RequestId::Number(7));
-        mailbox.take(&id)
+        match envelope::read(line) {
+            Some(message) => {
+                mailbox.deliver(message);
+            }
+            None => {
+                mailbox.deliver_fault(line);
+            }
+        }
+        answer.try_recv().ok()
+    }
+
+    fn unreadable(line: &str) -> String {
+        match check(line) {
+            Some(Err(RequestError::Unreadable(reason))) => reason,
+            other => panic!("{line}: {other:?}"),
+        }
     }
 
     #[test]
@@ -193,13 +236,32 @@ mod tests {
         }
         let others = [
             r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
-            r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
             "[]",
             "npm notice",
         ];
         for line in others {
-            assert_eq!(check(line), None, "{line}");
+            assert!(check(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn takes_errors_as_they_are() {
+        let cases = [
+            (
+                r#"{"id":7,"error":{"code":-32602,"message":"no","data":{"x":[1.5]}}}"#,
+                r#"-32602 no Some({"x":[1.5]})"#,
+            ),
+            (r#"{"id":7,"error":{"code":1,"message":"no"}}"#, "1 no None"),
+            (r#"{"id":7,"error":"odd"}"#, r#"-32603 "odd" None"#),
+        ];
+        for (line, expected) in cases {
+            let Some(Err(RequestError::Refused(error))) = check(line) else {
+                panic!("{line}");
+            };
+            let data = error.data.map(|data| data.to_json());
+            let data = data.map_or("None".to_owned(), |data| format!("Some({data})"));
+            assert_eq!(format!("{} {} {data}", error.code, error.message), expected);
         }
     }
 
@@ -210,10 +272,11 @@ mod tests {
             "[".repeat(500),
             "]".repeat(500)
         );
-        let reason = check(&deep).unwrap().unwrap_err();
-        assert_eq!(reason, "recursion limit exceeded");
-        let reason = check(r#"{"id":7,"result":{"#).unwrap().unwrap_err();
-        assert_eq!(reason, "EOF while parsing an object");
+        assert_eq!(unreadable(&deep), "recursion limit exceeded");
+        assert_eq!(
+            unreadable(r#"{"id":7,"result":{"#),
+            "EOF while parsing an object"
+        );
         let broken = [
             r#"{"jsonrpc": "2.0", "id": 7, "result": {"x": NaN}}"#,
             r#"{"id":"7","result":{"x":NaN}}"#,
@@ -221,8 +284,7 @@ mod tests {
             r#"{"result":{"x":NaN}, "id": 7, "jsonrpc": "2.0"}"#,
         ];
         for line in broken {
-            let reason = check(line).unwrap().unwrap_err();
-            assert_eq!(reason, "expected value", "{line}");
+            assert_eq!(unreadable(line), "expected value", "{line}");
         }
         let nobodys = [
             r#"{"jsonrpc":"2.0","id":8,"result":{"x":NaN}}"#,
@@ -233,15 +295,31 @@ mod tests {
             "",
         ];
         for line in nobodys {
-            assert_eq!(check(line), None, "{line}");
+            assert!(check(line).is_none(), "{line}");
         }
     }
 
     #[test]
-    fn forgets() {
+    fn forgets_and_closes() {
+        let answer = r#"{"id":7,"result":{}}"#.as_bytes();
         let mailbox = Mailbox::default();
-        mailbox.expect(RequestId::Number(7));
-        mailbox.forget(&RequestId::Number(7));
-        assert_eq!(mailbox.deliver(br#"{"id":7,"result":{}}"#), None);
+        let _unused = mailbox.wait_for(ID);
+        mailbox.forget(&ID);
+        let message = envelope::read(answer).unwrap();
+        assert_eq!(mailbox.deliver(message), Delivery::NotTaken);
+
+        let mut before = mailbox.wait_for(ID);
+        mailbox.close();
+        let mut after = mailbox.wait_for(ID);
+        assert!(before.try_recv().is_err() && after.try_recv().is_err());
+    }
+
+    #[test]
+    fn keeps_a_copy_of_the_greeting() {
+        let mailbox = Mailbox::default();
+        mailbox.copy_greeting(ID);
+        let message = envelope::read(br#"{"id":7,"result":{"odd":1}}"#).unwrap();
+        assert_eq!(mailbox.deliver(message), Delivery::NotTaken);
+        assert_eq!(mailbox.greeting(&ID).unwrap().to_json(), r#"{"odd":1}"#);
     }
 }

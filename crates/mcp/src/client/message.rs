@@ -2,33 +2,22 @@
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-    ServerResult,
+    ClientRequest, CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
 };
 use rmcp::service::TxJsonRpcMessage;
 
+use super::envelope;
 use super::line::mend;
-use super::mailbox::Mailbox;
+use super::mailbox::{Delivery, Mailbox};
 
 /// Takes down what a message on its way out means to the mailbox. To be called in the order of the messages.
 pub(super) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
-    match message {
-        JsonRpcMessage::Request(request) => {
-            if let ClientRequest::CallToolRequest(_)
-            | ClientRequest::ListToolsRequest(_)
-            | ClientRequest::CustomRequest(_) = request.request
-            {
-                mailbox.expect(request.id.clone());
-            }
-        }
-        JsonRpcMessage::Notification(notification) => {
-            if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                && let Some(id) = &cancelled.params.request_id
-            {
-                mailbox.forget(id);
-            }
-        }
-        _ => {}
+    if let JsonRpcMessage::Request(request) = message
+        && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
+            request.request
+    {
+        mailbox.copy_greeting(request.id.clone());
     }
 }
 
@@ -40,13 +29,21 @@ pub(super) fn read(mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessa
 }
 
 fn read_sound(mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-    if let Some(id) = mailbox.deliver(bytes) {
-        return Some(empty_response(id));
+    match mailbox.deliver(envelope::read(bytes)?) {
+        Delivery::Taken(Some(id)) => Some(empty_response(id)),
+        Delivery::Taken(None) => Some(empty_notification()),
+        Delivery::NotTaken => serde_json::from_slice(bytes).ok(),
+        Delivery::NoMessage => None,
     }
-    serde_json::from_slice(bytes).ok()
 }
 
-/// What `rmcp` gets in place of a result that went to the mailbox.
+/// What `rmcp` gets in place of an answer that went to the mailbox.
 fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
     JsonRpcMessage::response(ServerResult::empty(()), id)
+}
+
+/// What it gets in place of anything else that went there.
+fn empty_notification() -> ServerJsonRpcMessage {
+    let nothing = CustomNotification::new("", None);
+    JsonRpcMessage::notification(ServerNotification::CustomNotification(nothing))
 }

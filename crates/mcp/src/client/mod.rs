@@ -1,27 +1,46 @@
 //! The client side: servers are started, asked for their tools, called, and stopped.
 
+mod abort;
 mod backend;
 mod board;
 mod caller;
+mod connection;
 mod connections;
+mod desk;
+mod envelope;
+mod followed;
+mod following;
+mod greeting;
 mod handshake;
+mod inputs;
 mod line;
 mod link;
+mod listing;
 mod log;
 mod mailbox;
 mod message;
+mod meta;
+mod object;
 mod options;
 mod process;
+mod request;
 mod server;
 mod session;
+mod subscription;
+mod tending;
 mod tools;
 mod transport;
+mod under_way;
+mod upstream;
+mod upstream_backend;
 mod upstreams;
 mod view;
+mod watcher;
 
 pub use board::UpstreamNotification;
 pub use caller::{Caller, UpstreamError};
 pub use connections::{Connections, ServerFailure};
+pub use following::ResourceFollowing;
 pub use options::ConnectOptions;
 pub use upstreams::Upstreams;
 pub use view::{ChangeCounts, UpstreamServer, UpstreamState, UpstreamView};

@@ -16,6 +16,9 @@ pub struct ConnectOptions {
     pub message_limit: usize,
     /// How often in a row a server that stopped is started again without any call having succeeded.
     pub restart_limit: u32,
+    /// How long after that many starts in vain one more is allowed, and again after each that is in vain, too. Never
+    /// where there is nothing here; [`Upstreams`](super::Upstreams), which live for long, take half a minute then.
+    pub restart_pause: Option<Duration>,
     /// The name and version under which servers know us.
     pub client: (String, String),
 }
@@ -28,6 +31,7 @@ impl Default for ConnectOptions {
             stop_grace: Duration::from_secs(2),
             message_limit: 256 << 20,
             restart_limit: 3,
+            restart_pause: None,
             client: (
                 "planwright".to_owned(),
                 env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,117 +1,148 @@
 //! One configured server over all its starts.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
-use planwright_core::{Tool, Value};
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use planwright_core::Value;
 use planwright_engine::backend::{RetryAdvice, ToolError};
-use tokio::sync::Mutex;
+use tokio::time::Instant;
 
+use super::abort::AbortOnDrop;
+use super::caller::UpstreamError;
 use super::connections::ServerFailure;
+use super::listing::ToolList;
 use super::log::Log;
+use super::mailbox::RequestError;
 use super::options::ConnectOptions;
 use super::session::{Session, StartError};
+use super::watcher::{Counterpart, Watcher};
 use crate::config::ServerConfig;
 
 /// A server, whether it runs or not.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub(super) config: ServerConfig,
+    pub(super) config: Arc<ServerConfig>,
     pub(super) log: Arc<Log>,
-    options: Arc<ConnectOptions>,
-    // Held while the server is started again, so that it is done once for all who wait.
+    pub(super) options: Arc<ConnectOptions>,
+    counterpart: OnceLock<Counterpart>,
+    // A plain mutex: it is held for one look, and never across a wait.
     state: Mutex<State>,
-    restarts: AtomicU32,
 }
 
-#[derive(Debug)]
-enum State {
+#[derive(Debug, Default)]
+struct State {
+    life: Life,
+    /// When it was started last.
+    started: Option<Instant>,
+    /// How often in a row it was started again without any call having succeeded.
+    in_vain: u32,
+}
+
+#[derive(Debug, Default)]
+enum Life {
     /// It was not started yet, or its last start failed.
+    #[default]
     Down,
+    /// It is being started, for all who wait for it.
+    Starting(Starting),
     /// It runs, or has stopped without anybody having noticed.
     Up(Arc<Session>),
     /// It is not to be started any more.
     Closed,
 }
 
+/// A start. It goes on where nobody waits for it, until the server itself is dropped.
+type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
+
 impl Server {
     pub(super) fn new(config: ServerConfig, options: Arc<ConnectOptions>) -> Self {
         Self {
             log: Arc::new(Log::new(config.secrets.clone())),
-            config,
+            config: Arc::new(config),
             options,
-            state: Mutex::new(State::Down),
-            restarts: AtomicU32::new(0),
+            counterpart: OnceLock::new(),
+            state: Mutex::default(),
         }
     }
 
-    /// Starts the server for the first time: its tools, and what was odd about them.
-    pub(super) async fn start(&self) -> Result<(Vec<Tool>, Vec<String>), StartError> {
-        let (session, tools) = self
-            .within_start_timeout(async {
-                let session = self.connect().await?;
-                let tools = session.list_tools(&self.config).await?;
-                Ok((session, tools))
-            })
-            .await?;
-        *self.state.lock().await = State::Up(Arc::new(session));
+    /// Says on whose behalf it is started. The first word counts.
+    pub(super) fn introduce(&self, counterpart: Counterpart) {
+        self.counterpart.get_or_init(|| counterpart);
+    }
+
+    /// Starts the server for the first time, and lists its tools.
+    pub(super) async fn start(&self) -> Result<ToolList, StartError> {
+        self.state().started = Some(Instant::now());
+        let start = async {
+            let session = self.connect().await?;
+            let tools = session.list_tools(&self.config).await?;
+            Ok((session, tools))
+        };
+        let (session, tools) = within(self.start_timeout(), start).await?;
+        self.state().life = Life::Up(Arc::new(session));
         Ok(tools)
     }
 
-    /// The running server. One that stopped is started again, a limited number of times in a row.
-    pub(super) async fn session(&self) -> Result<Arc<Session>, ToolError> {
-        let name = &self.config.name;
-        let mut state = self.state.lock().await;
-        match &*state {
-            State::Up(session) if !session.is_over() => return Ok(Arc::clone(session)),
-            State::Closed => {
-                return Err(ToolError {
-                    retry: RetryAdvice::Never,
-                    ..ToolError::unavailable(format!("the server `{name}` has been stopped"))
-                });
-            }
-            State::Up(_) | State::Down => {}
-        }
-        let limit = self.options.restart_limit;
-        if self.restarts.load(Ordering::Relaxed) >= limit {
-            let message = format!("the server `{name}` was started again {limit} times in vain");
-            return Err(ToolError {
-                retry: RetryAdvice::Never,
-                ..self.unavailable(message)
-            });
-        }
-        self.restarts.fetch_add(1, Ordering::Relaxed);
-        *state = State::Down;
-        match self.within_start_timeout(self.connect()).await {
-            Ok(session) => {
-                let session = Arc::new(session);
-                *state = State::Up(Arc::clone(&session));
-                Ok(session)
-            }
-            Err(error) => Err(self.unavailable(format!(
-                "the server `{name}` did not start again: {}",
-                error.message
-            ))),
+    /// Starts the server in the background, unless it was started before.
+    pub(super) fn start_first(self: &Arc<Self>) {
+        let mut state = self.state();
+        if state.started.is_none() && matches!(state.life, Life::Down) {
+            state.started = Some(Instant::now());
+            state.life = Life::Starting(self.begin());
         }
     }
 
+    /// The running server. One that does not run is started; one that stopped, a limited number of times in a row.
+    pub(super) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, ToolError> {
+        let name = &self.config.name;
+        let (starting, is_first) = {
+            let mut state = self.state();
+            let is_first = state.started.is_none();
+            match &state.life {
+                Life::Up(session) if !session.is_over() => return Ok(Arc::clone(session)),
+                Life::Starting(starting) => (starting.clone(), is_first),
+                Life::Closed => {
+                    return Err(ToolError {
+                        retry: RetryAdvice::Never,
+                        ..ToolError::unavailable(format!("the server `{name}` has been stopped"))
+                    });
+                }
+                Life::Up(_) | Life::Down => {
+                    self.admit(&mut state)?;
+                    let starting = self.begin();
+                    state.life = Life::Starting(starting.clone());
+                    (starting, is_first)
+                }
+            }
+        };
+        starting.await.map_err(|error| {
+            let again = if is_first { "" } else { " again" };
+            self.unavailable(format!(
+                "the server `{name}` did not start{again}: {}",
+                error.message
+            ))
+        })
+    }
+
     /// The session, if the server runs.
-    pub(super) async fn running(&self) -> Option<Arc<Session>> {
-        match &*self.state.lock().await {
-            State::Up(session) if !session.is_over() => Some(Arc::clone(session)),
+    pub(super) fn running(&self) -> Option<Arc<Session>> {
+        match &self.state().life {
+            Life::Up(session) if !session.is_over() => Some(Arc::clone(session)),
             _ => None,
         }
     }
 
     /// Takes down that a call has succeeded, so that the server may be started again as often as at first.
     pub(super) fn has_worked(&self) {
-        self.restarts.store(0, Ordering::Relaxed);
+        self.state().in_vain = 0;
     }
 
     /// Stops the server for good.
     pub(super) async fn stop(&self) {
-        let state = std::mem::replace(&mut *self.state.lock().await, State::Closed);
-        if let State::Up(session) = state {
+        let life = std::mem::replace(&mut self.state().life, Life::Closed);
+        if let Life::Up(session) = life {
             session.stop(self.options.stop_grace).await;
         }
     }
@@ -136,24 +167,142 @@ impl Server {
         }
     }
 
-    async fn connect(&self) -> Result<Session, StartError> {
-        Session::start(&self.config, &self.options, &self.log).await
+    /// Why a request has no result, where the server itself said nothing.
+    pub(super) async fn silence(&self, session: &Session, reason: Option<String>) -> ToolError {
+        let reason = match reason {
+            Some(reason) => reason,
+            None => session.reason().await,
+        };
+        let name = &self.config.name;
+        self.unavailable(format!("the server `{name}` did not answer: {reason}"))
     }
 
-    async fn within_start_timeout<T>(
-        &self,
-        start: impl Future<Output = Result<T, StartError>>,
-    ) -> Result<T, StartError> {
-        let limit = self
-            .config
-            .start_timeout
-            .unwrap_or(self.options.start_timeout);
-        tokio::time::timeout(limit, start).await.unwrap_or_else(|_| {
-            Err(StartError {
-                message: format!("it was not ready within {limit:?}"),
-                help: "give it more time with `startTimeout`, or run its command by hand and see what it waits for"
-                    .to_owned(),
-            })
+    /// Why a request has no result, to whoever sent it as it is.
+    pub(super) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
+        match error {
+            RequestError::Refused(error) => error,
+            RequestError::Unreadable(reason) => {
+                UpstreamError::new(UpstreamError::UNAVAILABLE, self.unreadable(&reason))
+            }
+            RequestError::Lost(reason) => self.silence(session, reason).await.into(),
+        }
+    }
+
+    /// What is said of an answer that cannot be read.
+    pub(super) fn unreadable(&self, reason: &str) -> String {
+        let name = &self.config.name;
+        format!("the answer of the server `{name}` cannot be read: {reason}")
+    }
+
+    /// The longest that a start may take.
+    pub(super) fn start_timeout(&self) -> Duration {
+        let configured = self.config.start_timeout;
+        configured.unwrap_or(self.options.start_timeout)
+    }
+
+    /// Whether the server may be started now.
+    fn admit(&self, state: &mut State) -> Result<(), ToolError> {
+        let now = Instant::now();
+        let Some(last) = state.started.replace(now) else {
+            return Ok(());
+        };
+        let limit = self.options.restart_limit;
+        if state.in_vain < limit {
+            state.in_vain += 1;
+            return Ok(());
+        }
+        let retry = match self.options.restart_pause {
+            None => RetryAdvice::Never,
+            Some(pause) => match pause.checked_sub(now - last) {
+                None | Some(Duration::ZERO) => return Ok(()),
+                Some(rest) => RetryAdvice::After(rest),
+            },
+        };
+        state.started = Some(last);
+        let name = &self.config.name;
+        let message = format!("the server `{name}` was started again {limit} times in vain");
+        Err(ToolError {
+            retry,
+            ..self.unavailable(message)
         })
     }
+
+    fn begin(self: &Arc<Self>) -> Starting {
+        let server = Arc::downgrade(self);
+        let start = self.connecting();
+        let limit = self.start_timeout();
+        if let Some(watcher) = self.watcher() {
+            watcher.starting();
+        }
+        // A task of its own: whoever asked for the server may give up, and the next one needs it too.
+        let task = tokio::spawn(async move {
+            let outcome = within(limit, start).await.map(Arc::new);
+            match server.upgrade() {
+                Some(server) => server.has_started(outcome),
+                None => Err(StartError::stopped()),
+            }
+        });
+        let abort = AbortOnDrop(task.abort_handle());
+        let starting = async move {
+            let _abort = abort;
+            task.await.unwrap_or_else(|_| Err(StartError::stopped()))
+        };
+        starting.boxed().shared()
+    }
+
+    fn has_started(
+        &self,
+        outcome: Result<Arc<Session>, StartError>,
+    ) -> Result<Arc<Session>, StartError> {
+        let mut state = self.state();
+        if matches!(state.life, Life::Closed) {
+            return Err(StartError::stopped());
+        }
+        let before = std::mem::replace(
+            &mut state.life,
+            match &outcome {
+                Ok(session) => Life::Up(Arc::clone(session)),
+                Err(_) => Life::Down,
+            },
+        );
+        drop(state);
+        drop(before);
+        if let Some(watcher) = self.watcher() {
+            match &outcome {
+                Ok(session) => watcher.started(session),
+                Err(error) => watcher.failed(error),
+            }
+        }
+        outcome
+    }
+
+    async fn connect(&self) -> Result<Session, StartError> {
+        self.connecting().await
+    }
+
+    /// A start that does not keep the server.
+    fn connecting(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
+        let config = Arc::clone(&self.config);
+        let options = Arc::clone(&self.options);
+        let log = Arc::clone(&self.log);
+        let counterpart = self.counterpart.get().cloned().unwrap_or_default();
+        async move { Session::start(&config, &options, &log, counterpart).await }
+    }
+
+    fn watcher(&self) -> Option<Arc<dyn Watcher>> {
+        let counterpart = self.counterpart.get()?;
+        counterpart.watcher.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    start: impl Future<Output = Result<T, StartError>>,
+) -> Result<T, StartError> {
+    let outcome = tokio::time::timeout(limit, start).await;
+    outcome.unwrap_or_else(|_| Err(StartError::late(limit)))
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use planwright_core::{Annotations, Schema, Tool, Value};
 
-/// Reads one page of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
+/// Reads the entries of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
 pub(super) fn read(
     server: &Arc<str>,
     trusted: bool,
-    page: &Value,
+    entries: &[Value],
     warnings: &mut Vec<String>,
 ) -> Vec<Tool> {
-    let entries = page.get("tools").and_then(Value::as_list).unwrap_or(&[]);
     let mut tools = Vec::with_capacity(entries.len());
     for entry in entries {
         match entry.get("name") {
@@ -79,9 +78,14 @@ mod tests {
     use super::read;
 
     fn check(tools: &str, trusted: bool) -> String {
-        let page = Value::from_json(&format!(r#"{{"tools": {tools}}}"#)).unwrap();
+        let entries = Value::from_json(tools).unwrap();
         let mut warnings = Vec::new();
-        let tools = read(&"s".into(), trusted, &page, &mut warnings);
+        let tools = read(
+            &"s".into(),
+            trusted,
+            entries.as_list().unwrap(),
+            &mut warnings,
+        );
         let mut lines: Vec<String> = tools
             .iter()
             .map(|tool| {
@@ -132,6 +136,6 @@ mod tests {
         the server `s` lists a tool without a name, which was left out
         "#);
         insta::assert_snapshot!(check(r#"[{"name": "x"}]"#, true), @"s.x None None dot {} {}");
-        insta::assert_snapshot!(check("null", true), @"");
+        insta::assert_snapshot!(check("[]", true), @"");
     }
 }

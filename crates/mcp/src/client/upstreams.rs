@@ -9,15 +9,19 @@ use planwright_core::Value;
 use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
 
-use super::backend::ServerBackend;
 use super::board::{Board, UpstreamNotification};
 use super::caller::{Caller, UpstreamError};
 use super::connections::ServerFailure;
+use super::following::ResourceFollowing;
 use super::options::ConnectOptions;
 use super::server::Server;
-use super::session::RequestError;
+use super::upstream::Upstream;
+use super::upstream_backend::UpstreamBackend;
 use super::view::{UpstreamServer, UpstreamState, UpstreamView};
 use crate::config::ServersConfig;
+
+/// How long after a number of starts in vain one more is allowed, where the options do not say.
+const RESTART_PAUSE: Duration = Duration::from_secs(30);
 
 /// The servers behind a gateway: started when they are first needed, side by side, each on its own. What they offer changes,
 /// and the view with it.
@@ -30,20 +34,21 @@ pub struct Upstreams {
 }
 
 struct Inner {
-    servers: Vec<Arc<Server>>,
+    upstreams: Vec<Arc<Upstream>>,
     board: Arc<Board>,
-    capabilities: OnceLock<Value>,
+    capabilities: Arc<OnceLock<Value>>,
 }
 
 impl Upstreams {
     /// The servers of `config` that are needed. This starts nothing.
-    pub fn new(config: ServersConfig, options: ConnectOptions) -> Self {
+    pub fn new(config: ServersConfig, mut options: ConnectOptions) -> Self {
+        options.restart_pause.get_or_insert(RESTART_PAUSE);
         let options = Arc::new(options);
-        let servers: Vec<Arc<Server>> = config
+        let servers: Vec<Server> = config
             .servers
             .into_iter()
             .filter(|server| options.needs(&server.name))
-            .map(|server| Arc::new(Server::new(server, Arc::clone(&options))))
+            .map(|server| Server::new(server, Arc::clone(&options)))
             .collect();
         let startable = servers.iter().map(|server| {
             UpstreamServer::new(Arc::clone(&server.config.name), UpstreamState::Idle)
@@ -55,11 +60,15 @@ impl Upstreams {
             })
         });
         let board = Arc::new(Board::new(startable.chain(unusable).collect()));
+        let upstreams = servers
+            .into_iter()
+            .enumerate()
+            .map(|(index, server)| Arc::new(Upstream::new(server, Arc::clone(&board), index)));
         Self {
             inner: Arc::new(Inner {
-                servers,
+                upstreams: upstreams.collect(),
                 board,
-                capabilities: OnceLock::new(),
+                capabilities: Arc::default(),
             }),
         }
     }
@@ -68,34 +77,9 @@ impl Upstreams {
     /// has these `capabilities` (`ClientCapabilities` as MCP writes them); those of the first call count. A server that
     /// is needed before this was called is told that there are none.
     pub fn start(&self, capabilities: &Value) {
-        self.inner.capabilities.get_or_init(|| capabilities.clone());
-        for (index, server) in self.inner.servers.iter().enumerate() {
-            let server = Arc::clone(server);
-            let board = Arc::clone(&self.inner.board);
-            if !matches!(self.view().servers[index].state, UpstreamState::Idle) {
-                continue;
-            }
-            board.change(index, |seen, changes| {
-                seen.state = UpstreamState::Starting;
-                changes.states += 1;
-            });
-            tokio::spawn(async move {
-                let outcome = server.start().await;
-                board.change(index, |seen, changes| {
-                    changes.states += 1;
-                    match outcome {
-                        Ok((tools, warnings)) => {
-                            seen.state = UpstreamState::Ready;
-                            seen.tools = tools;
-                            seen.warnings = warnings;
-                            changes.tools += 1;
-                        }
-                        Err(error) => {
-                            seen.state = UpstreamState::Failed(server.failure(error));
-                        }
-                    }
-                });
-            });
+        let capabilities = self.inner.capabilities.get_or_init(|| capabilities.clone());
+        for upstream in &self.inner.upstreams {
+            upstream.start(capabilities);
         }
     }
 
@@ -130,16 +114,23 @@ impl Upstreams {
 
     /// What calls the tools of each server for the engine. What they ask or tell in the course goes to `caller`.
     pub fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
-        let _ = caller;
         let mut backends = Backends::new();
-        for server in &self.inner.servers {
-            let backend: Arc<dyn ToolBackend> = Arc::new(ServerBackend::new(Arc::clone(server)));
-            backends.add(Arc::clone(&server.config.name), backend);
+        for upstream in &self.inner.upstreams {
+            let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
+                Arc::clone(upstream),
+                Arc::clone(&self.inner.capabilities),
+                caller.clone(),
+            ));
+            backends.add(Arc::clone(&upstream.server.config.name), backend);
         }
         backends
     }
 
     /// Sends a request to `server` as it is, and gives the result as it came. Dropping the future cancels the request.
+    ///
+    /// Only `_meta` is not quite what came: it says what `caller` adds, the revision that is spoken with the server wants, and
+    /// a progress token of ours. What has a token of the caller's tells it of its progress. A caller that is asked for
+    /// input by the result itself (`input_required`) gets it like any other.
     ///
     /// # Errors
     ///
@@ -151,62 +142,61 @@ impl Upstreams {
         params: Value,
         caller: Option<Arc<dyn Caller>>,
     ) -> Result<Value, UpstreamError> {
-        let _ = caller;
-        let server = self.server(server)?;
-        let session = server.session().await.map_err(UpstreamError::from)?;
-        match session.request_raw(method, &params).await {
+        let upstream = self.upstream(server)?;
+        let server = &upstream.server;
+        let session = upstream.session(&self.inner.capabilities).await?;
+        match session.request(method, &params, caller.as_ref()).await {
             Ok(result) => {
                 server.has_worked();
                 Ok(result)
             }
-            Err(RequestError::Refused(error)) => Err(UpstreamError {
-                code: error.code.0.into(),
-                message: error.message.into_owned(),
-                data: error.data.map(Value::from),
-            }),
-            Err(RequestError::Unreadable(reason)) => Err(UpstreamError::new(
-                UpstreamError::UNAVAILABLE,
-                format!(
-                    "the answer of the server `{}` cannot be read: {reason}",
-                    server.config.name
-                ),
-            )),
-            Err(RequestError::Lost(reason)) => {
-                let reason = match reason {
-                    Some(reason) => reason,
-                    None => session.reason().await,
-                };
-                let message = format!(
-                    "the server `{}` did not answer: {reason}",
-                    server.config.name
-                );
-                Err(server.unavailable(message).into())
-            }
+            Err(error) => Err(server.error(&session, error).await),
         }
     }
 
     /// Tells `server` something. That it does not run is no failure: nobody is there to be told.
+    #[expect(
+        clippy::unused_async,
+        reason = "a way to a server may have to wait until it can take more"
+    )]
     pub async fn notify(&self, server: &str, method: &str, params: Value) {
-        if let Ok(server) = self.server(server)
-            && let Some(session) = server.running().await
+        if let Ok(upstream) = self.upstream(server)
+            && let Some(session) = upstream.server.running()
         {
-            session.notify(method, &params).await;
+            session.notify(method, &params);
         }
+    }
+
+    /// Hears of changes of the resource `uri` of `server` from now on, until what this gives is dropped: they come as
+    /// [`Upstreams::notifications`]. Several may follow the same one; the server is asked once, in the way of the
+    /// revision that it speaks, and again where it was started again.
+    ///
+    /// # Errors
+    ///
+    /// The server's own error as it came, or why the server could not be reached.
+    pub async fn follow(
+        &self,
+        server: &str,
+        uri: &str,
+    ) -> Result<ResourceFollowing, UpstreamError> {
+        let upstream = self.upstream(server)?;
+        let session = upstream.session(&self.inner.capabilities).await?;
+        ResourceFollowing::begin(upstream, &session, Arc::from(uri)).await
     }
 
     /// Stops all servers, each with all that it started. Requests from now on fail.
     pub async fn shutdown(&self) {
-        join_all(self.inner.servers.iter().map(|server| server.stop())).await;
+        let stops = self.inner.upstreams.iter();
+        join_all(stops.map(|upstream| upstream.server.stop())).await;
     }
 
-    fn server(&self, name: &str) -> Result<&Arc<Server>, UpstreamError> {
-        let mut servers = self.inner.servers.iter();
-        servers
-            .find(|server| &*server.config.name == name)
-            .ok_or_else(|| {
-                let message = format!("there is no server `{name}`");
-                UpstreamError::new(UpstreamError::INVALID, message)
-            })
+    fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {
+        let mut upstreams = self.inner.upstreams.iter();
+        let found = upstreams.find(|upstream| &*upstream.server.config.name == name);
+        found.ok_or_else(|| {
+            let message = format!("there is no server `{name}`");
+            UpstreamError::new(UpstreamError::INVALID, message)
+        })
     }
 }
 

@@ -1,0 +1,213 @@
+//! Who deals with what a server says of its own accord.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use planwright_core::{Object, Value};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientResult, CustomResult, ErrorCode, ErrorData, RequestId,
+};
+use tokio::task::AbortHandle;
+
+use super::caller::UpstreamError;
+use super::connection::Sender;
+use super::envelope::canonical;
+use super::mailbox::Listener;
+use super::meta::{self, SUBSCRIPTION_ID};
+use super::object::{with, without};
+use super::under_way::{UnderWay, Whose};
+use super::watcher::{ListKind, Watcher};
+
+/// Hands on what a server asks and tells: to the client that it is for, to whoever follows the server's lists, or to
+/// nobody.
+///
+/// A server does not say for which request it asks or tells something (but for progress, which has a token). So what it
+/// says while requests of several clients are under way on the connection is refused or dropped: one client never sees
+/// what may be another's.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) under_way: UnderWay,
+    capabilities: Value,
+    watcher: Option<Weak<dyn Watcher>>,
+    sender: OnceLock<Sender>,
+    // What the server has asked and has no answer yet. A plain mutex: it is held for one look-up.
+    asks: Mutex<HashMap<RequestId, AbortHandle>>,
+}
+
+impl Desk {
+    /// A desk for servers that were told of these `capabilities`.
+    pub(super) fn new(capabilities: Value, watcher: Option<Weak<dyn Watcher>>) -> Self {
+        Self {
+            under_way: UnderWay::default(),
+            capabilities,
+            watcher,
+            sender: OnceLock::new(),
+            asks: Mutex::default(),
+        }
+    }
+
+    /// Where answers go.
+    pub(super) fn answer_through(&self, sender: Sender) {
+        // There is one connection for each desk, and this is called once.
+        let _ = self.sender.set(sender);
+    }
+
+    /// Whether the server was told that the client can answer `method`.
+    pub(super) fn can_be_asked(&self, method: &str) -> bool {
+        let capability = match method {
+            "elicitation/create" => "elicitation",
+            "sampling/createMessage" => "sampling",
+            "roots/list" => "roots",
+            _ => return false,
+        };
+        let declared = self.capabilities.get(capability);
+        declared.is_some_and(|declared| !declared.is_null())
+    }
+
+    fn answer(&self, id: RequestId, answer: Result<Value, UpstreamError>) {
+        self.asks().remove(&canonical(id.clone()));
+        if let Some(sender) = self.sender.get() {
+            sender.send(match answer {
+                Ok(result) => {
+                    let result = ClientResult::CustomResult(CustomResult::new(result.into()));
+                    ClientJsonRpcMessage::response(result, id)
+                }
+                Err(error) => ClientJsonRpcMessage::error(error_data(error), Some(id)),
+            });
+        }
+    }
+
+    fn watcher(&self) -> Option<Arc<dyn Watcher>> {
+        self.watcher.as_ref()?.upgrade()
+    }
+
+    /// What becomes of a notification that is about nothing in particular.
+    fn pass_on(&self, method: &str, params: Value) {
+        match self.under_way.whose() {
+            Whose::One(caller) => caller.notify(method, params),
+            Whose::Nobody => self.publish(method, params),
+            Whose::Several => {}
+        }
+    }
+
+    fn publish(&self, method: &str, params: Value) {
+        if let Some(watcher) = self.watcher() {
+            watcher.told(method, params);
+        }
+    }
+
+    fn asks(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the connection's task meets the desk. A type of its own, so that what the desk starts can keep the desk.
+#[derive(Debug)]
+pub(super) struct Hearing(pub(super) Arc<Desk>);
+
+impl Listener for Hearing {
+    fn asked(&self, id: RequestId, method: &str, params: Value) {
+        let desk = &self.0;
+        if method == "ping" {
+            return desk.answer(id, Ok(Value::empty_object()));
+        }
+        if !desk.can_be_asked(method) {
+            return desk.answer(id, unasked(method));
+        }
+        match desk.under_way.whose() {
+            Whose::Nobody => desk.answer(id, unasked(method)),
+            Whose::Several => {
+                let message = format!(
+                    "requests of several clients are under way, and nobody can tell which of them `{method}` is for"
+                );
+                desk.answer(
+                    id,
+                    Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message)),
+                );
+            }
+            Whose::One(caller) => {
+                let answer = caller.ask(method, params);
+                let key = canonical(id.clone());
+                // The lock is held until the task is in the table: it may be done at once.
+                let mut asks = desk.asks();
+                let desk = Arc::clone(desk);
+                let task = tokio::spawn(async move { desk.answer(id, answer.await) });
+                asks.insert(key, task.abort_handle());
+            }
+        }
+    }
+
+    fn told(&self, method: &str, params: Value) {
+        let desk = &self.0;
+        match method {
+            "notifications/progress" => {
+                let id = params.get("progressToken").and_then(meta::request_of);
+                if let Some((caller, token)) = id.and_then(|id| desk.under_way.watcher(id)) {
+                    caller.notify(method, with(&params, "progressToken", token));
+                }
+            }
+            "notifications/cancelled" => {
+                let id = params.get("requestId").and_then(request_id);
+                let ask = id.and_then(|id| desk.asks().remove(&id));
+                if let Some(ask) = ask {
+                    ask.abort();
+                }
+            }
+            "notifications/subscriptions/acknowledged" => {
+                if let Some(watcher) = desk.watcher() {
+                    watcher.subscribed();
+                }
+            }
+            "notifications/resources/updated" => {
+                desk.publish(method, without_subscription(&params));
+            }
+            _ => match (ListKind::changed_by(method), desk.watcher()) {
+                (Some(kind), Some(watcher)) => watcher.list_changed(kind),
+                (Some(_), None) => {}
+                (None, _) => desk.pass_on(method, params),
+            },
+        }
+    }
+
+    fn ended(&self) {
+        for (_, ask) in self.0.asks().drain() {
+            ask.abort();
+        }
+        if let Some(watcher) = self.0.watcher() {
+            watcher.ended();
+        }
+    }
+}
+
+/// What a server gets whose question nobody can answer.
+fn unasked(method: &str) -> Result<Value, UpstreamError> {
+    match method {
+        "elicitation/create" => Ok(Value::object([("action", Value::from("decline"))])),
+        "roots/list" => Ok(Value::object([("roots", Value::list([]))])),
+        _ => Err(UpstreamError::new(UpstreamError::UNKNOWN_METHOD, method)),
+    }
+}
+
+fn error_data(error: UpstreamError) -> ErrorData {
+    let code = i32::try_from(error.code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    ErrorData::new(code, error.message, error.data.map(Into::into))
+}
+
+fn request_id(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::Number(number) => number.as_i64().map(RequestId::Number),
+        Value::Text(text) => Some(canonical(RequestId::String(text.clone()))),
+        _ => None,
+    }
+}
+
+/// The number of a subscription is between us and the server.
+fn without_subscription(params: &Value) -> Value {
+    match params.get("_meta") {
+        None => params.clone(),
+        Some(meta) => match without(meta, &[SUBSCRIPTION_ID]) {
+            meta if meta.as_object().is_some_and(Object::is_empty) => without(params, &["_meta"]),
+            meta => with(params, "_meta", meta),
+        },
+    }
+}

@@ -1,0 +1,86 @@
+//! What a server lists, all pages of it.
+
+use std::collections::HashSet;
+
+use planwright_core::{Tool, Value};
+
+use super::caller::UpstreamError;
+use super::mailbox::RequestError;
+use super::session::{Session, StartError};
+use super::tools;
+use crate::config::ServerConfig;
+
+/// The most pages that a list may have.
+const PAGE_LIMIT: usize = 1000;
+
+impl Session {
+    /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
+    /// not know the request.
+    pub(super) async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, RequestError> {
+        let mut found = Vec::new();
+        let mut params = Value::empty_object();
+        let mut seen = HashSet::new();
+        for _ in 0..PAGE_LIMIT {
+            let page = match self.request(method, &params, None).await {
+                Ok(page) => page,
+                Err(RequestError::Refused(error))
+                    if error.code == UpstreamError::UNKNOWN_METHOD =>
+                {
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            let entries = page.get(field).and_then(Value::as_list);
+            found.extend_from_slice(entries.unwrap_or(&[]));
+            match page.get("nextCursor").and_then(Value::as_text) {
+                Some(next) if !next.is_empty() && seen.insert(next.to_owned()) => {
+                    params = Value::object([("cursor", Value::from(next))]);
+                }
+                _ => break,
+            }
+        }
+        Ok(found)
+    }
+
+    /// All tools of the server.
+    pub(super) async fn list_tools(&self, config: &ServerConfig) -> Result<ToolList, StartError> {
+        let entries = match self.list("tools/list", "tools").await {
+            Ok(entries) => entries,
+            Err(error) => return Err(self.list_error(error).await),
+        };
+        let mut warnings = Vec::new();
+        let tools = tools::read(&config.name, config.trusted, &entries, &mut warnings);
+        Ok(ToolList {
+            tools,
+            entries,
+            warnings,
+        })
+    }
+
+    async fn list_error(&self, error: RequestError) -> StartError {
+        let message = match error {
+            RequestError::Refused(error) => {
+                format!("it does not list its tools: {}", error.message)
+            }
+            RequestError::Unreadable(reason) => {
+                format!("its list of tools cannot be read: {reason}")
+            }
+            RequestError::Lost(Some(reason)) => reason,
+            RequestError::Lost(None) => self.reason().await,
+        };
+        StartError {
+            message,
+            help: "see what it wrote on its standard error".to_owned(),
+        }
+    }
+}
+
+/// The tools of a server.
+#[derive(Debug)]
+pub(super) struct ToolList {
+    pub(super) tools: Vec<Tool>,
+    /// The entries that they were read from, as they came.
+    pub(super) entries: Vec<Value>,
+    /// What was odd about them.
+    pub(super) warnings: Vec<String>,
+}
