@@ -98,8 +98,12 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright"]),
     ("mimalloc", &["planwright", "planwright-bench"]),
-    // The measured program is compared with it.
-    ("rmcp", &["planwright-mcp", "planwright-bench"]),
+    // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
+    // through the gateway is the gateway's fault.
+    (
+        "rmcp",
+        &["planwright-mcp", "planwright-bench", "planwright-testkit"],
+    ),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright"]),
     (

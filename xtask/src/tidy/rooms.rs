@@ -18,7 +18,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "mimalloc",
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
-    ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
+    (
+        "rmcp",
+        &[
+            "crates/mcp/",
+            "bench/src/stdio.rs",
+            "crates/testkit/src/conformance_server/",
+        ],
+    ),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
     ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
@@ -34,6 +41,7 @@ const RUNTIMES: &[&str] = &[
     "crates/mcp/tests/",
     "crates/planwright/src/cli/",
     "crates/planwright/tests/",
+    "crates/testkit/src/conformance_server/",
 ];
 
 /// Where Rust types describe themselves as JSON Schema.
