@@ -7,6 +7,10 @@ mod config;
 /// Servers that are started, called and stopped.
 mod client;
 
+/// Our own server, in front of others.
+#[cfg(feature = "gateway")]
+pub mod gateway;
+
 pub use client::{
     Caller, ChangeCounts, ConnectOptions, Connections, ResourceFollowing, ServerFailure,
     UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
