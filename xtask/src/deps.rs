@@ -91,25 +91,26 @@ const LAYERS: &[Layer] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright"]),
     ("bm25", &["planwright"]),
+    ("axum", &["planwright"]),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright"]),
     ("clap_complete", &["planwright"]),
+    ("governor", &["planwright"]),
+    ("hyper-util", &["planwright"]),
     ("indicatif", &["planwright"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright"]),
     ("mimalloc", &["planwright", "planwright-bench"]),
-    // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
-    // through the gateway is the gateway's fault.
-    (
-        "rmcp",
-        &["planwright-mcp", "planwright-bench", "planwright-testkit"],
-    ),
+    ("prometheus-client", &["planwright"]),
+    // The measured program is compared with it.
+    ("rmcp", &["planwright-mcp", "planwright-bench"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],
     ),
+    ("subtle", &["planwright"]),
     ("toml", &["planwright"]),
     (
         "tokio",

@@ -8,9 +8,13 @@ use crate::project::ProjectFile;
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anstream", &["crates/planwright/"]),
     ("bm25", &["crates/planwright/src/gateway/search/"]),
+    ("axum", EDGE),
     ("cap_std", &["crates/planwright/src/workspace/"]),
     ("clap", &["crates/planwright/"]),
     ("clap_complete", &["crates/planwright/"]),
+    ("governor", EDGE),
+    ("hyper", EDGE),
+    ("hyper_util", EDGE),
     ("indicatif", &["crates/planwright/"]),
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/planwright/"]),
@@ -18,21 +22,19 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "mimalloc",
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
-    (
-        "rmcp",
-        &[
-            "crates/mcp/",
-            "bench/src/stdio.rs",
-            "crates/testkit/src/conformance_server/",
-        ],
-    ),
+    ("prometheus_client", EDGE),
+    ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
     ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
+    ("subtle", &["crates/planwright/src/cli/token/"]),
     ("toml", &["crates/planwright/src/config/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];
+
+/// Where the program speaks HTTP as a server.
+const EDGE: &[&str] = &["crates/planwright/src/cli/serve/edge/"];
 
 /// Where runtimes are started: a library lives in that of whoever embeds it.
 const RUNTIMES: &[&str] = &[
@@ -41,7 +43,6 @@ const RUNTIMES: &[&str] = &[
     "crates/mcp/tests/",
     "crates/planwright/src/cli/",
     "crates/planwright/tests/",
-    "crates/testkit/src/conformance_server/",
 ];
 
 /// Where Rust types describe themselves as JSON Schema.

@@ -5,6 +5,7 @@ mod inspect;
 mod kept;
 mod resume;
 mod stored;
+mod token;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub(crate) use kept::{
 };
 pub(crate) use resume::ResumeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
+pub(crate) use token::{TokenArguments, TokenCommand};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -132,6 +134,8 @@ pub(crate) enum Command {
     Config(ConfigArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     Trust(TrustArguments),
+    /// Tokens of the clients that may reach `serve` over HTTP.
+    Token(TokenArguments),
     /// Run a plan over the files of this folder, with nothing installed.
     Demo(DemoArguments),
     /// Replay a workflow that others have run, in virtual time, and compare orders.

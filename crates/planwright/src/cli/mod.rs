@@ -33,12 +33,18 @@ mod reference;
 mod replay;
 mod resume;
 mod runs;
+#[allow(
+    dead_code,
+    reason = "the gateway that it serves comes with the next change"
+)]
+mod serve;
 mod settings;
 mod show_run;
 mod signals;
 mod store;
 mod stored;
 mod text_report;
+mod token;
 mod toolbox;
 mod trust;
 mod watch;
@@ -103,6 +109,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Config(arguments) => config::command(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),
+            Command::Token(arguments) => token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Bench(arguments) => bench::bench(&arguments, printer),
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),

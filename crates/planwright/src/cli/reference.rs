@@ -29,16 +29,20 @@ fn page() -> String {
     let mut root = Arguments::command();
     root.build();
     let mut text = HEAD.to_owned();
-    for command in root.get_subcommands() {
-        if command.get_name() != "help" {
-            describe(command, &mut text);
-        }
-    }
+    describe_all(&root, &mut text);
     text += "\n## Everywhere\n\n";
     for argument in root.get_arguments().filter(|argument| is_global(argument)) {
         text += &item(argument);
     }
     text
+}
+
+fn describe_all(command: &Command, text: &mut String) {
+    let commands = command.get_subcommands();
+    for command in commands.filter(|command| command.get_name() != "help") {
+        describe(command, text);
+        describe_all(command, text);
+    }
 }
 
 fn describe(command: &Command, text: &mut String) {

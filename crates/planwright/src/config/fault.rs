@@ -76,6 +76,7 @@ const WORDS: &[(&str, &str)] = &[
     ("sequence", "list"),
     ("a map", "a table"),
     ("a nonzero u64", "a whole number from 1"),
+    ("a nonzero u32", "a whole number from 1"),
     ("a string", "text"),
     ("string ", "text "),
     ("expected u64", "expected a whole number from 0"),

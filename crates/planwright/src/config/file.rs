@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::serve::ServeTable;
+use super::telemetry::TelemetryTable;
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
 
 /// `planwright.toml`.
@@ -34,6 +36,10 @@ pub(super) struct ConfigFile {
     /// your own file has stages, those of a project do not count.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, StageTable>"))]
     pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
+    /// Who may reach `serve` over HTTP, and how much it takes.
+    pub(super) serve: ServeTable,
+    /// Where spans and metrics of runs go.
+    pub(super) telemetry: TelemetryTable,
 }
 
 /// A stage: its tools, and where one can go from it. Calls and plans that need a tool of another stage are refused.

@@ -54,6 +54,8 @@ impl Config {
         list.count("output.max_bytes", self.max_output.as_ref());
         self.list_outside(&mut list);
         self.list_stages(&mut list);
+        self.serve.list(&mut list);
+        self.telemetry.list(&mut list);
         list.0
     }
 
@@ -136,10 +138,10 @@ impl Config {
     }
 }
 
-struct List(Vec<Setting>);
+pub(super) struct List(Vec<Setting>);
 
 impl List {
-    fn push(&mut self, key: &str, value: Value, set_in: Option<&Arc<str>>) {
+    pub(super) fn push(&mut self, key: &str, value: Value, set_in: Option<&Arc<str>>) {
         self.0.push(Setting {
             key: key.to_owned(),
             value,
@@ -171,10 +173,22 @@ impl List {
             None => self.push(key, Value::Null, None),
         }
     }
+
+    /// A setting that most do without: it is told where somebody has said it.
+    pub(super) fn said<T: Copy>(
+        &mut self,
+        key: &str,
+        bound: Option<&Bound<T>>,
+        shown: impl Fn(T) -> Value,
+    ) {
+        if bound.is_some() {
+            self.one(key, bound, shown);
+        }
+    }
 }
 
 /// A time as it may be written in the file.
-fn shown_time(time: Duration) -> String {
+pub(super) fn shown_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         _ if time.subsec_nanos() > 0 => format!("{}ms", time.as_millis()),
@@ -184,7 +198,7 @@ fn shown_time(time: Duration) -> String {
     }
 }
 
-fn shown_rate(rate: Rate) -> String {
+pub(super) fn shown_rate(rate: Rate) -> String {
     let per = shown_time(rate.per);
     let per = match per.as_str() {
         "1s" | "1m" | "1h" => &per[1..],

@@ -1,4 +1,4 @@
-//! `planwright.toml`: what plans may call, how much, how fast, and what is shown of it.
+//! `planwright.toml`: what plans may call, how much, how fast, what is shown of it, and who is served.
 //!
 //! Pure: from texts to settings, each of which knows where it stands. Whoever wants files read reads them.
 
@@ -8,18 +8,22 @@ mod listing;
 mod outside;
 #[cfg(test)]
 mod reference;
+mod serve;
 mod settled;
 mod source;
 mod stages;
+mod telemetry;
 mod tools;
 mod words;
 
 pub use fault::ConfigFault;
 pub use listing::Setting;
 pub use outside::Place;
+pub use serve::{Oauth, Serve};
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
 pub use stages::Stage;
+pub use telemetry::TelemetrySettings;
 pub use words::{rate, size, time};
 
 #[cfg(test)]

@@ -10,8 +10,10 @@ use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
 use super::outside::{OutsideRules, Place};
+use super::serve::Serve;
 use super::source::ConfigSource;
 use super::stages::{self, Stage};
+use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
 
 /// What holds: the user's file and the project's together.
@@ -25,6 +27,8 @@ pub struct Config {
     pub(super) max_output: Option<Bound>,
     pub(super) outside: OutsideRules,
     pub(super) stages: Vec<Stage>,
+    pub(super) serve: Serve,
+    pub(super) telemetry: TelemetrySettings,
 }
 
 impl Config {
@@ -72,6 +76,16 @@ impl Config {
         &self.stages
     }
 
+    /// Who may reach `serve` over HTTP, and how much it takes.
+    pub fn serve(&self) -> &Serve {
+        &self.serve
+    }
+
+    /// Where spans and metrics of runs go.
+    pub fn telemetry(&self) -> &TelemetrySettings {
+        &self.telemetry
+    }
+
     fn add(&mut self, source: &ConfigSource) {
         // Stages are a whole: to mix those of two files would open ways that neither has.
         if self.stages.is_empty() {
@@ -79,6 +93,8 @@ impl Config {
         }
         self.tools.add(source);
         self.outside.add(source);
+        self.serve.add(source);
+        self.telemetry.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
         let budgets = &source.file.budgets;
         let guards = &mut self.guards;
@@ -150,7 +166,7 @@ fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, most: U) -> Bound<U> {
 }
 
 /// Takes the lower one of two bounds.
-fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
+pub(super) fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
     let Some(other) = other else {
         return;
     };

@@ -76,8 +76,12 @@ impl ConfigSource {
                 help: help.to_owned(),
             });
         };
-        let outside = super::outside::faults(self).into_iter();
-        for (span, message, help) in outside.chain(super::stages::faults(self)) {
+        let faults_of_tables = super::outside::faults(self)
+            .into_iter()
+            .chain(super::stages::faults(self))
+            .chain(super::serve::faults(self))
+            .chain(super::telemetry::faults(self));
+        for (span, message, help) in faults_of_tables {
             say(span, &message, &help);
         }
         if self.origin == Origin::Project

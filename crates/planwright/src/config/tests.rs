@@ -1,5 +1,7 @@
 //! Reading and putting together.
 
+mod serving;
+
 use planwright_core::{Annotations, Catalog, Tool};
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The words of a configuration: times, sizes, rates, patterns.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::ToolPattern;
@@ -172,5 +173,45 @@ impl serde::de::Visitor<'_> for SizeVisitor {
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Size, E> {
         size(text).map(Size).map_err(E::custom)
+    }
+}
+
+/// A URL of HTTP.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct HttpUrl(pub(super) Arc<str>);
+
+impl HttpUrl {
+    /// Whether nobody on the way can read it or change it.
+    pub(super) fn is_private(&self) -> bool {
+        let Some(rest) = self.0.strip_prefix("http://") else {
+            return true;
+        };
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        let name = match host.find(']') {
+            Some(end) => &host[..=end],
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    }
+}
+
+impl TryFrom<String> for HttpUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let rest = text.strip_prefix("https://");
+        let rest = rest.or_else(|| text.strip_prefix("http://"));
+        let is_sign = |letter: char| letter.is_ascii_graphic() && !"\"<>\\^`{|}@".contains(letter);
+        match rest {
+            Some(rest)
+                if !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(is_sign) =>
+            {
+                Ok(Self(text.into()))
+            }
+            _ => Err(format!(
+                "`{text}` is no URL of a server (write it as `https://example.com`)"
+            )),
+        }
     }
 }

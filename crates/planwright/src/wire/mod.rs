@@ -38,4 +38,4 @@ pub use report::{
 };
 pub use runs::{KeptRunV1, RUNS_SCHEMA, RunsV1};
 pub use trim::{TRIMMED, Trim};
-pub use utc::day;
+pub use utc::{day, timestamp};

@@ -1,0 +1,3 @@
+//! `planwright serve`: the gateway, over stdio or HTTP.
+
+pub(crate) mod edge;

@@ -1,0 +1,119 @@
+//! The gate that each request passes: who it is, how much of it is taken.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Request, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use planwright::config::Serve;
+use planwright_mcp::ClientId;
+
+use super::access::Access;
+use super::limits::{Limits, Pace, UnderWay};
+use super::metrics::Metrics;
+use super::origin::Names;
+use super::refusal::{Refusal, Refused};
+use super::request::{Kept, read_body};
+
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// What all requests pass.
+#[derive(Debug)]
+pub(super) struct Gate {
+    pub(super) access: Access,
+    pub(super) limits: Limits,
+    pub(super) metrics: Metrics,
+    is_loopback: bool,
+    names: Names,
+    pace: Option<Pace<ClientId>>,
+    requests: UnderWay,
+}
+
+impl Gate {
+    pub(super) fn new(listen: SocketAddr, access: Access, limits: Limits, serve: &Serve) -> Self {
+        Self {
+            access,
+            limits,
+            metrics: Metrics::new(),
+            is_loopback: listen.ip().is_loopback(),
+            names: Names::new(listen, serve),
+            pace: limits.rate.map(Pace::new),
+            requests: UnderWay::new(limits.requests),
+        }
+    }
+
+    async fn identify(&self, headers: &HeaderMap, peer: Option<Peer>) -> Result<ClientId, Refusal> {
+        let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
+        self.access.identify(headers, from).await
+    }
+
+    /// Lets a request in: small enough, whole, with the identity of its client in its extensions.
+    async fn admit(&self, request: Request<Body>) -> Result<(Request<Body>, Kept), Refusal> {
+        let peer = request.extensions().get().copied();
+        let client = self.identify(request.headers(), peer).await?;
+        if let Some(pace) = &self.pace {
+            pace.take(&client)
+                .map_err(|wait| Refusal::TooFast { wait })?;
+        }
+        // What only listens, for hours maybe, takes a connection and no place.
+        let place = match *request.method() {
+            Method::POST => Some(self.requests.enter(&client).ok_or(Refusal::TooMany)?),
+            _ => None,
+        };
+        let limits = &self.limits;
+        let mut request = read_body(request, limits.body, limits.request_time).await?;
+        // The token was for us: nothing behind the gate may hand it on.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        request.extensions_mut().insert(client);
+        Ok((request, Kept::new(place, self.metrics.begin())))
+    }
+}
+
+/// Lets requests to the service behind in, and keeps their places until they are answered whole.
+pub(super) async fn admit(
+    State(gate): State<Arc<Gate>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    match gate.admit(request).await {
+        Ok((request, kept)) => kept.until_answered(next.run(request).await),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Refuses what calls the server by another's name, and counts all answers.
+pub(super) async fn names(
+    State(gate): State<Arc<Gate>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let response = match gate.names.check(request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    if let Some(Refused(reason)) = response.extensions().get() {
+        gate.metrics.refused(reason);
+    }
+    gate.metrics.answered(response.status());
+    response
+}
+
+/// Lets those in to whom figures about all clients may be shown: whoever is on this machine, else whoever has a token.
+pub(super) async fn figures(
+    State(gate): State<Arc<Gate>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get().copied();
+    if !gate.is_loopback
+        && let Err(refusal) = gate.identify(request.headers(), peer).await
+    {
+        return refusal.into_response();
+    }
+    next.run(request).await
+}

@@ -1,0 +1,219 @@
+//! How much is taken: of one client, of all together, in which time.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use planwright::config::Serve;
+use planwright::engine::Rate;
+use planwright_mcp::ClientId;
+
+/// What holds where the configuration says nothing.
+const BODY: u64 = 4 * 1024 * 1024;
+const REQUESTS: u32 = 256;
+const PLANS: u32 = 256;
+const CONNECTIONS: u32 = 1024;
+const RATE: Rate = Rate {
+    calls: NonZeroU32::new(100).unwrap(),
+    per: Duration::from_secs(1),
+};
+const REQUEST_TIME: Duration = Duration::from_secs(30);
+const SHUTDOWN_TIME: Duration = Duration::from_secs(20);
+
+/// How many wrong tokens one address may show.
+const WRONG_TOKENS: Rate = Rate {
+    calls: NonZeroU32::new(10).unwrap(),
+    per: Duration::from_mins(1),
+};
+
+/// How many addresses or clients are remembered before those are forgotten that have been quiet.
+const REMEMBERED: usize = 10_000;
+
+/// What holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) body: usize,
+    pub(super) requests: u32,
+    pub(super) plans: u32,
+    pub(super) connections: u32,
+    pub(super) rate: Option<Rate>,
+    pub(super) request_time: Duration,
+    pub(super) shutdown_time: Duration,
+}
+
+impl Limits {
+    /// Where it is `open`, all come from this machine, which has other ways to be busy: no rate holds unless one is set.
+    pub(super) fn of(serve: &Serve, open: bool) -> Self {
+        let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual| {
+            bound.as_ref().map_or(usual, |bound| bound.most.get())
+        };
+        let rate = serve.rate.as_ref().map(|bound| bound.most);
+        let body = serve.max_body.as_ref().map_or(BODY, |bound| bound.most);
+        Self {
+            body: usize::try_from(body).unwrap_or(usize::MAX),
+            requests: count(&serve.max_requests, REQUESTS),
+            plans: count(&serve.max_plans, PLANS),
+            connections: count(&serve.max_connections, CONNECTIONS),
+            rate: rate.or((!open).then_some(RATE)),
+            request_time: serve
+                .request_time
+                .as_ref()
+                .map_or(REQUEST_TIME, |time| time.most),
+            shutdown_time: serve
+                .shutdown_time
+                .as_ref()
+                .map_or(SHUTDOWN_TIME, |time| time.most),
+        }
+    }
+}
+
+/// How fast something may be done by each of many.
+#[derive(Debug)]
+pub(super) struct Pace<K: std::hash::Hash + Eq + Clone> {
+    limiter: DefaultKeyedRateLimiter<K>,
+}
+
+impl<K: std::hash::Hash + Eq + Clone> Pace<K> {
+    pub(super) fn new(rate: Rate) -> Self {
+        let gap = rate.per / rate.calls.get();
+        let quota = Quota::with_period(gap.max(Duration::from_nanos(1)));
+        let quota = quota.unwrap_or(Quota::per_second(rate.calls));
+        Self {
+            limiter: RateLimiter::keyed(quota.allow_burst(rate.calls)),
+        }
+    }
+
+    /// Counts one; else how long it is until it may be done.
+    pub(super) fn take(&self, who: &K) -> Result<(), Duration> {
+        if self.limiter.len() > REMEMBERED {
+            self.limiter.retain_recent();
+        }
+        self.limiter
+            .check_key(who)
+            .map_err(|until| until.wait_time_from(DefaultClock::default().now()))
+    }
+}
+
+/// Wrong tokens by the address that they come from.
+#[derive(Debug)]
+pub(super) struct WrongTokens(Pace<IpAddr>);
+
+impl WrongTokens {
+    pub(super) fn new() -> Self {
+        Self(Pace::new(WRONG_TOKENS))
+    }
+
+    pub(super) fn take(&self, from: IpAddr) -> Result<(), Duration> {
+        self.0.take(&neighbourhood(from))
+    }
+}
+
+/// Whoever has one IPv6 address has the 2⁶⁴ beside it.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// How many of something each client has under way. Clones share their counts.
+#[derive(Clone, Debug)]
+pub(crate) struct UnderWay {
+    most: u32,
+    counts: Arc<Mutex<HashMap<ClientId, u32>>>,
+}
+
+/// One that is under way, until it is dropped.
+#[derive(Debug)]
+#[must_use = "it counts as long as this is kept"]
+pub(crate) struct Place {
+    client: ClientId,
+    counts: Arc<Mutex<HashMap<ClientId, u32>>>,
+}
+
+impl UnderWay {
+    pub(super) fn new(most: u32) -> Self {
+        let counts = Arc::default();
+        Self { most, counts }
+    }
+
+    /// The most that one client may have.
+    pub(crate) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// A place for one more, where there is one.
+    pub(crate) fn enter(&self, client: &ClientId) -> Option<Place> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(client.clone()).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Place {
+            client: client.clone(),
+            counts: Arc::clone(&self.counts),
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_by_client() {
+        let under_way = UnderWay::new(2);
+        let (ada, bob) = (ClientId::of_token("ada"), ClientId::of_token("bob"));
+        let first = under_way.enter(&ada);
+        let second = under_way.enter(&ada);
+        assert!(first.is_some() && second.is_some());
+        assert!(under_way.enter(&ada).is_none());
+        assert!(under_way.enter(&bob).is_some());
+        drop(first);
+        assert!(under_way.enter(&ada).is_some());
+        drop(second);
+        assert!(under_way.counts.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn paces_are_kept_by_each() {
+        let pace = Pace::new(Rate {
+            calls: NonZeroU32::new(2).unwrap(),
+            per: Duration::from_hours(1),
+        });
+        assert!(pace.take(&"ada").is_ok() && pace.take(&"ada").is_ok());
+        let wait = pace.take(&"ada").unwrap_err();
+        assert!(wait > Duration::from_mins(1), "{wait:?}");
+        assert!(pace.take(&"bob").is_ok());
+    }
+
+    #[test]
+    fn neighbours_count_together() {
+        let same = |one: &str, other: &str| {
+            neighbourhood(one.parse().unwrap()) == neighbourhood(other.parse().unwrap())
+        };
+        assert!(same("2001:db8::1", "2001:db8::ffff:2"));
+        assert!(!same("2001:db8::1", "2001:db8:0:1::1"));
+        assert!(same("::ffff:10.0.0.1", "10.0.0.1"));
+        assert!(!same("10.0.0.1", "10.0.0.2"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The HTTP edge of `serve`: who is let in, how much is taken, and how it ends. The only room that knows `axum`.
+//!
+//! A request passes, in this order: the number of connections, the time to send its head, `Host` and `Origin`, who it is, how
+//! many that client has under way and how fast they come, its size. What is left goes to the service behind.
+
+mod access;
+mod connections;
+mod gate;
+mod limits;
+mod metrics;
+mod origin;
+mod refusal;
+mod request;
+mod routes;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::IntoResponse;
+use planwright::config::Serve;
+use tokio::net::TcpListener;
+use tower::Service;
+
+use super::super::error::{CommandError, reason};
+use super::super::token::{KnownTokens, TokenFile};
+use access::Access;
+use gate::Gate;
+use limits::Limits;
+
+pub(crate) use limits::UnderWay;
+#[allow(
+    unused_imports,
+    reason = "for the gateway, which comes with the next change"
+)]
+pub(crate) use metrics::{Metrics, RunCount};
+#[allow(
+    unused_imports,
+    reason = "for the gateway, which comes with the next change"
+)]
+pub(crate) use origin::listen_address;
+
+/// Where a server listens, and to whom.
+#[derive(Debug)]
+pub(crate) struct EdgeSettings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) tokens: TokenFile,
+    pub(crate) serve: Serve,
+}
+
+/// A server that has its port and has not begun to take requests.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    listener: TcpListener,
+    gate: Arc<Gate>,
+    plans: UnderWay,
+    shutdown_time: Duration,
+    connections: u32,
+}
+
+impl Edge {
+    /// Takes the port. It refuses one that other machines reach where nothing says who they are.
+    pub(crate) async fn bind(settings: EdgeSettings) -> Result<Self, CommandError> {
+        let EdgeSettings {
+            listen,
+            tokens,
+            serve,
+        } = settings;
+        let access = Access::new(listen, KnownTokens::open(tokens)?, &serve)?;
+        let limits = Limits::of(&serve, access.is_open());
+        let listener = TcpListener::bind(listen).await.map_err(|error| {
+            let reason = reason(&error);
+            CommandError::new(format!("cannot listen on `{listen}`: {reason}"))
+                .hint("choose another port, or 0 for any that is free")
+        })?;
+        Ok(Self {
+            listener,
+            plans: UnderWay::new(limits.plans),
+            shutdown_time: limits.shutdown_time,
+            connections: limits.connections,
+            gate: Arc::new(Gate::new(listen, access, limits, &serve)),
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> Result<SocketAddr, CommandError> {
+        self.listener
+            .local_addr()
+            .map_err(|error| CommandError::new(format!("the port is gone: {}", reason(&error))))
+    }
+
+    /// Counts what happens, for whoever looks at `/metrics`.
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.gate.metrics.clone()
+    }
+
+    /// How many plans each client may have under way.
+    pub(crate) fn plans(&self) -> UnderWay {
+        self.plans.clone()
+    }
+
+    /// Serves until `end`. Then nothing new is taken, `put_away` puts away what is under way, and once all is answered, or
+    /// its time is over, the connections are closed.
+    pub(crate) async fn serve<S>(
+        self,
+        service: S,
+        end: impl Future<Output = ()>,
+        put_away: impl Future<Output = ()>,
+    ) where
+        S: Service<Request<Body>, Error = std::convert::Infallible> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
+        let routes = routes::routes(service, Arc::clone(&self.gate));
+        let house = connections::House {
+            listener: self.listener,
+            routes,
+            most: self.connections,
+            metrics: self.gate.metrics.clone(),
+            head_time: self.gate.limits.request_time,
+        };
+        house.serve(end, put_away, self.shutdown_time).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Requests that are not taken: why, as HTTP and as JSON-RPC.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why a request is not taken. None of it tells more than the one who asks knows already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It calls the server by a name that is not its own.
+    Host,
+    /// It comes from a web page that may not send any.
+    Origin,
+    /// Nothing says who sends it; what may follow the scheme in `WWW-Authenticate`.
+    Stranger { challenge: Arc<str> },
+    /// What it says about who sends it does not hold.
+    WrongToken { challenge: Arc<str> },
+    /// Who sends it may not do this.
+    Forbidden { challenge: Arc<str> },
+    /// Who sends it was wrong too often.
+    TooManyWrong { wait: Duration },
+    /// The client's requests come too fast.
+    TooFast { wait: Duration },
+    /// The client has too many requests under way.
+    TooMany,
+    /// It is too large.
+    TooLarge { most: usize },
+    /// It did not come in time.
+    TooSlow,
+    /// It broke off.
+    Broken,
+    /// Whether the token holds cannot be told now.
+    NoKeys,
+}
+
+impl Refusal {
+    /// A word for it, for whoever counts.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Stranger { .. } => "no_token",
+            Self::WrongToken { .. } => "wrong_token",
+            Self::Forbidden { .. } => "scope",
+            Self::TooManyWrong { .. } => "wrong_tokens",
+            Self::TooFast { .. } => "rate",
+            Self::TooMany => "under_way",
+            Self::TooLarge { .. } => "size",
+            Self::TooSlow => "time",
+            Self::Broken => "broken",
+            Self::NoKeys => "no_keys",
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Host | Self::Origin | Self::Forbidden { .. } => StatusCode::FORBIDDEN,
+            Self::Stranger { .. } | Self::WrongToken { .. } => StatusCode::UNAUTHORIZED,
+            Self::TooManyWrong { .. } | Self::TooFast { .. } | Self::TooMany => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Broken => StatusCode::BAD_REQUEST,
+            Self::NoKeys => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Host => "the server is not called that".to_owned(),
+            Self::Origin => "this web page may not send requests".to_owned(),
+            Self::Stranger { .. } => "a token is needed".to_owned(),
+            Self::WrongToken { .. } => "the token is not taken".to_owned(),
+            Self::Forbidden { .. } => "the token does not allow this".to_owned(),
+            Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
+            Self::TooFast { .. } => "too many requests in a short time".to_owned(),
+            Self::TooMany => "too many requests under way".to_owned(),
+            Self::TooLarge { most } => format!("the request has more than {most} bytes"),
+            Self::TooSlow => "the request did not come in time".to_owned(),
+            Self::Broken => "the request broke off".to_owned(),
+            Self::NoKeys => "tokens cannot be checked now".to_owned(),
+        }
+    }
+
+    /// How long to wait until it is worth another try.
+    fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::TooManyWrong { wait } | Self::TooFast { wait } => Some(*wait),
+            Self::TooMany => Some(Duration::from_secs(1)),
+            Self::NoKeys => Some(Duration::from_secs(10)),
+            _ => None,
+        }
+    }
+
+    fn challenge(&self) -> Option<&str> {
+        match self {
+            Self::Stranger { challenge }
+            | Self::WrongToken { challenge }
+            | Self::Forbidden { challenge } => Some(challenge),
+            _ => None,
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    /// As JSON-RPC has errors that belong to no request: the request has not been read, and mostly never will be.
+    fn into_response(self) -> Response {
+        let wait = self.wait().map(|wait| wait.as_secs_f64().ceil().max(1.0));
+        let mut error = json!({"code": -32000, "message": self.message()});
+        if let Some(seconds) = wait {
+            error["data"] = json!({"retryAfterSeconds": seconds});
+        }
+        let body = json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
+        let kind = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.status(), kind, body).into_response();
+        let headers = response.headers_mut();
+        if let Some(value) = wait.and_then(|wait| HeaderValue::from_str(&wait.to_string()).ok()) {
+            headers.insert(header::RETRY_AFTER, value);
+        }
+        if let Some(challenge) = self.challenge()
+            && let Ok(value) = HeaderValue::from_str(challenge)
+        {
+            headers.insert(header::WWW_AUTHENTICATE, value);
+        }
+        if matches!(self, Self::TooLarge { .. } | Self::TooSlow | Self::Broken) {
+            // What is left of the request is not read.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.extensions_mut().insert(Refused(self.reason()));
+        response
+    }
+}
+
+/// Marks an answer as a refusal of ours, for whoever counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused(pub(super) &'static str);

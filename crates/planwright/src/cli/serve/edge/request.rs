@@ -1,0 +1,81 @@
+//! Requests read whole before anyone looks at them, and what is kept until they are answered.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use super::limits::Place;
+use super::metrics::Going;
+use super::refusal::Refusal;
+
+/// Reads the body, as far as it is small enough and comes in time.
+pub(super) async fn read_body(
+    request: Request<Body>,
+    most: usize,
+    time: Duration,
+) -> Result<Request<Body>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let announced = http_body::Body::size_hint(&body).lower();
+    if usize::try_from(announced).is_ok_and(|announced| announced > most) {
+        return Err(Refusal::TooLarge { most });
+    }
+    let whole = tokio::time::timeout(time, Limited::new(body, most).collect());
+    match whole.await {
+        Err(_) => Err(Refusal::TooSlow),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { most }),
+        Ok(Err(_)) => Err(Refusal::Broken),
+        Ok(Ok(body)) => Ok(Request::from_parts(parts, Body::from(body.to_bytes()))),
+    }
+}
+
+/// What is kept until a request is answered to the last byte, or its client is gone.
+#[derive(Debug)]
+pub(super) struct Kept {
+    _place: Option<Place>,
+    _going: Going,
+}
+
+impl Kept {
+    pub(super) fn new(place: Option<Place>, going: Going) -> Self {
+        Self {
+            _place: place,
+            _going: going,
+        }
+    }
+
+    pub(super) fn until_answered(self, response: Response) -> Response {
+        response.map(|body| Body::new(Answer { body, _kept: self }))
+    }
+}
+
+/// An answer that keeps something until it is through.
+struct Answer {
+    body: Body,
+    _kept: Kept,
+}
+
+impl http_body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

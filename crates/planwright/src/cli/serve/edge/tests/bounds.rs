@@ -1,0 +1,143 @@
+//! How much is taken.
+
+use super::*;
+
+#[tokio::test]
+async fn large_requests_are_refused() {
+    let (server, _) = Server::start(&[], "max_body = 1000").await;
+    check(&server.post(&[], &"x".repeat(1000)).await, "200 OK", &[]);
+    let answer = server.post(&[], &"x".repeat(1001)).await;
+    check(&answer, "413 Payload Too Large", &["more than 1000 bytes"]);
+    // One that says it is endless is refused before it is read; one that does not say, when it has come to too much.
+    let endless = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999\r\n\r\n";
+    check(
+        &server.raw(endless.as_bytes()).await,
+        "413 Payload Too Large",
+        &[],
+    );
+    let chunks = format!("{:x}\r\n{}\r\n", 900, "x".repeat(900)).repeat(2);
+    let chunked = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n{chunks}"
+    );
+    check(
+        &server.raw(chunked.as_bytes()).await,
+        "413 Payload Too Large",
+        &[],
+    );
+}
+
+#[tokio::test]
+async fn slow_clients_are_let_go() {
+    let (server, _) = Server::start(&[], "request_time = '100ms'").await;
+    assert_eq!(
+        server.raw(b"").await,
+        "",
+        "a connection that says nothing is closed"
+    );
+    let head = server.raw(b"POST /mcp HTTP/1.1\r\nhost: local").await;
+    assert!(!head.contains("200"), "{head}");
+    let body = server
+        .raw(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nhel")
+        .await;
+    check(&body, "408 Request Timeout", &["did not come in time"]);
+    let idle = server
+        .raw(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello")
+        .await;
+    check(&idle, "200 OK", &["hello"]);
+}
+
+#[tokio::test]
+async fn each_client_has_so_many_requests_under_way() {
+    let (server, tokens) = Server::start(&["ada", "bob"], "max_requests = 2").await;
+    let headers: Vec<String> = tokens
+        .iter()
+        .map(|token| format!("authorization: Bearer {token}"))
+        .collect();
+    let ada = &headers[0];
+    let mut hanging = Vec::new();
+    for _ in 0..2 {
+        let mut stream = server.connect().await;
+        stream
+            .write_all(post(&[ada], "hang").as_bytes())
+            .await
+            .unwrap();
+        hanging.push(stream);
+    }
+    figure(&server, "planwright_http_requests_under_way 2").await;
+    let answer = server.post(&[ada], "hello").await;
+    check(
+        &answer,
+        "429 Too Many Requests",
+        &["retry-after: 1", "too many requests under way"],
+    );
+    check(&server.post(&[&headers[1]], "hello").await, "200 OK", &[]);
+    // Whoever gives up makes room.
+    drop(hanging);
+    figure(&server, "planwright_http_requests_under_way 0").await;
+    check(&server.post(&[ada], "hello").await, "200 OK", &[]);
+}
+
+#[tokio::test]
+async fn each_client_has_its_pace() {
+    let (server, tokens) = Server::start(&["ada", "bob"], "rate = '3/h'").await;
+    let headers: Vec<String> = tokens
+        .iter()
+        .map(|token| format!("authorization: Bearer {token}"))
+        .collect();
+    for _ in 0..3 {
+        check(&server.post(&[&headers[0]], "hello").await, "200 OK", &[]);
+    }
+    let answer = server.post(&[&headers[0]], "hello").await;
+    check(
+        &answer,
+        "429 Too Many Requests",
+        &["retry-after: 1", "\"retryAfterSeconds\":1"],
+    );
+    check(&server.post(&[&headers[1]], "hello").await, "200 OK", &[]);
+}
+
+#[tokio::test]
+async fn there_are_so_many_connections() {
+    let (server, _) = Server::start(&[], "max_connections = 3").await;
+    let mut idle = Vec::new();
+    for count in 1..=2 {
+        idle.push(server.connect().await);
+        // The one that asks is a connection too.
+        figure(
+            &server,
+            &format!("planwright_http_connections {}", count + 1),
+        )
+        .await;
+    }
+    idle.push(server.connect().await);
+    let answer = loop {
+        let answer = server.get("/healthz", &[]).await;
+        if !answer.starts_with("HTTP/1.1 200") {
+            break answer;
+        }
+    };
+    check(&answer, "503 Service Unavailable", &["retry-after: 1"]);
+    idle.clear();
+    loop {
+        if server
+            .get("/healthz", &[])
+            .await
+            .starts_with("HTTP/1.1 200")
+        {
+            break;
+        }
+    }
+}
+
+/// Waits until a line stands in the figures.
+async fn figure(server: &Server, line: &str) {
+    let waiting = async {
+        loop {
+            let figures = server.get("/metrics", &[]).await;
+            if figures.lines().any(|found| found == line) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(SOON, waiting).await.expect(line);
+}

@@ -1,0 +1,312 @@
+//! `[serve]`: who may reach `planwright serve` over HTTP, as what it is known, and how much it takes.
+
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::Value;
+use planwright_engine::{Bound, Rate};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::listing::{List, shown_rate, shown_time};
+use super::source::{ConfigSource, Origin};
+use super::words::{HttpUrl, RateLimit, Size, TimeLimit};
+
+/// What `serve --listen` takes, and from whom. Without this table it serves this machine alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "serve"))]
+pub(super) struct ServeTable {
+    /// The names, beside its address, that a request may call the server by, such as `plans.example.com`. Only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    hosts: Vec<Spanned<String>>,
+    /// The origins of web pages that may send requests, such as `https://chat.example.com`. Only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    origins: Vec<Spanned<HttpUrl>>,
+    /// Where clients find the server, such as `https://plans.example.com/mcp`. Only in your own file.
+    #[cfg_attr(test, schemars(with = "String"))]
+    url: Option<Spanned<HttpUrl>>,
+    /// The largest request: a number, or text such as `4MiB`.
+    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    max_body: Option<Spanned<Size>>,
+    /// How many requests of one client may be under way together; what only listens does not count.
+    #[cfg_attr(test, schemars(with = "NonZeroU32"))]
+    max_requests: Option<Spanned<NonZeroU32>>,
+    /// How many plans of one client may be under way together.
+    #[cfg_attr(test, schemars(with = "NonZeroU32"))]
+    max_plans: Option<Spanned<NonZeroU32>>,
+    /// How many connections there may be, of all clients together.
+    #[cfg_attr(test, schemars(with = "NonZeroU32"))]
+    max_connections: Option<Spanned<NonZeroU32>>,
+    /// How many requests one client may make, such as `100/s`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    rate: Option<Spanned<RateLimit>>,
+    /// How long a client may take to send a request, such as `30s`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    request_time: Option<Spanned<TimeLimit>>,
+    /// How long the end may take once it is asked for, such as `30s`: runs are put away, and requests under way answered.
+    #[cfg_attr(test, schemars(with = "String"))]
+    shutdown_time: Option<Spanned<TimeLimit>>,
+    /// Whose tokens are taken beside those of `planwright token`. Only in your own file.
+    #[cfg_attr(test, schemars(with = "OauthTable"))]
+    oauth: Option<Spanned<OauthTable>>,
+}
+
+/// An authorisation server whose tokens are taken, as OAuth has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "oauth"))]
+struct OauthTable {
+    /// The authorisation server: what its tokens call `iss`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    issuer: Spanned<HttpUrl>,
+    /// Whom tokens must be made out to (`aud`); else `url` of `[serve]`.
+    audience: Option<String>,
+    /// Where its keys are; else what its metadata says.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    jwks: Option<Spanned<HttpUrl>>,
+    /// What a token must allow.
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+/// What holds for `serve --listen`.
+#[derive(Clone, Debug, Default)]
+pub struct Serve {
+    /// The names that requests may call the server by, beside its address.
+    pub hosts: Vec<Arc<str>>,
+    /// The origins of web pages that may send requests.
+    pub origins: Vec<Arc<str>>,
+    /// Where clients find the server.
+    pub url: Option<Arc<str>>,
+    /// Whose tokens are taken beside our own.
+    pub oauth: Option<Oauth>,
+    /// The largest request, in bytes.
+    pub max_body: Option<Bound>,
+    /// Requests of one client under way together.
+    pub max_requests: Option<Bound<NonZeroU32>>,
+    /// Plans of one client under way together.
+    pub max_plans: Option<Bound<NonZeroU32>>,
+    /// Connections of all clients.
+    pub max_connections: Option<Bound<NonZeroU32>>,
+    /// Requests of one client in the long run.
+    pub rate: Option<Bound<Rate>>,
+    /// How long a client may take to send a request.
+    pub request_time: Option<Bound<Duration>>,
+    /// How long the end may take.
+    pub shutdown_time: Option<Bound<Duration>>,
+    /// Where the things of the user's own file stand, by their keys.
+    set_in: Vec<(&'static str, Arc<str>)>,
+}
+
+/// An authorisation server whose tokens are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oauth {
+    /// What its tokens call `iss`.
+    pub issuer: Arc<str>,
+    /// Whom tokens must be made out to.
+    pub audience: Arc<str>,
+    /// Where its keys are; else what its metadata says.
+    pub jwks: Option<Arc<str>>,
+    /// What a token must allow.
+    pub scopes: Vec<Arc<str>>,
+}
+
+impl Serve {
+    /// Who may come is up to the user's own file; of two bounds the lower one holds.
+    pub(super) fn add(&mut self, source: &ConfigSource) {
+        let table = &source.file.serve;
+        if source.origin == Origin::User {
+            self.add_own(source, table);
+        }
+        super::settled::lower(
+            &mut self.max_body,
+            table.max_body.as_ref().map(|size| {
+                let bytes = size.get_ref().0;
+                Bound::set_in(bytes, source.place(size))
+            }),
+        );
+        let count = |value: &Spanned<NonZeroU32>| {
+            let most = *value.get_ref();
+            Bound::set_in(most, source.place(value))
+        };
+        let time = |value: &Spanned<TimeLimit>| {
+            let most = value.get_ref().0;
+            Bound::set_in(most, source.place(value))
+        };
+        for (known, said) in [
+            (&mut self.max_requests, &table.max_requests),
+            (&mut self.max_plans, &table.max_plans),
+            (&mut self.max_connections, &table.max_connections),
+        ] {
+            super::settled::lower(known, said.as_ref().map(count));
+        }
+        for (known, said) in [
+            (&mut self.request_time, &table.request_time),
+            (&mut self.shutdown_time, &table.shutdown_time),
+        ] {
+            super::settled::lower(known, said.as_ref().map(time));
+        }
+        if let Some(said) = &table.rate {
+            let rate = said.get_ref().0;
+            let gap = |rate: Rate| rate.per / rate.calls.get();
+            let is_lower = |known: &Bound<Rate>| gap(rate) > gap(known.most);
+            if self.rate.as_ref().is_none_or(is_lower) {
+                self.rate = Some(Bound::set_in(rate, source.place(said)));
+            }
+        }
+    }
+
+    fn add_own(&mut self, source: &ConfigSource, table: &ServeTable) {
+        for host in &table.hosts {
+            let name = host.get_ref().to_ascii_lowercase();
+            self.hosts.push(name.into());
+            self.set_in.push(("serve.hosts", source.place(host)));
+        }
+        for origin in &table.origins {
+            let text = &origin.get_ref().0;
+            let text = text.trim_end_matches('/').to_ascii_lowercase();
+            self.origins.push(text.into());
+            self.set_in.push(("serve.origins", source.place(origin)));
+        }
+        if let Some(url) = &table.url {
+            self.url = Some(url.get_ref().0.clone());
+            self.set_in.push(("serve.url", source.place(url)));
+        }
+        if let Some(said) = &table.oauth {
+            let oauth = said.get_ref();
+            let audience = oauth.audience.as_deref().map(Arc::from);
+            self.oauth = Some(Oauth {
+                issuer: oauth.issuer.get_ref().0.clone(),
+                audience: audience.or_else(|| self.url.clone()).unwrap_or_default(),
+                jwks: oauth.jwks.as_ref().map(|jwks| jwks.get_ref().0.clone()),
+                scopes: oauth
+                    .scopes
+                    .iter()
+                    .map(|scope| scope.as_str().into())
+                    .collect(),
+            });
+            self.set_in
+                .push(("serve.oauth", source.place(&oauth.issuer)));
+        }
+    }
+
+    /// What holds, where something was said.
+    pub(super) fn list(&self, list: &mut List) {
+        let places = |key: &'static str| {
+            let places = self.set_in.iter().filter(move |(known, _)| *known == key);
+            places.map(|(_, place)| place)
+        };
+        for (key, texts) in [
+            ("serve.hosts", &self.hosts),
+            ("serve.origins", &self.origins),
+        ] {
+            for (text, place) in texts.iter().zip(places(key)) {
+                list.push(key, Value::from(&**text), Some(place));
+            }
+        }
+        if let Some(url) = &self.url {
+            list.push("serve.url", Value::from(&**url), places("serve.url").next());
+        }
+        let said = |bound: &Option<Bound<NonZeroU32>>| {
+            let bound = bound.as_ref()?;
+            Some(Bound::set_in(
+                u64::from(bound.most.get()),
+                bound.set_in.clone(),
+            ))
+        };
+        list.said("serve.max_body", self.max_body.as_ref(), Value::from);
+        for (key, bound) in [
+            ("serve.max_requests", &self.max_requests),
+            ("serve.max_plans", &self.max_plans),
+            ("serve.max_connections", &self.max_connections),
+        ] {
+            list.said(key, said(bound).as_ref(), Value::from);
+        }
+        let rate = |rate| Value::from(shown_rate(rate));
+        list.said("serve.rate", self.rate.as_ref(), rate);
+        for (key, bound) in [
+            ("serve.request_time", &self.request_time),
+            ("serve.shutdown_time", &self.shutdown_time),
+        ] {
+            list.said(key, bound.as_ref(), |time| Value::from(shown_time(time)));
+        }
+        if let Some(oauth) = &self.oauth {
+            let place = places("serve.oauth").next();
+            let mut say = |key: &str, text: &str| {
+                list.push(&format!("serve.oauth.{key}"), Value::from(text), place);
+            };
+            say("issuer", &oauth.issuer);
+            say("audience", &oauth.audience);
+            if let Some(jwks) = &oauth.jwks {
+                say("jwks", jwks);
+            }
+            for scope in &oauth.scopes {
+                say("scopes", scope);
+            }
+        }
+    }
+}
+
+/// What is wrong with what a file says about serving: where, what, and the way out.
+pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+    let table = &source.file.serve;
+    let mut faults = Vec::new();
+    let mut say = |span: Range<usize>, message: &str, help: &str| {
+        faults.push((span, message.to_owned(), help.to_owned()));
+    };
+    if source.origin == Origin::Project {
+        let own = [
+            table.hosts.first().map(Spanned::span),
+            table.origins.first().map(Spanned::span),
+            table.url.as_ref().map(Spanned::span),
+            table.oauth.as_ref().map(Spanned::span),
+        ];
+        for span in own.into_iter().flatten() {
+            say(
+                span,
+                "a project cannot say who may reach the server",
+                "whoever wrote the project is not who serves: put it into your own planwright.toml",
+            );
+        }
+        return faults;
+    }
+    for host in &table.hosts {
+        let name = host.get_ref();
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-._:[]".contains(letter);
+        if name.is_empty() || !name.chars().all(is_name) {
+            say(
+                host.span(),
+                &format!("`{name}` is no name of a host"),
+                "write it as `plans.example.com`, without `https://` and path",
+            );
+        }
+    }
+    if let Some(said) = &table.oauth {
+        let oauth = said.get_ref();
+        if oauth.audience.is_none() && table.url.is_none() {
+            say(
+                oauth.issuer.span(),
+                "nothing says whom tokens must be made out to",
+                "write `url` into `[serve]`, or `audience` into `[serve.oauth]`",
+            );
+        }
+        for url in [Some(&oauth.issuer), oauth.jwks.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            if !url.get_ref().is_private() {
+                say(
+                    url.span(),
+                    "keys that come without encryption can be anybody's",
+                    "write a URL that begins with `https://`, or one of this machine",
+                );
+            }
+        }
+    }
+    faults
+}

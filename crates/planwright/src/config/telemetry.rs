@@ -1,0 +1,112 @@
+//! `[telemetry]`: where spans and metrics of runs go.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use planwright_core::Value;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::listing::List;
+use super::source::{ConfigSource, Origin};
+use super::words::HttpUrl;
+
+/// Where spans and metrics go, over OTLP. Only in your own file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "telemetry"))]
+pub(super) struct TelemetryTable {
+    /// The collector, such as `http://localhost:4318`; else what `OTEL_EXPORTER_OTLP_ENDPOINT` says. Without either, nothing is sent.
+    #[cfg_attr(test, schemars(with = "String"))]
+    endpoint: Option<Spanned<HttpUrl>>,
+    /// Headers that it wants, such as `x-api-key = "…"`.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    headers: BTreeMap<Spanned<String>, String>,
+    /// Whether spans have arguments and results of calls in them.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    capture_values: Option<Spanned<bool>>,
+}
+
+/// Where spans and metrics of runs go.
+#[derive(Clone, Default)]
+pub struct TelemetrySettings {
+    /// The collector; else what the environment says.
+    pub endpoint: Option<Arc<str>>,
+    /// Headers that it wants.
+    pub headers: Vec<(Arc<str>, Arc<str>)>,
+    /// Whether spans have arguments and results of calls in them.
+    pub capture_values: bool,
+    endpoint_set_in: Option<Arc<str>>,
+    capture_set_in: Option<Arc<str>>,
+}
+
+/// Headers hold keys.
+impl std::fmt::Debug for TelemetrySettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TelemetrySettings")
+            .field("endpoint", &self.endpoint)
+            .field("headers", &self.headers.len())
+            .field("capture_values", &self.capture_values)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TelemetrySettings {
+    /// Where data about runs goes is up to the user.
+    pub(super) fn add(&mut self, source: &ConfigSource) {
+        if source.origin == Origin::Project {
+            return;
+        }
+        let table = &source.file.telemetry;
+        if let Some(endpoint) = &table.endpoint {
+            self.endpoint = Some(endpoint.get_ref().0.clone());
+            self.endpoint_set_in = Some(source.place(endpoint));
+        }
+        for (name, value) in &table.headers {
+            let name = name.get_ref().as_str();
+            self.headers.push((name.into(), value.as_str().into()));
+        }
+        if let Some(capture) = &table.capture_values {
+            self.capture_values = *capture.get_ref();
+            self.capture_set_in = Some(source.place(capture));
+        }
+    }
+
+    /// What holds, where something was said. Headers may hold keys, so they are not in it.
+    pub(super) fn list(&self, list: &mut List) {
+        if let Some(endpoint) = &self.endpoint {
+            let place = self.endpoint_set_in.as_ref();
+            list.push("telemetry.endpoint", Value::from(&**endpoint), place);
+        }
+        if self.capture_set_in.is_some() {
+            let place = self.capture_set_in.as_ref();
+            list.push(
+                "telemetry.capture_values",
+                Value::from(self.capture_values),
+                place,
+            );
+        }
+    }
+}
+
+/// What is wrong with what a file says about telemetry: where, what, and the way out.
+pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+    let table = &source.file.telemetry;
+    let said = [
+        table.endpoint.as_ref().map(Spanned::span),
+        table.headers.keys().next().map(Spanned::span),
+        table.capture_values.as_ref().map(Spanned::span),
+    ];
+    let span = said.into_iter().flatten().next();
+    match span {
+        Some(span) if source.origin == Origin::Project => vec![(
+            span,
+            "a project cannot say where telemetry goes".to_owned(),
+            "whoever wrote the project is not whose runs are told about: put it into your own planwright.toml"
+                .to_owned(),
+        )],
+        _ => Vec::new(),
+    }
+}

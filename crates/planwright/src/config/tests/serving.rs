@@ -1,0 +1,83 @@
+//! Who is served, and where telemetry goes.
+
+use super::*;
+
+#[test]
+fn who_is_served_and_where_telemetry_goes() {
+    let user = r#"
+[serve]
+hosts = ["Plans.example.com"]
+origins = ["https://chat.example.com/"]
+url = "https://plans.example.com/mcp"
+max_body = "2MiB"
+max_requests = 32
+rate = "50/s"
+shutdown_time = "5s"
+
+[serve.oauth]
+issuer = "https://login.example.com/"
+scopes = ["plans"]
+
+[telemetry]
+endpoint = "http://localhost:4318"
+capture_values = true
+headers.x-api-key = "k3y"
+"#;
+    let project = "[serve]\nmax_body = 1024\nmax_requests = 64\nrate = '60/m'\n";
+    assert_eq!(
+        settled(user, project),
+        [
+            r#"serve.hosts = "plans.example.com" (mine.toml:3)"#,
+            r#"serve.origins = "https://chat.example.com" (mine.toml:4)"#,
+            r#"serve.url = "https://plans.example.com/mcp" (mine.toml:5)"#,
+            "serve.max_body = 1024 (planwright.toml:2)",
+            "serve.max_requests = 32 (mine.toml:7)",
+            r#"serve.rate = "60/m" (planwright.toml:4)"#,
+            r#"serve.shutdown_time = "5s" (mine.toml:9)"#,
+            r#"serve.oauth.issuer = "https://login.example.com/" (mine.toml:12)"#,
+            r#"serve.oauth.audience = "https://plans.example.com/mcp" (mine.toml:12)"#,
+            r#"serve.oauth.scopes = "plans" (mine.toml:12)"#,
+            r#"telemetry.endpoint = "http://localhost:4318" (mine.toml:16)"#,
+            "telemetry.capture_values = true (mine.toml:17)",
+        ]
+    );
+}
+
+#[test]
+fn keys_of_a_collector_are_not_told() {
+    let text = "[telemetry]\nheaders.x-api-key = \"k3y\"\n";
+    let source = read(Origin::User, text).unwrap();
+    let config = Config::of([&source]);
+    assert_eq!(config.telemetry().headers.len(), 1);
+    assert!(!format!("{:?}", config.telemetry()).contains("k3y"));
+    let listed = format!("{:?}", config.settings());
+    assert!(!listed.contains("k3y"), "{listed}");
+}
+
+#[test]
+fn serving_that_cannot_be_so() {
+    faults(
+        Origin::User,
+        "[serve]\nhosts = [\"https://a\"]\nurl = \"a.example.com\"\nmax_plans = 0\n[serve.oauth]\nissuer = \"http://a.example.com\"\n",
+        &[
+            "mine.toml:2: `https://a` is no name of a host (write it as `plans.example.com`, without `https://` and path)",
+            "mine.toml:3: `a.example.com` is no URL of a server (write it as `https://example.com`)",
+            "mine.toml:4: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
+             stand here)",
+            "mine.toml:6: nothing says whom tokens must be made out to (write `url` into `[serve]`, or `audience` into \
+             `[serve.oauth]`)",
+            "mine.toml:6: keys that come without encryption can be anybody's (write a URL that begins with `https://`, or one \
+             of this machine)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[serve]\norigins = [\"https://evil.example.com\"]\n[telemetry]\nendpoint = \"https://evil.example.com\"\n",
+        &[
+            "planwright.toml:2: a project cannot say who may reach the server (whoever wrote the project is not who serves: \
+             put it into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say where telemetry goes (whoever wrote the project is not whose runs are \
+             told about: put it into your own planwright.toml)",
+        ],
+    );
+}
