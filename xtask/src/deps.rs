@@ -91,7 +91,7 @@ const LAYERS: &[Layer] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright"]),
     ("bm25", &["planwright"]),
-    ("axum", &["planwright"]),
+    ("axum", &["planwright", "planwright-testkit"]),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright"]),
     ("clap_complete", &["planwright"]),
@@ -102,8 +102,12 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("miette", &["planwright"]),
     ("mimalloc", &["planwright", "planwright-bench"]),
     ("prometheus-client", &["planwright"]),
-    // The measured program is compared with it.
-    ("rmcp", &["planwright-mcp", "planwright-bench"]),
+    // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
+    // through the gateway is the gateway's fault.
+    (
+        "rmcp",
+        &["planwright-mcp", "planwright-bench", "planwright-testkit"],
+    ),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright"]),
     (

@@ -7,14 +7,14 @@ mod config;
 /// Servers that are started, called and stopped.
 mod client;
 
-/// Who is at the other end of a request to our own server.
-mod client_id;
+/// Our own server, in front of others.
+#[cfg(feature = "gateway")]
+pub mod gateway;
 
 pub use client::{
     Caller, ChangeCounts, ConnectOptions, Connections, ResourceFollowing, ServerFailure,
     UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };
-pub use client_id::ClientId;
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
     ServersConfig,

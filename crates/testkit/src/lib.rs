@@ -1,5 +1,11 @@
 //! What tests share: a fake MCP server, golden files, scripted tools.
 
+/// The official conformance suite, and what it finds about a server.
+pub mod conformance;
+
+/// An MCP server that offers what the official conformance suite asks for.
+pub mod conformance_server;
+
 /// An MCP server that follows a script, and misbehaves where the script says so.
 pub mod fake_server;
 
@@ -9,8 +15,14 @@ pub mod generated;
 /// Who judges the gateway: the official conformance suite, and clients that others use.
 pub mod judges;
 
+/// Programs that listen.
+pub mod listening;
+
 /// Pages of the documentation, as tests read them.
 pub mod pages;
 
 /// The real MCP servers that tests talk to.
 pub mod real_servers;
+
+/// Where the programs of this crate are.
+mod programs;

@@ -8,7 +8,13 @@ use crate::project::ProjectFile;
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anstream", &["crates/planwright/"]),
     ("bm25", &["crates/planwright/src/gateway/search/"]),
-    ("axum", EDGE),
+    (
+        "axum",
+        &[
+            "crates/planwright/src/cli/serve/edge/",
+            "crates/testkit/src/conformance_server/",
+        ],
+    ),
     ("cap_std", &["crates/planwright/src/workspace/"]),
     ("clap", &["crates/planwright/"]),
     ("clap_complete", &["crates/planwright/"]),
@@ -23,7 +29,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
     ("prometheus_client", EDGE),
-    ("rmcp", &["crates/mcp/", "bench/src/stdio.rs"]),
+    (
+        "rmcp",
+        &[
+            "crates/mcp/",
+            "bench/src/stdio.rs",
+            "crates/testkit/src/conformance_server/",
+        ],
+    ),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
     ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
@@ -43,6 +56,7 @@ const RUNTIMES: &[&str] = &[
     "crates/mcp/tests/",
     "crates/planwright/src/cli/",
     "crates/planwright/tests/",
+    "crates/testkit/src/conformance_server/",
 ];
 
 /// Where Rust types describe themselves as JSON Schema.

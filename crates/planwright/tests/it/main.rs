@@ -13,6 +13,7 @@ mod embedding;
 mod examples;
 mod exits;
 mod findings;
+mod gateway;
 mod guards;
 mod guide;
 mod inspect;

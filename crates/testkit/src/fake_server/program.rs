@@ -1,83 +1,16 @@
 //! Where the fake server's program is.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
-const NAME: &str = "fake-mcp-server";
+use crate::programs::built;
 
-/// The path of the fake server's program. It is built first where it is missing or older than its source: cargo
-/// builds programs of other packages only where it is asked to, and a test may be run on its own.
+/// The path of the fake server's program.
 ///
 /// # Panics
 ///
 /// Where it cannot be built.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let folder = profile_folder();
-        let program = folder.join(format!("{NAME}{}", std::env::consts::EXE_SUFFIX));
-        if !is_current(&program) {
-            build(&folder);
-        }
-        program
-    })
-}
-
-/// The folder of the running test's profile, such as `target/debug`.
-fn profile_folder() -> PathBuf {
-    let test = std::env::current_exe().expect("the test knows its own program");
-    let mut folder = test.parent().expect("a program is in a folder");
-    if folder.ends_with("deps") || folder.ends_with("examples") {
-        folder = folder.parent().expect("`deps` is in a profile's folder");
-    }
-    folder.to_path_buf()
-}
-
-fn build(folder: &Path) {
-    let target = folder.parent().expect("a profile's folder is in `target`");
-    let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(profile) => profile,
-    };
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "planwright-testkit"])
-        .args(["--bin", NAME, "--profile", profile, "--target-dir"])
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .expect("cargo can be run");
-    assert!(status.success(), "`{NAME}` cannot be built");
-}
-
-fn is_current(program: &Path) -> bool {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(built) = changed(program) else {
-        return false;
-    };
-    newest(&root.join("src"))
-        .into_iter()
-        .chain(changed(&root.join("Cargo.toml")))
-        .all(|source| source < built)
-}
-
-fn newest(folder: &Path) -> Option<SystemTime> {
-    let entries = fs::read_dir(folder).expect("the source is there");
-    entries
-        .flatten()
-        .filter_map(|entry| {
-            let path = entry.path();
-            if path.is_dir() {
-                newest(&path)
-            } else {
-                changed(&path)
-            }
-        })
-        .max()
-}
-
-fn changed(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).ok()?.modified().ok()
+    PROGRAM.get_or_init(|| built("fake-mcp-server"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
 use planwright::config::Serve;
-use planwright_mcp::ClientId;
+use planwright_mcp::gateway::ClientId;
 
 use super::limits::WrongTokens;
 use super::refusal::Refusal;
@@ -69,7 +69,7 @@ impl Access {
             });
         };
         if let Some(name) = tokens.owner(token) {
-            return Ok(ClientId::of_token(&name));
+            return Ok(of_token(&name));
         }
         // A right token is taken however many wrong ones came from its address, or a stranger beside a client could lock it out.
         self.wrong
@@ -79,6 +79,11 @@ impl Access {
             challenge: format!("{}, error=\"invalid_token\"", self.challenge).into(),
         })
     }
+}
+
+/// The client with a token of that name.
+fn of_token(name: &str) -> ClientId {
+    ClientId::new(format!("token:{name}"))
 }
 
 /// The token of the one `Authorization` header that there is.

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Method, Request, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use planwright::config::Serve;
-use planwright_mcp::ClientId;
+use planwright_mcp::gateway::ClientId;
 
 use super::access::Access;
 use super::limits::{Limits, Pace, UnderWay};

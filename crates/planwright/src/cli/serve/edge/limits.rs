@@ -10,7 +10,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use planwright::config::Serve;
 use planwright::engine::Rate;
-use planwright_mcp::ClientId;
+use planwright_mcp::gateway::ClientId;
 
 /// What holds where the configuration says nothing.
 const BODY: u64 = 4 * 1024 * 1024;
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn places_are_counted_by_client() {
         let under_way = UnderWay::new(2);
-        let (ada, bob) = (ClientId::of_token("ada"), ClientId::of_token("bob"));
+        let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
         let first = under_way.enter(&ada);
         let second = under_way.enter(&ada);
         assert!(first.is_some() && second.is_some());

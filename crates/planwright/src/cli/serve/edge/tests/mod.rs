@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use http_body_util::BodyExt;
 use planwright::config::{Config, ConfigSource, Origin, Serve};
-use planwright_mcp::ClientId;
+use planwright_mcp::gateway::ClientId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;

@@ -1,0 +1,78 @@
+//! What the gateway says that it can do.
+
+use planwright_core::Value;
+use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
+
+use super::shared::Shared;
+use crate::client::{UpstreamState, UpstreamView};
+
+/// The revisions that are spoken, the oldest first.
+pub(super) const REVISIONS: &[ProtocolVersion] = &[
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_03_26,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
+
+/// What clients are told when they connect.
+pub(super) fn config(shared: &Shared) -> ServerConfig {
+    let view = shared.upstreams.view();
+    let mut config = ServerConfig::new(capabilities(shared, &view));
+    config.server_info = Implementation::new("planwright", env!("CARGO_PKG_VERSION"));
+    config.instructions = instructions(shared, &view);
+    config
+}
+
+fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
+    let passes = shared.passes();
+    // A server that is still starting may have anything.
+    let is_open = view
+        .servers
+        .iter()
+        .any(|server| matches!(server.state, UpstreamState::Idle | UpstreamState::Starting));
+    let has = |name: &str| {
+        passes
+            && (is_open
+                || view
+                    .servers
+                    .iter()
+                    .any(|server| server.capabilities.get(name).is_some()))
+    };
+    let mut offered = serde_json::json!({"tools": {"listChanged": true}});
+    // Outputs that are too large for an answer are resources.
+    offered["resources"] = if has("resources") {
+        serde_json::json!({"subscribe": true, "listChanged": true})
+    } else {
+        serde_json::json!({})
+    };
+    if has("prompts") {
+        offered["prompts"] = serde_json::json!({"listChanged": true});
+    }
+    for plain in ["completions", "logging"] {
+        if has(plain) {
+            offered[plain] = serde_json::json!({});
+        }
+    }
+    if shared.host.keeps_tasks() {
+        offered["extensions"] = serde_json::json!({"io.modelcontextprotocol/tasks": {}});
+    }
+    serde_json::from_value(offered).unwrap_or_default()
+}
+
+/// The host's own words, then those of the servers that are passed on.
+fn instructions(shared: &Shared, view: &UpstreamView) -> Option<String> {
+    let mut parts: Vec<String> = shared.host.instructions().into_iter().collect();
+    if shared.passes() {
+        let says = |instructions: &Value| instructions.as_text().map(str::to_owned);
+        let mut own: Vec<(&str, String)> = Vec::new();
+        for server in &view.servers {
+            own.extend(says(&server.instructions).map(|text| (&*server.name, text)));
+        }
+        match own.as_slice() {
+            [(_, only)] if view.servers.len() == 1 => parts.push(only.clone()),
+            several => parts.extend(several.iter().map(|(name, text)| format!("{name}: {text}"))),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}

@@ -1,0 +1,73 @@
+//! The way back to a client while one of its calls is under way.
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::client::{Caller, UpstreamError};
+
+/// What a call has to say to its client before it is over.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// A notification.
+    Note { method: String, params: Value },
+    /// A question, and where its answer goes.
+    Question(Question),
+}
+
+/// Something that a client is asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) method: String,
+    pub(super) params: Value,
+    pub(super) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+}
+
+/// The end of the line that calls hold. What they say arrives in the order in which it was said.
+#[derive(Debug)]
+pub(super) struct Line {
+    words: mpsc::UnboundedSender<Word>,
+    meta: Value,
+}
+
+impl Line {
+    /// A line, and where its words come out. `meta`: what goes into requests that are made for the client.
+    pub(super) fn new(meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
+        let (words, heard) = mpsc::unbounded_channel();
+        (Self { words, meta }, heard)
+    }
+}
+
+impl Caller for Line {
+    fn notify(&self, method: &str, params: Value) {
+        // A client that does not listen any more misses nothing that it wants.
+        let _ = self.words.send(Word::Note {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let (answer, answered) = oneshot::channel();
+        let question = Question {
+            method: method.to_owned(),
+            params,
+            answer,
+        };
+        let sent = self.words.send(Word::Question(question));
+        Box::pin(async move {
+            let gone = || {
+                UpstreamError::new(
+                    UpstreamError::UNAVAILABLE,
+                    "the client that was to be asked is gone",
+                )
+            };
+            sent.map_err(|_| gone())?;
+            answered.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+
+    fn meta(&self) -> Value {
+        self.meta.clone()
+    }
+}

@@ -1,0 +1,26 @@
+//! The server side: one MCP server for whatever plans and the servers behind it offer.
+//!
+//! What a client may ask stands in [`Host`], which knows plans and nothing of the protocol. This side knows the protocol
+//! in all its revisions: how a client is asked something in the middle of a call, which notifications it takes, what a
+//! result of one revision is in another.
+
+mod capabilities;
+mod changes;
+mod client;
+mod conduct;
+mod deliver;
+mod front;
+mod host;
+mod line;
+mod listing;
+mod parked;
+mod passing;
+mod raw;
+mod serve;
+mod shared;
+mod translate;
+
+pub use client::{Client, ClientId};
+pub use host::{Host, HostCall, Passing, TaskRequest};
+pub use serve::{HttpService, ServeError, serve_stdio, serve_stream};
+pub use shared::Gateway;

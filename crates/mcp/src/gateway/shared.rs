@@ -1,0 +1,118 @@
+//! What all connections of a gateway share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use planwright_core::Value;
+
+use super::client::Client;
+use super::host::{Host, Passing};
+use super::listing::Listing;
+use super::parked::Parked;
+use crate::client::{UpstreamView, Upstreams};
+
+/// How long a list waits for servers that are still starting. What comes later is announced.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a call waits for a server that is still starting, if no other has the tool.
+const CALL_PATIENCE: Duration = Duration::from_mins(1);
+
+/// An MCP server in front of others.
+///
+/// Clones are the same gateway.
+#[derive(Clone, Debug)]
+pub struct Gateway(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) host: Arc<dyn Host>,
+    pub(super) upstreams: Upstreams,
+    pub(super) parked: Parked,
+    /// Whether several clients use the same servers. They are then told only of what all clients are asked alike.
+    serves_many: bool,
+    listing: Mutex<Option<(Arc<UpstreamView>, Arc<Listing>)>>,
+}
+
+impl Gateway {
+    /// A gateway for one client, whose abilities the servers are told of.
+    pub fn new(host: Arc<dyn Host>, upstreams: Upstreams) -> Self {
+        Self::build(host, upstreams, false)
+    }
+
+    /// A gateway for many clients. Servers are told that a person may be asked, and find out who can when they do.
+    pub fn for_many(host: Arc<dyn Host>, upstreams: Upstreams) -> Self {
+        Self::build(host, upstreams, true)
+    }
+
+    fn build(host: Arc<dyn Host>, upstreams: Upstreams, serves_many: bool) -> Self {
+        Self(Arc::new(Shared {
+            host,
+            upstreams,
+            parked: Parked::default(),
+            serves_many,
+            listing: Mutex::new(None),
+        }))
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("upstreams", &self.upstreams)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(super) fn passes(&self) -> bool {
+        self.host.passing() == Passing::Everything
+    }
+
+    /// Starts the servers, unless that was done.
+    pub(super) fn start(&self, client: &Client) {
+        if self.serves_many {
+            let forms = Value::object([("form", Value::empty_object())]);
+            self.upstreams
+                .start(&Value::object([("elicitation", forms)]));
+        } else {
+            self.upstreams.start(&client.capabilities);
+        }
+    }
+
+    /// What the servers offer, once all have started or enough time has passed.
+    pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
+        self.start(client);
+        self.upstreams.settled(LIST_PATIENCE).await;
+        self.current()
+    }
+
+    /// What `find` finds in what the servers offer, where that is passed on. Servers that are still starting are waited for where that may help.
+    pub(super) async fn find<T>(
+        &self,
+        client: &Client,
+        find: impl Fn(&Listing) -> Option<T>,
+    ) -> Option<T> {
+        self.start(client);
+        if !self.passes() {
+            return None;
+        }
+        if let Some(found) = find(&self.current()) {
+            return Some(found);
+        }
+        self.upstreams.settled(CALL_PATIENCE).await;
+        find(&self.current())
+    }
+
+    pub(super) fn current(&self) -> Arc<Listing> {
+        let view = self.upstreams.view();
+        let mut known = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, listing)) if Arc::ptr_eq(of, &view) => Arc::clone(listing),
+            _ => {
+                let listing = Arc::new(Listing::new(&view));
+                *known = Some((view, Arc::clone(&listing)));
+                listing
+            }
+        }
+    }
+}

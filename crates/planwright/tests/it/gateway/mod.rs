@@ -1,0 +1,3 @@
+//! The gateway as its clients meet it, and as those judge it who know nothing of it.
+
+mod conformance;

@@ -1,0 +1,6 @@
+//! The server for the conformance suite as a program.
+
+fn main() -> std::process::ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    planwright_testkit::conformance_server::run(&arguments)
+}

@@ -1,0 +1,337 @@
+//! The server's side of every request.
+#![expect(
+    deprecated,
+    reason = "the suite asks for logging, which older revisions have"
+)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, ServerRequest, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::offers::{self, Does, List, Offers};
+use super::rounds::{self, Reply};
+
+/// How long the server takes between two things that it tells.
+const PACE: Duration = Duration::from_millis(20);
+
+/// One for all sessions.
+#[derive(Clone, Debug)]
+pub(super) struct Handler {
+    offers: Arc<Offers>,
+    // Streams of the newest revision that want to know what changes.
+    listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
+}
+
+type Context = RequestContext<RoleServer>;
+
+impl Handler {
+    pub(super) fn new() -> Self {
+        Self {
+            offers: Arc::new(Offers::read()),
+            listeners: Arc::default(),
+        }
+    }
+
+    async fn tell(&self, does: &Does, context: &Context) {
+        let level = if does.says_if_asked {
+            context.meta.log_level()
+        } else {
+            Some(LoggingLevel::Info)
+        };
+        for text in &does.says {
+            if let Some(level) = level {
+                let message = LoggingMessageNotificationParam::new(level, json!(text));
+                // Whoever called may be gone; the call ends all the same.
+                let _ = context.peer.notify_logging_message(message).await;
+            }
+            tokio::time::sleep(PACE).await;
+        }
+        for progress in &does.progress {
+            if let Some(token) = context.meta.get_progress_token() {
+                let progress = ProgressNotificationParam::new(token, *progress)
+                    .with_total(100.0)
+                    .with_message(format!("{progress} of 100"));
+                let _ = context.peer.notify_progress(progress).await;
+            }
+            tokio::time::sleep(PACE).await;
+        }
+        if let Some(list) = does.changes {
+            self.change(list, context).await;
+        }
+        tokio::time::sleep(Duration::from_millis(does.waits_ms)).await;
+    }
+
+    async fn change(&self, list: List, context: &Context) {
+        if context.meta.protocol_version().is_none() {
+            let _ = match list {
+                List::Tools => context.peer.notify_tool_list_changed().await,
+                List::Prompts => context.peer.notify_prompt_list_changed().await,
+            };
+        }
+        let listeners = lock(&self.listeners).clone();
+        for listener in listeners {
+            let _ = match list {
+                List::Tools => listener.notify_tool_list_changed().await,
+                List::Prompts => listener.notify_prompt_list_changed().await,
+            };
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_completions()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("conformance", "1"))
+            .with_instructions("What the conformance suite asks for.")
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.offers.tools.iter();
+        tools
+            .map(|tool| &tool.listed)
+            .find(|tool| tool.name == name)
+            .cloned()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.offers.tools.iter();
+        Ok(ListToolsResult::with_all_items(
+            tools.map(|tool| tool.listed.clone()).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offers = Arc::clone(&self.offers);
+        let Some(tool) = offers
+            .tools
+            .iter()
+            .find(|tool| tool.listed.name == request.name)
+        else {
+            let message = format!("there is no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let does = &tool.does;
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        if let Some(needed) = &does.needs
+            && capabilities.sampling.is_none()
+        {
+            return Err(ErrorData::missing_required_client_capability(
+                needed.clone(),
+            ));
+        }
+        let reply = Reply {
+            responses: request.input_responses.as_ref(),
+            state: request.request_state.as_deref(),
+        };
+        let rounds: Vec<_> = if does.within_capabilities {
+            let rounds = does.rounds.iter();
+            rounds
+                .map(|round| rounds::within(round, &capabilities))
+                .collect()
+        } else {
+            does.rounds.clone()
+        };
+        if let Some(questions) = rounds::next(&rounds, does.sealed, reply)? {
+            return Ok(questions.into());
+        }
+        self.tell(does, &context).await;
+        let mut result: CallToolResult = typed(&complete(&does.result))?;
+        if let Some(question) = &does.asks {
+            let question = offers::fill(question, &offers::words(request.arguments.as_ref()));
+            let question: ServerRequest = typed(&question)?;
+            match context.peer.send_request(question).await {
+                Ok(answer) => {
+                    let answer = json!(answer);
+                    let text = match &answer["content"]["text"] {
+                        Value::String(text) => format!("the model says: {text}"),
+                        _ => format!(
+                            "action={}, content={}",
+                            answer["action"].as_str().unwrap_or("none"),
+                            answer["content"]
+                        ),
+                    };
+                    result.content.push(ContentBlock::text(text));
+                }
+                Err(error) => {
+                    let text = format!("the client did not answer: {error}");
+                    return Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into());
+                }
+            }
+        }
+        if let Some(answers) = reply.responses {
+            let text = format!("the client answered: {}", json!(answers));
+            result.content.push(ContentBlock::text(text));
+        }
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.offers.resources.iter();
+        Ok(ListResourcesResult::with_all_items(
+            resources.map(|resource| resource.listed.clone()).collect(),
+        ))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.offers.templates.iter();
+        Ok(ListResourceTemplatesResult::with_all_items(
+            templates.map(|template| template.listed.clone()).collect(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let Some(content) = self.offers.content(&request.uri) else {
+            let message = format!("there is no resource `{}`", request.uri);
+            let data = json!({"uri": request.uri});
+            return Err(ErrorData::resource_not_found(message, Some(data)));
+        };
+        Ok(ReadResourceResult::new(vec![typed(&content)?]).into())
+    }
+
+    async fn subscribe(&self, _: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let sink = context.sink().clone();
+        lock(&self.listeners).push(sink);
+        context.cancelled().await;
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.offers.prompts.iter();
+        Ok(ListPromptsResult::with_all_items(
+            prompts.map(|prompt| prompt.listed.clone()).collect(),
+        ))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let offers = Arc::clone(&self.offers);
+        let is_asked = |name: &str| name == request.name;
+        let mut prompts = offers.prompts.iter();
+        let Some(prompt) = prompts.find(|prompt| is_asked(&prompt.listed.name)) else {
+            let message = format!("there is no prompt `{}`", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let reply = Reply {
+            responses: request.input_responses.as_ref(),
+            state: request.request_state.as_deref(),
+        };
+        if let Some(questions) = rounds::next(&prompt.rounds, false, reply)? {
+            return Ok(questions.into());
+        }
+        let words = offers::words(request.arguments.as_ref());
+        let result = complete(&offers::fill(&prompt.result, &words));
+        let result: GetPromptResult = typed(&result)?;
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let begun = &request.argument.value;
+        let values = ["paris", "park", "party"]
+            .into_iter()
+            .filter(|value| value.starts_with(begun.as_str()))
+            .map(str::to_owned)
+            .collect();
+        CompletionInfo::new(values)
+            .map(CompleteResult::new)
+            .map_err(|error| ErrorData::internal_error(error, None))
+    }
+}
+
+/// A result that says that it is one, as the newest revision wants it; for older ones the SDK takes that away again.
+fn complete(result: &Value) -> Value {
+    let mut result = result.clone();
+    result["resultType"] = "complete".into();
+    result
+}
+
+fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, ErrorData> {
+    serde_json::from_value(value.clone())
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
