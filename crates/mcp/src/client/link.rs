@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::http::HttpLink;
 use super::process::Process;
 
 /// How long an ended server is waited for to learn how it ended.
@@ -20,6 +21,8 @@ pub(super) enum Link {
         /// Why this side ended the connection, once it did.
         fault: Arc<OnceLock<String>>,
     },
+    /// A server somewhere else.
+    Http(HttpLink),
 }
 
 impl Link {
@@ -31,6 +34,8 @@ impl Link {
     pub(super) fn patience(&self) -> Duration {
         match self {
             Self::Process { .. } => PATIENCE,
+            // An answer belongs to its request there, so there is nothing to guess at; the start has a limit of its own.
+            Self::Http(_) => Duration::MAX,
         }
     }
 
@@ -38,6 +43,7 @@ impl Link {
     pub(super) fn fault(&self) -> Option<String> {
         match self {
             Self::Process { fault, .. } => fault.get().cloned(),
+            Self::Http(link) => link.fault().map(|failure| failure.message),
         }
     }
 
@@ -51,6 +57,18 @@ impl Link {
                 let status = process.ended_within(POST_MORTEM).await?;
                 Some(format!("it stopped ({status})"))
             }
+            Self::Http(link) => link.last_failure().map(|failure| failure.message),
+        }
+    }
+
+    /// What to do about a server that did not start.
+    pub(super) fn help(&self) -> String {
+        match self {
+            Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
+            Self::Http(link) => match link.last_failure() {
+                Some(failure) => failure.help,
+                None => "see that its `url` is that of its MCP endpoint".to_owned(),
+            },
         }
     }
 
@@ -58,6 +76,7 @@ impl Link {
     pub(super) fn is_deaf_once_sending_failed(&self) -> bool {
         match self {
             Self::Process { .. } => true,
+            Self::Http(_) => false,
         }
     }
 
@@ -65,6 +84,7 @@ impl Link {
     pub(super) async fn stop(&self, grace: Duration) {
         match self {
             Self::Process { process, .. } => process.stop(grace).await,
+            Self::Http(link) => link.closed(grace).await,
         }
     }
 }

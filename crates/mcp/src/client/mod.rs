@@ -12,6 +12,7 @@ mod followed;
 mod following;
 mod greeting;
 mod handshake;
+mod http;
 mod inputs;
 mod line;
 mod link;

@@ -13,6 +13,7 @@ use super::connection::{Connection, SendFailure};
 use super::desk::{Desk, Hearing};
 use super::greeting::Greeting;
 use super::handshake::{HandshakeError, shake_hands};
+use super::http::HttpFailure;
 use super::link::Link;
 use super::log::Log;
 use super::mailbox::Mailbox;
@@ -52,11 +53,12 @@ impl Session {
     ) -> Result<Self, StartError> {
         let program = match &config.reach {
             Reach::Program(program) => program,
-            Reach::Http(_) => {
-                return Err(StartError {
-                    message: "it is reached over HTTP, which is not supported yet".to_owned(),
-                    help: "put a bridge in between, such as `mcp-remote`".to_owned(),
-                });
+            Reach::Http(http) => {
+                let mailbox = Arc::default();
+                let (transport, link) =
+                    super::http::open(http, Arc::clone(&mailbox), options.message_limit)
+                        .map_err(StartError::from)?;
+                return Self::over(transport, Link::Http(link), mailbox, options).await;
             }
         };
         let (process, pipes) = Process::start(program, Arc::clone(log))
@@ -180,7 +182,16 @@ impl StartError {
         };
         Self {
             message: message.unwrap_or_else(|| error.to_string()),
-            help: "run its command by hand, and see what it says".to_owned(),
+            help: link.help(),
+        }
+    }
+}
+
+impl From<HttpFailure> for StartError {
+    fn from(failure: HttpFailure) -> Self {
+        Self {
+            message: failure.message,
+            help: failure.help,
         }
     }
 }

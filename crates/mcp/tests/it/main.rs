@@ -6,7 +6,7 @@
 )]
 
 mod calling;
-
+mod http;
 mod real_servers;
 mod starting;
 mod stopping;

@@ -1,0 +1,251 @@
+//! The requests of `rmcp`'s transport, made with `reqwest`. What comes in passes the mailbox.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::{HttpError, HttpFailure};
+use super::response::{self, Question};
+use crate::client::mailbox::Mailbox;
+use crate::config::HttpConfig;
+
+/// How long a connection may take to be there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often a connection that is silent is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// The most redirects that one message follows.
+const REDIRECT_LIMIT: usize = 5;
+
+/// Makes requests to one server.
+#[derive(Clone, Debug)]
+pub(super) struct HttpClient {
+    http: Client,
+    url: Url,
+    pub(super) intake: Arc<Intake>,
+}
+
+/// Where things arrive.
+#[derive(Debug)]
+pub(super) struct Intake {
+    pub(super) mailbox: Arc<Mailbox>,
+    /// The longest message that is taken.
+    pub(super) limit: usize,
+    /// The last failure, whatever became of it.
+    last: Mutex<Option<HttpFailure>>,
+    /// Why the connection was given up, once it was.
+    fatal: OnceLock<HttpFailure>,
+    pub(super) end: CancellationToken,
+}
+
+impl Intake {
+    pub(super) fn new(mailbox: Arc<Mailbox>, limit: usize) -> Self {
+        Self {
+            mailbox,
+            limit,
+            last: Mutex::default(),
+            fatal: OnceLock::new(),
+            end: CancellationToken::new(),
+        }
+    }
+
+    /// Ends the connection.
+    pub(super) fn give_up(&self, failure: HttpFailure) {
+        self.fatal.get_or_init(|| failure);
+        self.end.cancel();
+    }
+
+    /// Why the connection was given up.
+    pub(super) fn fatal(&self) -> Option<&HttpFailure> {
+        self.fatal.get()
+    }
+
+    /// The last failure.
+    pub(super) fn last(&self) -> Option<HttpFailure> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.fatal.get().cloned().or_else(|| last.clone())
+    }
+
+    fn failed(&self, failure: HttpFailure) -> HttpError {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+        StreamableHttpError::Client(failure)
+    }
+}
+
+impl HttpClient {
+    pub(super) fn new(config: &HttpConfig, intake: Arc<Intake>) -> Result<Self, HttpFailure> {
+        let url = Url::parse(&config.url).map_err(|error| {
+            HttpFailure::new(
+                format!("its `url` is no address: {error}"),
+                "write it as `https://HOST/PATH`",
+            )
+        })?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &config.headers {
+            let pair = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
+            let (Ok(key), Ok(mut value)) = pair else {
+                return Err(HttpFailure::new(
+                    format!("the header `{name}` cannot be sent"),
+                    "look at its name and its value",
+                ));
+            };
+            value.set_sensitive(true);
+            headers.append(key, value);
+        }
+        use_ring();
+        let http = Client::builder()
+            .default_headers(headers)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_keepalive(KEEPALIVE)
+            .redirect(within_one_origin())
+            .build()
+            .map_err(HttpFailure::unreachable)?;
+        Ok(Self { http, url, intake })
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        accept: &'static str,
+        session: Option<&str>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> RequestBuilder {
+        let mut request = self.http.request(method, self.url.clone());
+        request = request.header(ACCEPT, accept);
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", session);
+        }
+        request.headers(headers.into_iter().collect())
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, HttpError> {
+        let response = request.send().await;
+        response.map_err(|error| self.intake.failed(HttpFailure::unreachable(error)))
+    }
+
+    async fn post(
+        &self,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let question = Question::of(&message);
+        let body = Bytes::from(serde_json::to_vec(&message)?);
+        drop(message);
+        let accept = "application/json, text/event-stream";
+        let request = self
+            .request(Method::POST, accept, session.as_deref(), headers)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let response = self.send(request).await?;
+        let status = response.status();
+        let answer = if status == StatusCode::NOT_FOUND && session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        } else if status.is_success() {
+            response::accepted(response, question, &self.intake).await
+        } else {
+            response::refused(response, question, &self.intake).await
+        };
+        answer.map_err(|error| self.intake.failed(error.into()))
+    }
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = HttpFailure;
+
+    async fn post_message(
+        &self,
+        _uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        self.post(message, session_id, custom_headers).await
+    }
+
+    async fn delete_session(
+        &self,
+        _uri: Arc<str>,
+        session_id: Arc<str>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpError> {
+        let accept = "application/json, text/event-stream";
+        let request = self.request(Method::DELETE, accept, Some(&session_id), custom_headers);
+        // A server need not let a session be ended; there is nothing to be done about it.
+        self.send(request).await.map(drop)
+    }
+
+    async fn get_stream(
+        &self,
+        _uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpError> {
+        let session = session_id.as_deref();
+        let mut request = self.request(Method::GET, "text/event-stream", session, custom_headers);
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = self.send(request).await?;
+        let status = response.status();
+        let kind = response.headers().get(CONTENT_TYPE);
+        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if status.is_success() && is_stream {
+            let intake = Arc::clone(&self.intake);
+            return Ok(response::events(response, Question::unknown(), intake));
+        }
+        let may_pass = status.is_server_error()
+            || matches!(
+                status,
+                StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
+            );
+        if may_pass {
+            return Err(StreamableHttpError::Client(HttpFailure::status(status)));
+        }
+        // `rmcp` does not ask again after this one.
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+/// Follows redirects that keep the message, and only to where the keys were meant for.
+fn within_one_origin() -> Policy {
+    Policy::custom(|attempt| {
+        let keeps_the_message = matches!(
+            attempt.status(),
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+        );
+        let first = attempt.previous().first();
+        let is_same_origin = first.is_some_and(|url| url.origin() == attempt.url().origin());
+        if keeps_the_message && is_same_origin && attempt.previous().len() <= REDIRECT_LIMIT {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+/// Whoever embeds us may have chosen another cryptography for the process; then that is used.
+fn use_ring() {
+    static CHOICE: Once = Once::new();
+    CHOICE.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}

@@ -1,0 +1,103 @@
+//! Why a message did not get through, in words that hold no header and no token.
+
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+/// Why a message did not get through.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub(in crate::client) struct HttpFailure {
+    /// What happened, in one clause.
+    pub(in crate::client) message: String,
+    /// The way out.
+    pub(in crate::client) help: String,
+}
+
+/// What `rmcp` is told.
+pub(super) type HttpError = StreamableHttpError<HttpFailure>;
+
+impl HttpFailure {
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    /// A server that could not be spoken to.
+    pub(super) fn unreachable(error: reqwest::Error) -> Self {
+        let help = "see that its `url` is right, and that it runs";
+        // The address may hold a key.
+        let error = error.without_url();
+        let what = if error.is_connect() {
+            "it cannot be reached"
+        } else if error.is_timeout() {
+            "it took too long"
+        } else {
+            "the connection to it was lost"
+        };
+        match innermost(&error) {
+            Some(reason) => Self::new(format!("{what}: {reason}"), help),
+            None => Self::new(what, help),
+        }
+    }
+
+    /// A server that answers with a status that says no.
+    pub(super) fn status(status: reqwest::StatusCode) -> Self {
+        let help = match status.as_u16() {
+            401 | 403 => "see that its `headers` hold a key that is valid there",
+            300..=399 => "write the address that it redirects to as `url`",
+            404 | 405 => "see that its `url` is that of its MCP endpoint",
+            429 => "wait, or set a rate for its tools",
+            _ => "look into the log of the server",
+        };
+        Self::new(format!("it answered with HTTP {status}"), help)
+    }
+
+    /// A server whose answer cannot be read.
+    pub(super) fn unreadable(reason: &str) -> Self {
+        Self::new(
+            format!("its answer cannot be read: {reason}"),
+            "see that its `url` is that of its MCP endpoint",
+        )
+    }
+
+    /// A server that sent more than is taken.
+    pub(super) fn too_long() -> Self {
+        Self::new(
+            "it sent a message that is longer than the limit",
+            "ask it for less at once",
+        )
+    }
+}
+
+impl From<HttpError> for HttpFailure {
+    fn from(error: HttpError) -> Self {
+        match error {
+            StreamableHttpError::Client(failure) => failure,
+            StreamableHttpError::SessionExpired => {
+                Self::new("it has forgotten the session", "try again")
+            }
+            StreamableHttpError::ReinitializationFailed(error) => Self::new(
+                format!("it refused a new session: {}", error.message),
+                "look into the log of the server",
+            ),
+            StreamableHttpError::SessionRecoveryTimeout => Self::new(
+                "it did not make a new session in time",
+                "look into the log of the server",
+            ),
+            StreamableHttpError::TransportChannelClosed => {
+                Self::new("the connection is closed", "try again")
+            }
+            other => Self::new(other.to_string(), "look into the log of the server"),
+        }
+    }
+}
+
+/// The last of the causes, which says most.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut cause = error.source()?;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    Some(cause.to_string())
+}

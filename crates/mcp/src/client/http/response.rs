@@ -1,0 +1,215 @@
+//! What a server answers to one POST, as `rmcp` takes it.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream::{BoxStream, try_unfold};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, StatusCode};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+
+use super::client::Intake;
+use super::events::{Event, EventReader};
+use super::failure::{HttpError, HttpFailure};
+use crate::client::mailbox::Mailbox;
+use crate::client::message;
+
+/// The longest refusal that is read.
+const REFUSAL_LIMIT: usize = 64 << 10;
+
+/// What is read of an answer depends on what was asked.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// The request; nothing for a notification or an answer, to which nothing is to be said.
+    id: Option<RequestId>,
+    is_discover: bool,
+    /// `rmcp` takes from a list of tools which arguments go into headers, so it gets to see the list too.
+    is_tool_list: bool,
+}
+
+impl Question {
+    pub(super) fn of(message: &ClientJsonRpcMessage) -> Self {
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return Self {
+                id: None,
+                is_discover: false,
+                is_tool_list: false,
+            };
+        };
+        let is_tool_list = match &request.request {
+            ClientRequest::ListToolsRequest(_) => true,
+            ClientRequest::CustomRequest(request) => request.method == "tools/list",
+            _ => false,
+        };
+        Self {
+            id: Some(request.id.clone()),
+            is_discover: matches!(request.request, ClientRequest::DiscoverRequest(_)),
+            is_tool_list,
+        }
+    }
+
+    /// A stream that is taken up again, or that belongs to no request.
+    pub(super) fn unknown() -> Self {
+        Self {
+            id: None,
+            is_discover: false,
+            is_tool_list: false,
+        }
+    }
+
+    /// What `rmcp` gets of a message that came in.
+    fn read(&self, mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let message = message::read(mailbox, bytes)?;
+        if self.is_tool_list
+            && let Ok(list @ ServerJsonRpcMessage::Response(_)) = serde_json::from_slice(bytes)
+        {
+            return Some(list);
+        }
+        Some(message)
+    }
+}
+
+/// Reads an answer that says yes.
+pub(super) async fn accepted(
+    response: Response,
+    question: Question,
+    intake: &Arc<Intake>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let session = header(&response, "mcp-session-id");
+    let kind = header(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
+    if question.id.is_none() {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    if kind.starts_with("text/event-stream") {
+        let stream = events(response, question, Arc::clone(intake));
+        return Ok(StreamableHttpPostResponse::Sse(stream, session));
+    }
+    if kind.starts_with("application/json") {
+        let body = body(response, intake.limit).await?;
+        let message = question.read(&intake.mailbox, &body);
+        let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
+        let message = message.map_err(StreamableHttpError::Client)?;
+        return Ok(StreamableHttpPostResponse::Json(message, session));
+    }
+    if matches!(
+        response.status(),
+        StatusCode::ACCEPTED | StatusCode::NO_CONTENT
+    ) {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    Err(StreamableHttpError::Client(HttpFailure::unreadable(
+        "it is neither JSON nor a stream of events",
+    )))
+}
+
+/// Reads an answer that says no. Where it holds an error of MCP, that is the answer.
+pub(super) async fn refused(
+    response: Response,
+    question: Question,
+    intake: &Arc<Intake>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let status = response.status();
+    let failure = HttpFailure::status(status);
+    let Some(id) = &question.id else {
+        return Err(StreamableHttpError::Client(failure));
+    };
+    let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let body = body(response, REFUSAL_LIMIT).await.unwrap_or_default();
+    if !is_about_us && let Some(message) = error_for(id, &body, &intake.mailbox) {
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    // A server of an older revision, or what stands before it, does not know the newest greeting.
+    let is_unknown = status.is_client_error() && !is_about_us
+        || matches!(
+            status,
+            StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED
+        );
+    if question.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
+        let error = ErrorData::invalid_request(failure.message, None);
+        let message = ServerJsonRpcMessage::error(error, Some(id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    Err(StreamableHttpError::Client(failure))
+}
+
+/// The error of MCP in `body`, as the answer to the request `id`, whose id not all servers give back.
+fn error_for(id: &RequestId, body: &[u8], mailbox: &Mailbox) -> Option<ServerJsonRpcMessage> {
+    let mut error: serde_json::Value = serde_json::from_slice(body).ok()?;
+    error.get("error")?.get("code")?.as_i64()?;
+    let fields = error.as_object_mut()?;
+    fields.insert("jsonrpc".to_owned(), "2.0".into());
+    fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);
+    message::read(mailbox, &serde_json::to_vec(&error).ok()?)
+}
+
+/// The events of an answer; their messages have gone to the mailbox.
+pub(super) fn events(
+    response: Response,
+    question: Question,
+    intake: Arc<Intake>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let reader = EventReader::new(intake.limit);
+    let state = (response, reader, question, intake);
+    try_unfold(
+        state,
+        |(mut response, mut reader, question, intake)| async {
+            loop {
+                if let Some(event) = reader.next() {
+                    let event = tapped(event, &question, &intake.mailbox);
+                    return Ok(Some((event, (response, reader, question, intake))));
+                }
+                let piece = response.chunk().await;
+                let Some(piece) =
+                    piece.map_err(|error| SseError::Body(Box::new(error.without_url())))?
+                else {
+                    return Ok(None);
+                };
+                if reader.push(&piece).is_err() {
+                    // Whoever waits for it would wait for ever, and nobody knows who that is.
+                    intake.give_up(HttpFailure::too_long());
+                    return Ok(None);
+                }
+            }
+        },
+    )
+    .boxed()
+}
+
+fn tapped(event: Event, question: &Question, mailbox: &Mailbox) -> Sse {
+    let is_message = matches!(event.kind.as_deref(), None | Some("" | "message"));
+    let data = event.data.filter(|data| is_message && !data.is_empty());
+    let message = data.and_then(|data| question.read(mailbox, &data));
+    Sse {
+        event: event.kind,
+        data: message.and_then(|message| serde_json::to_string(&message).ok()),
+        id: event.id,
+        retry: event.retry,
+    }
+}
+
+async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    loop {
+        let piece = response.chunk().await;
+        let piece =
+            piece.map_err(|error| StreamableHttpError::Client(HttpFailure::unreachable(error)))?;
+        let Some(piece) = piece else {
+            return Ok(body);
+        };
+        if body.len() + piece.len() > limit {
+            return Err(StreamableHttpError::Client(HttpFailure::too_long()));
+        }
+        body.extend_from_slice(&piece);
+    }
+}
+
+fn header(response: &Response, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.to_owned())
+}

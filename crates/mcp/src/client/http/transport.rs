@@ -1,0 +1,115 @@
+//! A connection over Streamable HTTP: `rmcp`'s sessions and streams over requests of our own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpClientWorker,
+};
+use rmcp::transport::{Transport, WorkerTransport};
+use tokio::sync::watch;
+
+use super::client::{HttpClient, Intake};
+use super::failure::HttpFailure;
+use crate::client::mailbox::Mailbox;
+use crate::client::message;
+use crate::config::HttpConfig;
+
+/// How many messages may be on their way at once. Who calls tools has limits of their own.
+const AT_ONCE: usize = 4096;
+
+/// How often a stream that broke off is taken up again in vain, before its answer is given up.
+const RETRY_LIMIT: usize = 5;
+
+/// The first pause before that, which doubles, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// What `rmcp` sends and receives messages through.
+pub(in crate::client) struct HttpTransport {
+    inner: StreamableHttpClientTransport<HttpClient>,
+    intake: Arc<Intake>,
+    is_closed: watch::Sender<bool>,
+}
+
+/// What is known of a connection while it is in use.
+#[derive(Clone, Debug)]
+pub(in crate::client) struct HttpLink {
+    intake: Arc<Intake>,
+    is_closed: watch::Receiver<bool>,
+}
+
+/// A connection to the server at the other end. Nothing is sent yet.
+pub(in crate::client) fn open(
+    config: &HttpConfig,
+    mailbox: Arc<Mailbox>,
+    limit: usize,
+) -> Result<(HttpTransport, HttpLink), HttpFailure> {
+    let intake = Arc::new(Intake::new(mailbox, limit));
+    let client = HttpClient::new(config, Arc::clone(&intake))?;
+    let mut settings = StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
+        .max_concurrent_requests(AT_ONCE);
+    let mut retry = ExponentialBackoff::default();
+    retry.max_times = Some(RETRY_LIMIT);
+    retry.base_duration = FIRST_PAUSE;
+    retry.max_delay = Some(LONGEST_PAUSE);
+    settings.retry_config = Arc::new(retry);
+    let worker = StreamableHttpClientWorker::new(client, settings);
+    let (is_closed, receiver) = watch::channel(false);
+    let transport = HttpTransport {
+        inner: WorkerTransport::spawn_with_ct(worker, intake.end.clone()),
+        intake: Arc::clone(&intake),
+        is_closed,
+    };
+    let link = HttpLink {
+        intake,
+        is_closed: receiver,
+    };
+    Ok((transport, link))
+}
+
+impl HttpLink {
+    /// Why this side ended the connection.
+    pub(in crate::client) fn fault(&self) -> Option<HttpFailure> {
+        self.intake.fatal().cloned()
+    }
+
+    /// What went wrong last.
+    pub(in crate::client) fn last_failure(&self) -> Option<HttpFailure> {
+        self.intake.last()
+    }
+
+    /// Waits until the session has been ended, for `grace` at most.
+    pub(in crate::client) async fn closed(&self, grace: Duration) {
+        let mut is_closed = self.is_closed.clone();
+        let closed = is_closed.wait_for(|closed| *closed);
+        // One that takes longer is left alone: it is the server's.
+        let _ = tokio::time::timeout(grace, closed).await;
+    }
+}
+
+impl Transport<RoleClient> for HttpTransport {
+    type Error = HttpFailure;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), HttpFailure>> + Send + 'static {
+        message::note(&self.intake.mailbox, &message);
+        let sent = self.inner.send(message);
+        async move { sent.await.map_err(HttpFailure::from) }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.inner.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), HttpFailure> {
+        let closed = self.inner.close().await;
+        self.is_closed.send_replace(true);
+        closed.map_err(HttpFailure::from)
+    }
+}

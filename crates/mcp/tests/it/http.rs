@@ -1,0 +1,3 @@
+//! Servers that are reached over Streamable HTTP.
+
+mod real;
