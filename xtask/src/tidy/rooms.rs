@@ -29,6 +29,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
     ("prometheus_client", EDGE),
+    ("reqwest", &["crates/mcp/"]),
     (
         "rmcp",
         &[
@@ -38,6 +39,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
+    ("rustls", &["crates/mcp/src/client/http/"]),
     ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/planwright/src/cli/token/"]),

@@ -123,13 +123,15 @@ impl ServerBackend {
 
     /// What a failed request means to a plan:
     /// a refusal for its parameters (-32602) is a failure of the arguments, any other refusal the tool's own,
-    /// a lost connection a failure on the way, which another attempt may mend.
+    /// a request that did not arrive a failure on the way, which another attempt may mend, and a lost connection one of
+    /// which nobody knows what has been done.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
         match error {
             RequestError::Refused(error) => refusal(error),
             RequestError::Unreadable(reason) => {
                 ToolError::tool(self.server.unreadable(&reason), Value::Null)
             }
+            RequestError::Unsent(reason) => self.server.unsent(&reason),
             RequestError::Lost(reason) => self.server.silence(session, reason).await,
         }
     }

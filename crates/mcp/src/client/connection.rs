@@ -9,6 +9,7 @@ use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use super::http::HttpFailure;
 use super::mailbox::{Mailbox, RequestError};
 
 /// A connection that is open. What comes in goes to its mailbox. Dropping it, and all that may send on it, closes it.
@@ -111,16 +112,16 @@ async fn run<T>(
                 let Err(error) = outcome else {
                     continue;
                 };
-                let reason = match failure {
+                let error = match failure {
                     // A server that takes no messages any more may still hold its output open.
                     SendFailure::EndsTheConnection => {
                         is_over.store(true, Ordering::Relaxed);
-                        None
+                        RequestError::Lost(None)
                     }
-                    SendFailure::ConcernsTheMessage => Some(error.to_string()),
+                    SendFailure::ConcernsTheMessage => unsent_or_lost(&error),
                 };
                 if let Some(id) = id {
-                    mailbox.fail(&id, RequestError::Lost(reason));
+                    mailbox.fail(&id, error);
                 }
             }
         }
@@ -129,6 +130,14 @@ async fn run<T>(
     mailbox.close();
     // Its other end is gone, or about to be; there is nothing to be done about it.
     let _ = transport.close().await;
+}
+
+fn unsent_or_lost(error: &(dyn std::error::Error + 'static)) -> RequestError {
+    let message = error.to_string();
+    match error.downcast_ref::<HttpFailure>() {
+        Some(failure) if !failure.may_have_happened => RequestError::Unsent(message),
+        _ => RequestError::Lost(Some(message)),
+    }
 }
 
 fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {

@@ -65,12 +65,12 @@ impl Session {
             RequestError::Unreadable(reason) => {
                 format!("its list of tools cannot be read: {reason}")
             }
-            RequestError::Lost(Some(reason)) => reason,
+            RequestError::Unsent(reason) | RequestError::Lost(Some(reason)) => reason,
             RequestError::Lost(None) => self.reason().await,
         };
         StartError {
             message,
-            help: "see what it wrote on its standard error".to_owned(),
+            help: self.help(),
         }
     }
 }

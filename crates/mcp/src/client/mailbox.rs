@@ -39,7 +39,9 @@ pub(super) type Answer = Result<Value, RequestError>;
 pub(super) enum RequestError {
     /// The server refused it.
     Refused(UpstreamError),
-    /// It did not arrive, or its answer did not: why, in one clause, where that is not told by the connection as a whole.
+    /// It did not arrive: why, in one clause.
+    Unsent(String),
+    /// It may have arrived, but its answer did not: why, in one clause, where that is not told by the connection as a whole.
     Lost(Option<String>),
     /// What came cannot be read.
     Unreadable(String),

@@ -174,7 +174,17 @@ impl Server {
             None => session.reason().await,
         };
         let name = &self.config.name;
-        self.unavailable(format!("the server `{name}` did not answer: {reason}"))
+        ToolError {
+            // Nobody knows what it has done before.
+            retry: RetryAdvice::Uncertain,
+            ..self.unavailable(format!("the server `{name}` did not answer: {reason}"))
+        }
+    }
+
+    /// Why a request did not get to the server.
+    pub(super) fn unsent(&self, reason: &str) -> ToolError {
+        let name = &self.config.name;
+        self.unavailable(format!("the server `{name}` was not reached: {reason}"))
     }
 
     /// Why a request has no result, to whoever sent it as it is.
@@ -184,6 +194,7 @@ impl Server {
             RequestError::Unreadable(reason) => {
                 UpstreamError::new(UpstreamError::UNAVAILABLE, self.unreadable(&reason))
             }
+            RequestError::Unsent(reason) => self.unsent(&reason).into(),
             RequestError::Lost(reason) => self.silence(session, reason).await.into(),
         }
     }

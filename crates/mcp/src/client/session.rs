@@ -58,7 +58,8 @@ impl Session {
                 let (transport, link) =
                     super::http::open(http, Arc::clone(&mailbox), options.message_limit)
                         .map_err(StartError::from)?;
-                return Self::over(transport, Link::Http(link), mailbox, options).await;
+                return Self::over(transport, Link::Http(link), mailbox, options, counterpart)
+                    .await;
             }
         };
         let (process, pipes) = Process::start(program, Arc::clone(log))
@@ -133,6 +134,14 @@ impl Session {
     pub(super) async fn reason(&self) -> String {
         let end = self.link.end().await;
         end.unwrap_or_else(|| "it closed the connection".to_owned())
+    }
+
+    /// What to do about a server that does not list its tools.
+    pub(super) fn help(&self) -> String {
+        match &self.link {
+            Link::Process { .. } => "see what it wrote on its standard error".to_owned(),
+            Link::Http(_) => self.link.help(),
+        }
     }
 
     /// Ends the connection and the server, in that order, and leaves nothing behind.

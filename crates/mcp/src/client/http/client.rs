@@ -89,7 +89,7 @@ impl Intake {
 impl HttpClient {
     pub(super) fn new(config: &HttpConfig, intake: Arc<Intake>) -> Result<Self, HttpFailure> {
         let url = Url::parse(&config.url).map_err(|error| {
-            HttpFailure::new(
+            HttpFailure::unsent(
                 format!("its `url` is no address: {error}"),
                 "write it as `https://HOST/PATH`",
             )
@@ -98,7 +98,7 @@ impl HttpClient {
         for (name, value) in &config.headers {
             let pair = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
             let (Ok(key), Ok(mut value)) = pair else {
-                return Err(HttpFailure::new(
+                return Err(HttpFailure::unsent(
                     format!("the header `{name}` cannot be sent"),
                     "look at its name and its value",
                 ));

@@ -10,6 +10,8 @@ pub(in crate::client) struct HttpFailure {
     pub(in crate::client) message: String,
     /// The way out.
     pub(in crate::client) help: String,
+    /// Whether the server may have done what the message asks for.
+    pub(in crate::client) may_have_happened: bool,
 }
 
 /// What `rmcp` is told.
@@ -20,6 +22,15 @@ impl HttpFailure {
         Self {
             message: message.into(),
             help: help.into(),
+            may_have_happened: true,
+        }
+    }
+
+    /// A message that did not get to whoever would have acted on it.
+    pub(super) fn unsent(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            may_have_happened: false,
+            ..Self::new(message, help)
         }
     }
 
@@ -35,9 +46,13 @@ impl HttpFailure {
         } else {
             "the connection to it was lost"
         };
-        match innermost(&error) {
-            Some(reason) => Self::new(format!("{what}: {reason}"), help),
-            None => Self::new(what, help),
+        let message = match innermost(&error) {
+            Some(reason) => format!("{what}: {reason}"),
+            None => what.to_owned(),
+        };
+        Self {
+            may_have_happened: !error.is_connect(),
+            ..Self::new(message, help)
         }
     }
 
@@ -50,7 +65,10 @@ impl HttpFailure {
             429 => "wait, or set a rate for its tools",
             _ => "look into the log of the server",
         };
-        Self::new(format!("it answered with HTTP {status}"), help)
+        Self {
+            may_have_happened: !(status.is_redirection() || status.is_client_error()),
+            ..Self::new(format!("it answered with HTTP {status}"), help)
+        }
     }
 
     /// A server whose answer cannot be read.
@@ -75,9 +93,9 @@ impl From<HttpError> for HttpFailure {
         match error {
             StreamableHttpError::Client(failure) => failure,
             StreamableHttpError::SessionExpired => {
-                Self::new("it has forgotten the session", "try again")
+                Self::unsent("it has forgotten the session", "try again")
             }
-            StreamableHttpError::ReinitializationFailed(error) => Self::new(
+            StreamableHttpError::ReinitializationFailed(error) => Self::unsent(
                 format!("it refused a new session: {}", error.message),
                 "look into the log of the server",
             ),

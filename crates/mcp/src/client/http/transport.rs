@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleClient;
+use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 
 use super::client::{HttpClient, Intake};
 use super::failure::HttpFailure;
-use crate::client::mailbox::Mailbox;
+use crate::client::mailbox::{Mailbox, RequestError};
 use crate::client::message;
 use crate::config::HttpConfig;
 
@@ -104,7 +105,16 @@ impl Transport<RoleClient> for HttpTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        self.inner.receive().await
+        let message = self.inner.receive().await?;
+        // What a server answers is in the mailbox by now. An error here is what `rmcp` says of a stream that ended early.
+        if let JsonRpcMessage::Error(error) = &message
+            && let Some(id) = &error.id
+        {
+            let reason = "the connection was lost before the answer came".to_owned();
+            let lost = RequestError::Lost(Some(reason));
+            self.intake.mailbox.fail(id, lost);
+        }
+        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), HttpFailure> {

@@ -91,5 +91,5 @@ async fn a_server_that_is_gone_says_so() {
     assert_eq!(connections.failures(), []);
     server.kill().await.unwrap();
     let outcome = call(&connections, "everything", "echo", json!({"message": "x"})).await;
-    assert_snapshot!(describe(outcome), @"unavailable: the server `everything` did not answer: it cannot be reached: Connection refused (os error 111) (retry)");
+    assert_snapshot!(describe(outcome), @"unavailable: the server `everything` was not reached: it cannot be reached: Connection refused (os error 111) (retry)");
 }
