@@ -52,9 +52,10 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 return Ok(Exit::Rejected);
             };
             let id = run_id();
-            let store = match arguments.no_store {
-                true => None,
-                false => Some(store::open(&arguments.plan.text.store)?),
+            let store = if arguments.no_store {
+                None
+            } else {
+                Some(store::open(&arguments.plan.text.store)?)
             };
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),

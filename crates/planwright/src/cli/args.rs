@@ -6,6 +6,7 @@ mod kept;
 mod resume;
 mod stored;
 mod token;
+mod wrap;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub(crate) use kept::{
 pub(crate) use resume::ResumeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 pub(crate) use token::{TokenArguments, TokenCommand};
+pub(crate) use wrap::{InitArguments, Scope, WrapArguments};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]
@@ -132,6 +134,16 @@ pub(crate) enum Command {
     /// The user's `planwright.toml` lies in the folder of settings, a project's in the nearest folder from here upwards, no
     /// further than the one that holds `.git`.
     Config(ConfigArguments),
+    /// Write a `planwright.toml` to begin with, all of it comments, and an `mcp.json` where there is none.
+    ///
+    /// Exit status: 0 written, 2 usage; also where there is a `planwright.toml` already.
+    Init(InitArguments),
+    /// Put the gateway in front of the MCP servers that a client has.
+    ///
+    /// The servers of the client's file move to a file in the folder of settings, which its owner alone may read, and one entry
+    /// stands in their place: `planwright serve` with that file. All else in the client's file stays as it is. A server that only
+    /// the client can start stays, too, with the reason. A copy of the file is kept, and `--undo` takes the gateway away again.
+    Wrap(WrapArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     Trust(TrustArguments),
     /// Tokens of the clients that may reach `serve` over HTTP.

@@ -20,6 +20,7 @@ mod exchange;
 mod exit;
 mod findings;
 mod guards;
+mod init;
 mod keeping;
 mod limits;
 mod live;
@@ -48,6 +49,7 @@ mod token;
 mod toolbox;
 mod trust;
 mod watch;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -108,6 +110,8 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Delete(arguments) => stored::delete(&arguments, printer),
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Config(arguments) => config::command(&arguments, printer),
+            Command::Init(arguments) => init::init(&arguments, printer),
+            Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Token(arguments) => token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,

@@ -15,6 +15,7 @@ pub(crate) mod reference;
 mod replay;
 mod report;
 mod runs;
+mod setup;
 mod trim;
 mod utc;
 
@@ -37,5 +38,8 @@ pub use report::{
     CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
 };
 pub use runs::{KeptRunV1, RUNS_SCHEMA, RunsV1};
+pub use setup::{
+    INIT_SCHEMA, InitV1, RenamedServerV1, StayingServerV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+};
 pub use trim::{TRIMMED, Trim};
 pub use utc::{day, timestamp};

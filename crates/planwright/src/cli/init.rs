@@ -1,0 +1,121 @@
+//! `planwright init`: files to begin with.
+
+use std::path::Path;
+
+use planwright::legible;
+use planwright::wire::InitV1;
+
+use super::args::{Format, InitArguments, RunFormat};
+use super::convert::{may_write, write};
+use super::error::{CommandError, reason};
+use super::exit::Exit;
+use super::output;
+use super::printer::Printer;
+
+/// A configuration that says nothing, and shows all that may be said.
+const SETTINGS: &str = include_str!("init/planwright.toml");
+
+/// A list of no servers.
+const SERVERS: &str = include_str!("init/mcp.json");
+
+/// The names under which servers are looked for.
+const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
+
+/// `planwright init`
+pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let folder = &arguments.folder;
+    let at = |name: &str| {
+        if folder == Path::new(".") {
+            name.into()
+        } else {
+            folder.join(name)
+        }
+    };
+    let shown = |name: &str| at(name).display().to_string();
+    let settings = at("planwright.toml");
+    may_write(&settings, arguments.force)?;
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CommandError::new(format!(
+            "cannot make the folder `{}`: {}",
+            folder.display(),
+            reason(&error)
+        ))
+    })?;
+    write(SETTINGS, &settings, arguments.force)?;
+    let mut written = vec![shown("planwright.toml")];
+    let mut kept = Vec::new();
+    let there = SERVER_FILES
+        .iter()
+        .find(|name| at(name).symlink_metadata().is_ok());
+    match there {
+        Some(name) => kept.push(shown(name)),
+        None => {
+            write(SERVERS, &at("mcp.json"), false)?;
+            written.push(shown("mcp.json"));
+        }
+    }
+    let report = InitV1::new(written, kept);
+    match arguments.format {
+        Format::Json => output::json(&report, RunFormat::Json, printer)?,
+        Format::Text => {
+            for file in &report.written {
+                printer.data_line(&legible::one_line(file));
+            }
+            for file in &report.kept {
+                printer.quote(&format!("`{file}` was there already, and stays as it is"));
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright::config::{Config, ConfigSource, Origin};
+    use planwright::mcp::ServersConfig;
+
+    use super::{SERVERS, SETTINGS};
+
+    /// A file whose comments that show something are no comments any more.
+    fn awake(text: &str, mark: &str) -> String {
+        let lines = text.lines().map(|line| {
+            let (blanks, rest) = line.split_at(line.len() - line.trim_start().len());
+            let shown = rest
+                .strip_prefix(mark)
+                .filter(|shown| !shown.starts_with(' '));
+            format!("{blanks}{}\n", shown.unwrap_or(rest))
+        });
+        lines.collect()
+    }
+
+    fn settings(origin: Origin, text: &str) -> usize {
+        let source = ConfigSource::read(origin, "planwright.toml", text).unwrap();
+        let settings = Config::of([&source]).settings();
+        settings
+            .iter()
+            .filter(|setting| &*setting.set_in != "default")
+            .count()
+    }
+
+    #[test]
+    fn the_first_configuration_says_nothing_and_shows_what_may_be_said() {
+        assert_eq!(settings(Origin::Project, SETTINGS), 0);
+        assert!(settings(Origin::Project, &awake(SETTINGS, "#")) > 15);
+    }
+
+    #[test]
+    fn the_first_list_of_servers_is_empty_and_shows_how_they_are_written() {
+        let servers = |text: &str| {
+            let (config, warnings) =
+                ServersConfig::parse(text, "mcp.json", &|_| Some("x".to_owned())).unwrap();
+            assert!(
+                warnings.is_empty() && config.unusable.is_empty(),
+                "{warnings:?} {:?}",
+                config.unusable
+            );
+            config.servers.len()
+        };
+        assert_eq!(servers(SERVERS), 0);
+        assert_eq!(servers(&awake(SERVERS, "//")), 1);
+    }
+}

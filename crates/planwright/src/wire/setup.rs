@@ -1,0 +1,104 @@
+//! What was set up: clients that the gateway stands in, `planwright.wrap/1`; new files, `planwright.init/1`.
+
+use serde::Serialize;
+
+/// The schema's name and version, of what `wrap` did.
+pub const WRAP_SCHEMA: &str = "planwright.wrap/1";
+
+/// The schema's name and version, of what `init` did.
+pub const INIT_SCHEMA: &str = "planwright.init/1";
+
+/// What became of the files of a client.
+#[derive(Clone, Debug, Serialize)]
+pub struct WrapV1 {
+    /// [`WRAP_SCHEMA`].
+    pub schema: &'static str,
+    /// Whether servers were put back rather than away.
+    pub undo: bool,
+    /// Whether nothing was changed, since somebody only wanted to see.
+    pub dry_run: bool,
+    /// The lists of servers, each with what became of it.
+    pub files: Vec<WrappedFileV1>,
+}
+
+/// What became of one list of servers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct WrappedFileV1 {
+    /// The client's file.
+    pub path: String,
+    /// Whose servers they are, `user`, `project` or `local`, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<&'static str>,
+    /// What the gateway's entry is called.
+    pub entry: &'static str,
+    /// Whether something changed, or would.
+    pub changed: bool,
+    /// The servers that moved behind the gateway now.
+    pub moved: Vec<String>,
+    /// The servers that could not.
+    pub stay: Vec<StayingServerV1>,
+    /// The servers that came back, by the names that they have now.
+    pub returned: Vec<String>,
+    /// Those of them that could not have their name back.
+    pub renamed: Vec<RenamedServerV1>,
+    /// The file that holds the servers behind the gateway.
+    pub servers_file: String,
+    /// The client's file as it was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// The lines that would change, without the values of environment variables and headers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub difference: Vec<String>,
+}
+
+/// A server that stays with its client.
+#[derive(Clone, Debug, Serialize)]
+pub struct StayingServerV1 {
+    /// Its name.
+    pub server: String,
+    /// Why.
+    pub because: String,
+}
+
+/// A server that came back under another name, since the client has another one of its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct RenamedServerV1 {
+    /// What it was called.
+    pub server: String,
+    /// What it is called now.
+    pub now: String,
+}
+
+impl WrapV1 {
+    /// What became of `files`.
+    pub fn new(undo: bool, dry_run: bool, files: Vec<WrappedFileV1>) -> Self {
+        Self {
+            schema: WRAP_SCHEMA,
+            undo,
+            dry_run,
+            files,
+        }
+    }
+}
+
+/// The files that `init` wrote, and those that it left alone.
+#[derive(Clone, Debug, Serialize)]
+pub struct InitV1 {
+    /// [`INIT_SCHEMA`].
+    pub schema: &'static str,
+    /// The files that are new.
+    pub written: Vec<String>,
+    /// The files that were there already.
+    pub kept: Vec<String>,
+}
+
+impl InitV1 {
+    /// What was written, and what was there.
+    pub fn new(written: Vec<String>, kept: Vec<String>) -> Self {
+        Self {
+            schema: INIT_SCHEMA,
+            written,
+            kept,
+        }
+    }
+}

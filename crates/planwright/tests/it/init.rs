@@ -1,0 +1,65 @@
+//! Files to begin with.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{planwright, stderr, stdout};
+
+#[test]
+fn files_to_begin_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let give = |args: &[&str]| planwright(path).args(args).output().unwrap();
+
+    let output = give(&["init", "new/folder", "--format", "json"]);
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let written = json!(["new/folder/planwright.toml", "new/folder/mcp.json"]);
+    assert_eq!(
+        report,
+        json!({"schema": "planwright.init/1", "written": written, "kept": []})
+    );
+    let output = planwright(&path.join("new/folder"))
+        .arg("config")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).starts_with("project  planwright.toml"),
+        "{}",
+        stdout(&output)
+    );
+
+    // What is there stays.
+    fs::write(path.join(".mcp.json"), "{}").unwrap();
+    let output = give(&["init"]);
+    assert_eq!(
+        (stdout(&output).as_str(), output.status.code()),
+        ("planwright.toml\n", Some(0))
+    );
+    assert!(
+        stderr(&output).contains("`.mcp.json` was there already"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!path.join("mcp.json").exists());
+    fs::write(path.join("planwright.toml"), "# mine").unwrap();
+    let output = give(&["init"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("`planwright.toml` is there already"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        fs::read_to_string(path.join("planwright.toml")).unwrap(),
+        "# mine"
+    );
+    assert_eq!(give(&["init", "--force"]).status.code(), Some(0));
+    assert!(
+        fs::read_to_string(path.join("planwright.toml"))
+            .unwrap()
+            .len()
+            > 100
+    );
+}
