@@ -11,3 +11,4 @@ mod real_servers;
 mod starting;
 mod stopping;
 mod support;
+mod upstreams;

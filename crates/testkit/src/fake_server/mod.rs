@@ -13,8 +13,12 @@
 //! | `start_delay_ms` | it answers nothing for this long |
 //! | `silent_on_unknown` | it leaves out the error for a request that it does not know |
 //! | `stays` | it does not end when its input is closed |
-//! | `page_size` | how many tools a page of its list has |
+//! | `capabilities` | what it says that it can do; that it has tools where nothing is said |
+//! | `instructions` | what it says to models |
+//! | `page_size` | how many entries a page of its lists has |
 //! | `tools` | its tools: as they are listed, each with a field `does` |
+//! | `prompts`, `resources`, `resourceTemplates` | its other lists |
+//! | `answers` | results of other requests, by method |
 //!
 //! What a tool `does`, in this order:
 //!
@@ -24,7 +28,9 @@
 //! | `appends` | appends the call to this file, as a line of JSON, and sees to it that it stays there |
 //! | `then_delay_ms` | waits again |
 //! | `wait_for_release` | waits until the recorder lets it go on |
-//! | `first` | lines that it writes before the answer: texts as they are, all else as JSON |
+//! | `sets` | fields that its lists get from now on in place of those of the script |
+//! | `first` | lines that it writes before the answer: texts as they are, all else as JSON; the progress token of the call for `"$TOKEN"`, the newest subscription for `"$SUBSCRIPTION"` |
+//! | `ends_subscription` | answers the newest subscription |
 //! | `ask` | a request to the client; the answer to it becomes the structured content |
 //! | `exit` | ends the server with this status |
 //! | `never` | does not answer |

@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use super::answer::{Answer, answer, structured};
 use super::listing;
 
+/// The field by which notifications say which subscription they are for.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// Runs the fake server on the standard streams, as the JSON `script` says, until its input ends.
 pub fn run(script: Option<&str>) -> ExitCode {
     let script = match serde_json::from_str(script.unwrap_or("{}")) {
@@ -47,6 +50,10 @@ pub fn run(script: Option<&str>) -> ExitCode {
 
 struct Server {
     script: Value,
+    // The script, but for what was set since.
+    lists: Mutex<Value>,
+    // The id of the newest subscription.
+    subscription: Mutex<Value>,
     recorder: Option<Mutex<TcpStream>>,
     // Requests to the client that have no answer yet.
     asked: Mutex<HashMap<String, Sender<Value>>>,
@@ -59,6 +66,8 @@ impl Server {
             .as_str()
             .map(|address| Mutex::new(TcpStream::connect(address).expect("the recorder listens")));
         Self {
+            lists: Mutex::new(script.clone()),
+            subscription: Mutex::default(),
             script,
             recorder,
             asked: Mutex::default(),
@@ -108,19 +117,34 @@ impl Server {
                 None => self.refuse_unknown(id),
             },
             "ping" => respond(id, json!({})),
-            "tools/list" => {
-                let page = listing::tools(&self.script, &params["cursor"]);
-                respond(id, completed(request, page));
-            }
             "tools/call" => self.call(request),
-            _ => self.refuse_unknown(id),
+            "subscriptions/listen" => self.subscribe(request),
+            method => match (listing::list_of(method), self.script["answers"].get(method)) {
+                (_, Some(answer)) => respond(id, completed(request, answer.clone())),
+                (Some(field), None) => {
+                    let page = listing::page(&lock(&self.lists), field, &params["cursor"]);
+                    respond(id, completed(request, page));
+                }
+                (None, None) => self.refuse_unknown(id),
+            },
         }
+    }
+
+    fn subscribe(&self, request: &Value) {
+        *lock(&self.subscription) = request["id"].clone();
+        let params = json!({
+            "_meta": {SUBSCRIPTION_ID: request["id"]},
+            "notifications": request["params"]["notifications"],
+        });
+        let method = "notifications/subscriptions/acknowledged";
+        write(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
     fn call(&self, request: &Value) {
         let id = &request["id"];
         let name = &request["params"]["name"];
-        let tools = self.script["tools"].as_array();
+        let tools = lock(&self.lists)["tools"].clone();
+        let tools = tools.as_array();
         let Some(tool) = tools.and_then(|tools| tools.iter().find(|tool| tool["name"] == *name))
         else {
             let message = format!("Unknown tool: {name}");
@@ -140,11 +164,18 @@ impl Server {
                 .wait_while(released, |released| !*released)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        for (field, value) in does["sets"].as_object().into_iter().flatten() {
+            lock(&self.lists)[field] = value.clone();
+        }
         for line in does["first"].as_array().into_iter().flatten() {
             match line.as_str() {
                 Some(text) => write(text),
-                None => write(&line.to_string()),
+                None => write(&self.filled(line, request)),
             }
+        }
+        if does["ends_subscription"] == true {
+            let subscription = lock(&self.subscription).clone();
+            respond(&subscription, json!({"resultType": "complete"}));
         }
         if does["ask"].is_object() {
             let reply = self.ask(id, &does["ask"]);
@@ -159,6 +190,15 @@ impl Server {
             Answer::Error(error) => refuse(id, &error),
             Answer::Nothing => {}
         }
+    }
+
+    /// A line in which the names of what only the call knows stand for it.
+    fn filled(&self, line: &Value, request: &Value) -> String {
+        let token = &request["params"]["_meta"]["progressToken"];
+        let subscription = lock(&self.subscription).to_string();
+        let line = line.to_string();
+        line.replace("\"$TOKEN\"", &token.to_string())
+            .replace("\"$SUBSCRIPTION\"", &subscription)
     }
 
     /// Sends the client a request and waits for what it says.

@@ -1,0 +1,218 @@
+//! What servers ask reaches the client that it is for, and the answer the server.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use planwright_engine::backend::ToolBackend;
+use planwright_mcp::{Caller, UpstreamError};
+use planwright_testkit::fake_server::Recorder;
+use serde_json::json;
+
+use super::client::Client;
+use super::support::{PATIENCE, REVISIONS, line, raw_call, ready, upstreams};
+use crate::support::{describe, fake, tool_call};
+
+fn question() -> serde_json::Value {
+    json!({"method": "elicitation/create", "params": {
+        "message": "Sure?", "odd": [1.0], "requestedSchema": {"type": "object", "properties": {}}}})
+}
+
+fn yes() -> Arc<Client> {
+    Client::new(
+        None,
+        Some(Ok(
+            json!({"action": "accept", "content": {"x": 1.0}, "odd": null}),
+        )),
+    )
+}
+
+fn refusing() -> Arc<Client> {
+    let error = UpstreamError {
+        code: -1,
+        message: "nobody is here".to_owned(),
+        data: Some(json!({"x": [1]}).into()),
+    };
+    Client::new(None, Some(Err(error)))
+}
+
+fn caller(client: &Arc<Client>) -> Arc<dyn Caller> {
+    Arc::clone(client) as Arc<dyn Caller>
+}
+
+/// What a tool gets that asks this while it is called for `client`, and what the client was asked.
+async fn check(asks: serde_json::Value, client: &Arc<Client>) -> String {
+    let upstreams = ready(json!({
+        "revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": asks}}]
+    }))
+    .await;
+    let result = raw_call(&upstreams, "tool", Some(caller(client)))
+        .await
+        .unwrap();
+    upstreams.shutdown().await;
+    let answer = result.get("structuredContent").unwrap();
+    format!("{answer}\n{}", client.lines().join("\n"))
+}
+
+#[tokio::test]
+async fn questions_and_answers_are_handed_on_as_they_are() {
+    assert_snapshot!(check(question(), &yes()).await, @r#"
+    {"result":{"action":"accept","content":{"x":1.0},"odd":null}}
+    elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
+    "#);
+    assert_snapshot!(check(question(), &refusing()).await, @r#"
+    {"error":{"code":-1,"message":"nobody is here","data":{"x":[1]}}}
+    elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
+    "#);
+    let sampling =
+        json!({"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}});
+    assert_snapshot!(check(sampling, &yes()).await, @r#"
+    {"result":{"action":"accept","content":{"x":1.0},"odd":null}}
+    sampling/createMessage? {"messages":[],"maxTokens":1}
+    "#);
+    assert_snapshot!(check(json!({"method": "roots/list"}), &yes()).await, @r#"
+    {"result":{"action":"accept","content":{"x":1.0},"odd":null}}
+    roots/list? null
+    "#);
+    assert_snapshot!(check(json!({"method": "ping"}), &yes()).await, @r#"{"result":{}}"#);
+    assert_snapshot!(check(json!({"method": "made/up"}), &yes()).await, @r#"{"error":{"code":-32601,"message":"made/up"}}"#);
+}
+
+#[tokio::test]
+async fn a_client_is_asked_only_what_it_said_it_can_answer() {
+    let script = json!({"revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": question()}}]});
+    let upstreams = upstreams([fake("fake", script)]);
+    upstreams.start(&json!({"sampling": {}}).into());
+    let client = yes();
+    let result = raw_call(&upstreams, "tool", Some(caller(&client)))
+        .await
+        .unwrap();
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"decline"}}"#);
+    assert_eq!(client.lines(), [""; 0]);
+    upstreams.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_question_without_a_client_is_declined() {
+    let upstreams = ready(json!({
+        "revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": question()}}]
+    }))
+    .await;
+    let result = raw_call(&upstreams, "tool", None).await.unwrap();
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"decline"}}"#);
+    upstreams.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_question_that_may_be_anybodys_is_refused() {
+    let recorder = Recorder::new();
+    let upstreams = ready(json!({
+        "revisions": ["2025-11-25"], "record": recorder.address(),
+        "tools": [
+            {"name": "held", "does": {"wait_for_release": true}}, {"name": "ask", "does": {"ask": question()}}
+        ]
+    }))
+    .await;
+    let other = Client::listening();
+    let waiting = (upstreams.clone(), Arc::clone(&other));
+    let held = tokio::spawn(async move { raw_call(&waiting.0, "held", Some(waiting.1)).await });
+    let recorder = tokio::task::spawn_blocking(move || {
+        recorder.message("tools/call");
+        recorder
+    });
+    let recorder = recorder.await.unwrap();
+    let client = yes();
+    let result = raw_call(&upstreams, "ask", Some(caller(&client)))
+        .await
+        .unwrap();
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"error":{"code":-32603,"message":"requests of several clients are under way, and nobody can tell which of them `elicitation/create` is for"}}"#);
+    recorder.release();
+    held.await.unwrap().unwrap();
+    assert_eq!([client.lines(), other.lines()], [[""; 0], [""; 0]]);
+    upstreams.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_withdrawn_is_not_asked_any_more() {
+    let mut asked = question();
+    asked["jsonrpc"] = "2.0".into();
+    asked["id"] = 31.into();
+    let withdrawn =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 31}});
+    let upstreams = ready(json!({
+        "revisions": ["2025-11-25"],
+        "tools": [{"name": "tool", "does": {"first": [asked, withdrawn], "text": "done"}}]
+    }))
+    .await;
+    let client = Client::listening();
+    let withdrawal = client.withdrawal();
+    raw_call(&upstreams, "tool", Some(caller(&client)))
+        .await
+        .unwrap();
+    assert_eq!(client.lines().len(), 1);
+    // The sender is dropped with the question.
+    let dropped = tokio::time::timeout(PATIENCE, withdrawal).await;
+    assert!(dropped.expect("it is withdrawn").is_err());
+    upstreams.shutdown().await;
+}
+
+/// What becomes of a call of a plan for `client` whose result asks `questions` first, and what the client was asked.
+async fn check_plan(questions: serde_json::Value, client: Option<&Arc<Client>>) -> String {
+    let upstreams = ready(json!({
+        "tools": [{"name": "tool", "does": {"input_required": questions}}]
+    }))
+    .await;
+    let backends = upstreams.backends(client.map(caller));
+    let outcome = backends.call(tool_call("fake", "tool", json!({}))).await;
+    upstreams.shutdown().await;
+    let asked = client.map(|client| client.lines().join("\n"));
+    format!("{}\n{}", describe(outcome), asked.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn calls_of_plans_ask_their_client() {
+    let questions = json!({"q": question(), "r": {"method": "roots/list"}});
+    assert_snapshot!(check_plan(questions.clone(), Some(&yes())).await, @r#"
+    {"q":{"action":"accept","content":{"x":1.0},"odd":null},"r":{"action":"accept","content":{"x":1.0},"odd":null}} text "{\"q\":{\"action\":\"accept\",\"content\":{\"x\":1.0},\"odd\":null},\"r\":{\"action\":\"accept\",\"content\":{\"x\":1.0},\"odd\":null}}"
+    elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
+    roots/list? null
+    "#);
+    assert_snapshot!(check_plan(questions.clone(), None).await, @"tool: the tool asks for `roots/list`, which is not offered");
+    assert_snapshot!(check_plan(json!({"q": question()}), None).await, @r#"{"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}""#);
+    assert_snapshot!(check_plan(json!({"q": question()}), Some(&refusing())).await, @r#"
+    {"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}"
+    elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
+    "#);
+    assert_snapshot!(check_plan(json!({"q": {"method": "made/up"}}), Some(&yes())).await, @"tool: the tool asks for `made/up`, which is not offered");
+}
+
+#[tokio::test]
+async fn calls_of_plans_ask_their_client_on_older_sessions_too() {
+    let upstreams = ready(json!({
+        "revisions": ["2025-06-18"], "tools": [{"name": "tool", "does": {"ask": question()}}]
+    }))
+    .await;
+    let client = yes();
+    let backends = upstreams.backends(Some(caller(&client)));
+    let outcome = backends.call(tool_call("fake", "tool", json!({}))).await;
+    assert_snapshot!(describe(outcome), @r#"{"result":{"action":"accept","content":{"x":1.0},"odd":null}} text "{\"result\":{\"action\":\"accept\",\"content\":{\"x\":1.0},\"odd\":null}}""#);
+    assert_eq!(client.lines().len(), 1);
+    upstreams.shutdown().await;
+}
+
+#[tokio::test]
+async fn requests_that_are_handed_on_get_the_question_itself() {
+    let mut seen = Vec::new();
+    for revision in REVISIONS {
+        let upstreams = ready(json!({
+            "revisions": [revision], "tools": [{"name": "tool", "does": {"input_required": {"q": question()}}}]
+        }))
+        .await;
+        let client = yes();
+        let outcome = raw_call(&upstreams, "tool", Some(caller(&client))).await;
+        seen.push(line(outcome));
+        assert_eq!(client.lines(), [""; 0]);
+        upstreams.shutdown().await;
+    }
+    assert_snapshot!(seen[0], @r#"{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}}},"requestState":"round two"}"#);
+    assert_eq!(seen[0], seen[1]);
+}

@@ -1,0 +1,153 @@
+//! What servers offer, all of it, as it came, and as it changes.
+
+use insta::assert_snapshot;
+use planwright_core::{Tool, Value};
+use planwright_mcp::{ChangeCounts, UpstreamView};
+use serde_json::json;
+
+use super::support::{REVISIONS, raw_call, ready, view_when};
+
+/// A script for a server that can do everything and tells when it changes.
+fn script(revision: &str) -> serde_json::Value {
+    let changes = json!({"listChanged": true});
+    json!({
+        "revisions": [revision], "page_size": 2, "instructions": "Be gentle.",
+        "capabilities": {"tools": changes, "prompts": changes, "resources": changes, "odd": {"deep": [1.5]}},
+        "tools": [
+            {"name": "a", "odd": {"deep": [1.0, null]}, "_meta": {"x": 1}}, {"name": "b"}, {"name": "c"}
+        ],
+        "prompts": [{"name": "p", "arguments": [{"name": "x", "odd": 1}]}, {"name": "q"}, {"name": "r"}],
+        "resources": [{"uri": "file:///a", "name": "a", "size": 3}, {"uri": "file:///b"}, {"uri": "file:///c"}],
+        "resourceTemplates": [{"uriTemplate": "file:///{x}", "name": "t"}, {"uriTemplate": "u"}, {"uriTemplate": "v"}],
+    })
+}
+
+fn json_lines(entries: &[Value]) -> String {
+    let lines = entries.iter().map(Value::to_json);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// All that is known of the only server.
+fn describe(view: &UpstreamView) -> String {
+    let server = &view.servers[0];
+    let names: Vec<String> = server.tools.iter().map(Tool::qualified_name).collect();
+    format!(
+        "{} {} {} {}\n{names:?}\n{}\n{}\n{}\n{}",
+        server.info,
+        server.capabilities,
+        server.instructions,
+        server.revision.as_deref().unwrap_or("none"),
+        json_lines(&server.tool_entries),
+        json_lines(&server.prompts),
+        json_lines(&server.resources),
+        json_lines(&server.resource_templates),
+    )
+}
+
+#[tokio::test]
+async fn everything_is_listed_as_it_came() {
+    let mut seen = Vec::new();
+    for revision in REVISIONS {
+        let upstreams = ready(script(revision)).await;
+        seen.push(describe(&upstreams.view()).replace(revision, "REVISION"));
+        upstreams.shutdown().await;
+    }
+    assert_snapshot!(seen[0], @r#"
+    {"name":"fake","version":"1"} {"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true},"odd":{"deep":[1.5]}} "Be gentle." REVISION
+    ["fake.a", "fake.b", "fake.c"]
+    {"name":"a","odd":{"deep":[1.0,null]},"_meta":{"x":1},"inputSchema":{"type":"object"}}
+    {"name":"b","inputSchema":{"type":"object"}}
+    {"name":"c","inputSchema":{"type":"object"}}
+    {"name":"p","arguments":[{"name":"x","odd":1}]}
+    {"name":"q"}
+    {"name":"r"}
+    {"uri":"file:///a","name":"a","size":3}
+    {"uri":"file:///b"}
+    {"uri":"file:///c"}
+    {"uriTemplate":"file:///{x}","name":"t"}
+    {"uriTemplate":"u"}
+    {"uriTemplate":"v"}
+    "#);
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_asked_for() {
+    let upstreams = ready(json!({"tools": [{"name": "a"}], "prompts": [{"name": "p"}]})).await;
+    let view = upstreams.view();
+    assert_eq!(view.tools().count(), 1);
+    assert_eq!(view.servers[0].prompts, []);
+    assert_eq!(view.servers[0].resources, []);
+    upstreams.shutdown().await;
+}
+
+/// A tool that exchanges a list and says so.
+fn changing(name: &str, kind: &str, sets: serde_json::Value) -> serde_json::Value {
+    let changed = json!({
+        "jsonrpc": "2.0", "method": format!("notifications/{kind}/list_changed"),
+        "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": "$SUBSCRIPTION"}},
+    });
+    json!({"name": name, "does": {"sets": sets, "first": [changed]}})
+}
+
+#[tokio::test]
+async fn lists_that_change_are_listed_again() {
+    for revision in REVISIONS {
+        let mut script = script(revision);
+        script["tools"] = json!([
+            changing("tools", "tools", json!({"tools": [{"name": "new"}]})),
+            changing("prompts", "prompts", json!({"prompts": []})),
+            changing(
+                "resources",
+                "resources",
+                json!({"resources": [{"uri": "new"}], "resourceTemplates": []})
+            ),
+        ]);
+        let upstreams = ready(script).await;
+        let first = ChangeCounts {
+            states: 2,
+            tools: 1,
+            prompts: 1,
+            resources: 1,
+        };
+        let before = upstreams.view();
+        assert_eq!(before.changes, first, "{revision}");
+
+        raw_call(&upstreams, "prompts", None).await.unwrap();
+        let view = view_when(&upstreams, |view| view.changes.prompts == 2).await;
+        assert_eq!(view.servers[0].prompts, []);
+        raw_call(&upstreams, "resources", None).await.unwrap();
+        let view = view_when(&upstreams, |view| view.changes.resources == 2).await;
+        let server = &view.servers[0];
+        assert_eq!(json_lines(&server.resources), r#"{"uri":"new"}"#);
+        assert_eq!(server.resource_templates, []);
+        raw_call(&upstreams, "tools", None).await.unwrap();
+        let view = view_when(&upstreams, |view| view.changes.tools == 2).await;
+        let names: Vec<String> = view.tools().map(Tool::qualified_name).collect();
+        assert_eq!(names, ["fake.new"]);
+        let expected = ChangeCounts {
+            tools: 2,
+            prompts: 2,
+            resources: 2,
+            ..first
+        };
+        assert_eq!(view.changes, expected, "{revision}");
+        // Whoever holds an earlier view keeps it.
+        assert_eq!(before.tools().count(), 3);
+        upstreams.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_ends_is_opened_again() {
+    let mut script = script("2026-07-28");
+    script["tools"] = json!([
+        {"name": "end", "does": {"ends_subscription": true, "sets": {"prompts": []}}},
+    ]);
+    let upstreams = ready(script).await;
+    raw_call(&upstreams, "end", None).await.unwrap();
+    // Nobody has said so, but what changed in between is seen.
+    let view = view_when(&upstreams, |view| view.changes.prompts == 2).await;
+    assert_eq!(view.servers[0].prompts, []);
+    upstreams.shutdown().await;
+}

@@ -1,0 +1,106 @@
+//! Whoever follows a resource hears of its changes, in the way of the revision that its server speaks.
+
+use insta::assert_snapshot;
+use planwright_mcp::{UpstreamNotification, Upstreams};
+use planwright_testkit::fake_server::Recorder;
+use serde_json::json;
+use tokio::sync::broadcast;
+
+use super::support::{PATIENCE, raw_call, ready};
+
+async fn following(revision: &str, recorder: &Recorder) -> Upstreams {
+    let updated = json!({
+        "jsonrpc": "2.0", "method": "notifications/resources/updated",
+        "params": {"uri": "file:///a", "_meta": {"io.modelcontextprotocol/subscriptionId": "$SUBSCRIPTION"}},
+    });
+    ready(json!({
+        "revisions": [revision], "record": recorder.address(),
+        "capabilities": {"tools": {}, "resources": {"subscribe": true}},
+        "answers": {"resources/subscribe": {}, "resources/unsubscribe": {}},
+        "tools": [{"name": "update", "does": {"first": [updated]}}, {"name": "die", "does": {"exit": 1}}, {"name": "echo"}],
+    }))
+    .await
+}
+
+async fn next(notifications: &mut broadcast::Receiver<UpstreamNotification>) -> String {
+    let notification = tokio::time::timeout(PATIENCE, notifications.recv()).await;
+    let notification = notification.expect("it is told").unwrap();
+    format!(
+        "{} {} {}",
+        notification.server, notification.method, notification.params
+    )
+}
+
+/// What the server was asked to tell, the next time that it was.
+fn asked(recorder: &Recorder, method: &str) -> String {
+    recorder.message(method)["params"]["notifications"].to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn older_sessions_are_asked_once() {
+    let recorder = Recorder::new();
+    let upstreams = following("2025-11-25", &recorder).await;
+    let mut notifications = upstreams.notifications();
+    let first = upstreams.follow("fake", "file:///a").await.unwrap();
+    let second = upstreams.follow("fake", "file:///a").await.unwrap();
+    raw_call(&upstreams, "update", None).await.unwrap();
+    assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
+    drop(first);
+    drop(second);
+    tokio::task::block_in_place(|| {
+        let message = recorder.message("resources/unsubscribe");
+        assert_eq!(message["params"]["uri"], "file:///a");
+    });
+    upstreams.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_start_of_an_older_session_is_asked() {
+    let recorder = Recorder::new();
+    let upstreams = following("2025-11-25", &recorder).await;
+    let _first = upstreams.follow("fake", "file:///a").await.unwrap();
+    let _second = upstreams.follow("fake", "file:///a").await.unwrap();
+    raw_call(&upstreams, "die", None).await.unwrap_err();
+    let before = tokio::task::block_in_place(|| recorder.methods_until_end());
+    raw_call(&upstreams, "echo", None).await.unwrap();
+    assert!(upstreams.settled(PATIENCE).await);
+    upstreams.shutdown().await;
+    let after = tokio::task::block_in_place(|| recorder.methods_until_end());
+    for methods in [before, after] {
+        let subscriptions = methods
+            .iter()
+            .filter(|method| *method == "resources/subscribe");
+        assert_eq!(subscriptions.count(), 1, "{methods:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_sessions_are_subscribed_anew() {
+    let recorder = Recorder::new();
+    let upstreams = following("2026-07-28", &recorder).await;
+    let mut notifications = upstreams.notifications();
+    let first = upstreams.follow("fake", "file:///a").await.unwrap();
+    let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
+    assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a"]}"#);
+    raw_call(&upstreams, "update", None).await.unwrap();
+    assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
+    let second = upstreams.follow("fake", "file:///b").await.unwrap();
+    let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
+    assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a","file:///b"]}"#);
+    // The one before is ended then.
+    tokio::task::block_in_place(|| recorder.message("notifications/cancelled"));
+    drop(first);
+    let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
+    assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///b"]}"#);
+    drop(second);
+    tokio::task::block_in_place(|| recorder.message("notifications/cancelled"));
+    upstreams.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_refusal_is_told() {
+    let upstreams = ready(json!({"revisions": ["2025-11-25"]})).await;
+    let error = upstreams.follow("fake", "file:///a").await.unwrap_err();
+    assert_snapshot!(error, @"Method not found");
+    upstreams.shutdown().await;
+}
