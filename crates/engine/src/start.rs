@@ -43,6 +43,11 @@ impl Start {
         }
     }
 
+    /// The run's id.
+    pub fn id(&self) -> Arc<str> {
+        Arc::clone(&self.run)
+    }
+
     /// Keeps what happens in `journal`. `header` goes into its first entry: whatever the caller wants to find there
     /// when the run is to go on.
     #[must_use]

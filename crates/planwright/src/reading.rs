@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
-use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget};
-use planwright_core::{Catalog, Code, Diagnostics, Object, Plan, Value};
+use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget, Step};
+use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
 #[cfg(feature = "config")]
 use crate::config::Config;
 use crate::wire::{LibraryPlanV1, PlanTextV1};
+
+/// The step that stands for the results of earlier runs.
+pub const RECALLED: &str = "runs";
 
 /// A plan as it was read, with all that belongs to it.
 #[derive(Debug)]
@@ -33,6 +36,7 @@ pub struct Reading {
     policy: Policy,
     has_library: bool,
     reorder: bool,
+    recalled: Object,
 }
 
 impl Reading {
@@ -55,6 +59,7 @@ impl Reading {
             policy: Policy::new(),
             has_library: false,
             reorder: false,
+            recalled: Object::default(),
         }
     }
 
@@ -74,7 +79,8 @@ impl Reading {
         let result = planwright_dialects::parse(kept.text.as_bytes(), &options);
         let mut reading = Self::new(kept.source.as_str(), result)
             .with_given(given)
-            .with_max_steps(kept.max_steps);
+            .with_max_steps(kept.max_steps)
+            .with_recalled(kept.recalled.clone());
         if kept.reorder {
             reading = reading.reordered();
         }
@@ -118,6 +124,22 @@ impl Reading {
         self
     }
 
+    /// The same plan, which may refer to results of earlier runs as `${runs.RUN.STEP}`: `results` has those of each run, by
+    /// the steps' ids. For the plan they are the output of a step of its own that is called `runs`.
+    #[must_use]
+    pub fn with_recalled(mut self, results: Object) -> Self {
+        if let Some(plan) = &mut self.plan
+            && !results.is_empty()
+        {
+            let value = Node::literal(Value::from(results.clone()), Place::NOWHERE);
+            let nothing = Node::literal(Value::empty_object(), Place::NOWHERE);
+            let step = Step::new(StepId::new(RECALLED), Action::Value(value), nothing);
+            plan.steps.insert(0, step);
+        }
+        self.recalled = results;
+        self
+    }
+
     /// Mentions a plan that there is, so that a misspelt name is told from one that is missing.
     pub fn mention(&mut self, name: &str) {
         if is_plan_name(name) {
@@ -138,6 +160,7 @@ impl Reading {
             policy: Policy::new(),
             has_library: false,
             reorder: false,
+            recalled: Object::default(),
         }
     }
 
@@ -149,6 +172,7 @@ impl Reading {
             text: own.1.clone(),
             dialect: self.dialect?.to_owned(),
             reorder: self.reorder,
+            recalled: self.recalled.clone(),
             max_steps: self.policy.limits.max_steps,
             library: library
                 .iter()
@@ -164,6 +188,11 @@ impl Reading {
     #[cfg(feature = "config")]
     pub fn govern(&mut self, config: &Config) {
         self.policy = config.restrict(std::mem::take(&mut self.policy));
+    }
+
+    /// Adds further rules.
+    pub fn restrict(&mut self, rules: impl FnOnce(Policy) -> Policy) {
+        self.policy = rules(std::mem::take(&mut self.policy));
     }
 
     /// Asks no question about values from outside, for a plan that is only looked at.

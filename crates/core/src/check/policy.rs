@@ -3,7 +3,6 @@
 use super::findings::Findings;
 use super::rules::{AllowList, Policy, StageRule};
 use super::survey::Survey;
-use crate::plan::Name;
 use crate::{Code, Tool, ToolPattern};
 
 /// The most patterns of a list that a finding names.
@@ -18,37 +17,44 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
         let (Some(name), Some(tool)) = (step.tool(), survey.tool(index)) else {
             continue;
         };
-        if let Some((message, help)) = objection(policy, name, tool) {
+        if let Some((message, help)) = policy.objection_to(&name.text, tool) {
             let finding = findings.error(Code::DeniedTool, name.place, message);
             findings.push(finding.help(help));
         }
     }
 }
 
-/// Why the tool may not be called, and the way out.
-fn objection(policy: &Policy, name: &Name, tool: &Tool) -> Option<(String, String)> {
-    let way_out = "do without the tool, or ask for another policy";
-    if let Some(rule) = policy.denied.iter().find(|rule| rule.pattern.covers(tool)) {
-        let place = rule.set_in.as_ref();
-        let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
-        return Some((
-            format!("the policy denies the tool `{}`", name.text),
-            format!("the rule is `{}`{place}: {way_out}", rule.pattern),
-        ));
+impl Policy {
+    /// Why a tool may not be called, and the way out; nothing where it may.
+    pub fn objection(&self, tool: &Tool) -> Option<(String, String)> {
+        self.objection_to(&tool.qualified_name(), tool)
     }
-    let Some(list) = policy.allowed.iter().find(|list| !list.covers(tool)) else {
-        return policy.stage.as_ref()?.objection(name, tool);
-    };
-    let place = list.set_in.as_ref();
-    let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
-    Some((
-        format!("the policy does not allow the tool `{}`", name.text),
-        format!("it allows {}{place}: {way_out}", list.shown()),
-    ))
+
+    /// As [`objection`](Self::objection), about a tool that is called `name`.
+    fn objection_to(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
+        let way_out = "do without the tool, or ask for another policy";
+        if let Some(rule) = self.denied.iter().find(|rule| rule.pattern.covers(tool)) {
+            let place = rule.set_in.as_ref();
+            let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
+            return Some((
+                format!("the policy denies the tool `{name}`"),
+                format!("the rule is `{}`{place}: {way_out}", rule.pattern),
+            ));
+        }
+        let Some(list) = self.allowed.iter().find(|list| !list.covers(tool)) else {
+            return self.stage.as_ref()?.objection(name, tool);
+        };
+        let place = list.set_in.as_ref();
+        let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
+        Some((
+            format!("the policy does not allow the tool `{name}`"),
+            format!("it allows {}{place}: {way_out}", list.shown()),
+        ))
+    }
 }
 
 impl StageRule {
-    fn objection(&self, name: &Name, tool: &Tool) -> Option<(String, String)> {
+    fn objection(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
         let covers = |tools: &[ToolPattern]| tools.iter().any(|pattern| pattern.covers(tool));
         if covers(&self.tools) {
             return None;
@@ -63,10 +69,7 @@ impl StageRule {
         } else {
             format!("move to the stage {} first", others.join(" or "))
         };
-        let message = format!(
-            "the stage `{}` does not have the tool `{}`",
-            self.name, name.text
-        );
+        let message = format!("the stage `{}` does not have the tool `{name}`", self.name);
         Some((message, help))
     }
 }

@@ -62,7 +62,7 @@ impl Front {
             Arc<dyn Caller>,
         ) -> futures::future::BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (line, words) = Line::new(trace_context(context));
+        let (line, words) = Line::new(&client.id, trace_context(context));
         Work::new(start(Arc::new(line)), words)
             .conduct(client, &self.shared.parked, context)
             .await

@@ -1,9 +1,12 @@
 //! The way back to a client while one of its calls is under way.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use planwright_core::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use super::client::ClientId;
 use crate::client::{Caller, UpstreamError};
 
 /// What a call has to say to its client before it is over.
@@ -27,14 +30,20 @@ pub(super) struct Question {
 #[derive(Debug)]
 pub(super) struct Line {
     words: mpsc::UnboundedSender<Word>,
+    client: Arc<str>,
     meta: Value,
 }
 
 impl Line {
-    /// A line, and where its words come out. `meta`: what goes into requests that are made for the client.
-    pub(super) fn new(meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
+    /// A line to `client`, and where its words come out. `meta`: what goes into requests that are made for it.
+    pub(super) fn new(client: &ClientId, meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
         let (words, heard) = mpsc::unbounded_channel();
-        (Self { words, meta }, heard)
+        let line = Self {
+            words,
+            client: client.as_str().into(),
+            meta,
+        };
+        (line, heard)
     }
 }
 
@@ -69,5 +78,9 @@ impl Caller for Line {
 
     fn meta(&self) -> Value {
         self.meta.clone()
+    }
+
+    fn client(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.client))
     }
 }

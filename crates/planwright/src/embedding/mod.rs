@@ -12,3 +12,5 @@ pub use error::Error;
 pub use planwright::{Planwright, parse};
 pub use run::Run;
 pub use run_builder::RunBuilder;
+#[cfg(feature = "gateway")]
+pub(crate) use run_builder::random_id;

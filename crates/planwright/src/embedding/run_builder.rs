@@ -175,7 +175,8 @@ impl fmt::Debug for RunBuilder {
     }
 }
 
-fn random_id() -> Arc<str> {
+/// An id that nobody guesses.
+pub(crate) fn random_id() -> Arc<str> {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());

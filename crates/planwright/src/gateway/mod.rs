@@ -1,4 +1,12 @@
 //! The gateway: one MCP server in front of many, which a model hands its plans to.
+//!
+//! [`PlanHost`] says what the tools of the gateway do; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
+
+/// How a gateway works.
+mod settings;
+
+/// The tools that plans may call, as they are at one moment.
+mod offered;
 
 /// Which tools a few words are about.
 pub mod search;
@@ -8,3 +16,52 @@ pub mod signatures;
 
 /// Which tools there are now, and where one can go from here.
 pub mod stages;
+
+/// The gateway's own tools, as a model reads of them.
+mod entries;
+
+/// What a model wrote as arguments.
+mod request;
+
+/// Which of the gateway's tools does what.
+mod host;
+
+/// Tools for those who look for tools, and for calls without a plan.
+mod find;
+
+/// Results of earlier plans, for later ones.
+mod recall;
+
+/// Plans are checked and run.
+mod execute;
+
+/// Who hears of everything that happens in runs.
+mod observer;
+
+/// How far a run is.
+mod progress;
+
+/// Who decides about calls.
+mod approver;
+
+/// What a run wants to know of people.
+mod board;
+
+/// Runs of this process.
+mod running;
+
+/// Runs that are kept.
+mod keep;
+
+/// Runs go on.
+mod resume;
+
+/// Runs as tasks, outputs as resources.
+mod tasks;
+
+/// What a model is told.
+mod answer;
+
+pub use host::PlanHost;
+pub use observer::{Observe, Observed, RunObserver};
+pub use settings::{GatewaySettings, GetOutside, Mode};

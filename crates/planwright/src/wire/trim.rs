@@ -68,8 +68,9 @@ impl Trim {
         }
     }
 
-    /// Trims the fields of an object each for itself, so that one that is large leaves the others be.
-    fn fields(self, value: &mut Value) {
+    /// Trims the fields of an object each for itself, so that one that is large leaves the others be; any other value as a
+    /// whole. Whether there was anything to trim.
+    pub fn fields(self, value: &mut Value) -> bool {
         match value {
             Value::Object(fields) if fields.values().any(|field| self.is_exceeded_by(field)) => {
                 let mut fields: Object = Object::clone(fields);
@@ -77,8 +78,9 @@ impl Trim {
                     self.value(field);
                 }
                 *value = fields.into();
+                true
             }
-            Value::Object(_) => {}
+            Value::Object(_) => false,
             other => self.value(other),
         }
     }
@@ -89,9 +91,9 @@ impl Trim {
         }
     }
 
-    fn value(self, value: &mut Value) {
+    fn value(self, value: &mut Value) -> bool {
         if !self.is_exceeded_by(value) {
-            return;
+            return false;
         }
         let whole = self.counted(value, u64::MAX);
         let start = match &*value {
@@ -103,6 +105,7 @@ impl Trim {
             ("start", Value::from(start)),
         ]);
         *value = Value::object([(TRIMMED, trimmed)]);
+        true
     }
 
     fn is_exceeded_by(self, value: &Value) -> bool {

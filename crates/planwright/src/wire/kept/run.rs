@@ -26,7 +26,7 @@ pub struct RunV1 {
 }
 
 /// A plan as it was written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanTextV1 {
     /// What findings call the text: mostly its file.
@@ -38,6 +38,9 @@ pub struct PlanTextV1 {
     /// Whether independent steps run together though the dialect lists them in order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reorder: bool,
+    /// What it refers to of earlier runs: their results, by runs and steps.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub recalled: Object,
     /// The most steps that it may have.
     pub max_steps: usize,
     /// The plans that it runs by name.

@@ -1,0 +1,258 @@
+//! What a model is told.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use planwright_core::{Diagnostic, Object, Value};
+use planwright_engine::run::{Because, SkipReason, StepStatus, StepSummary};
+use planwright_engine::{RunStatus, RunSummary};
+
+use crate::wire::Trim;
+
+/// The address of a run's output.
+pub(super) fn output_address(run: &str) -> String {
+    format!("planwright://runs/{run}/output")
+}
+
+/// The address of what a step of a run gave.
+pub(super) fn step_address(run: &str, step: &str) -> String {
+    format!("planwright://runs/{run}/steps/{step}")
+}
+
+/// An answer: structured content, and the same as text.
+pub(super) fn answer(structured: Object, is_error: bool) -> Value {
+    let structured = Value::from(structured);
+    let text = structured.to_json();
+    result(vec![text_block(text)], Some(structured), is_error)
+}
+
+/// A failure that is about the request itself.
+pub(super) fn refused(message: &str) -> Value {
+    let structured = Value::object([
+        ("status", Value::from("rejected")),
+        ("message", Value::from(message)),
+    ]);
+    result(vec![text_block(message.to_owned())], Some(structured), true)
+}
+
+/// An answer of text alone.
+pub(super) fn told(text: String, structured: Value) -> Value {
+    result(vec![text_block(text)], Some(structured), false)
+}
+
+/// A plan that is not sound: each finding, its place and its fix, in few words.
+pub(super) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
+    let findings: Vec<&Diagnostic> = findings
+        .into_iter()
+        .filter(|finding| finding.is_error())
+        .collect();
+    let mut text = "the plan was rejected; nothing was called".to_owned();
+    for finding in &findings {
+        let _ = write!(text, "\n{}", line(finding));
+    }
+    let structured = Value::object([
+        ("status", Value::from("rejected")),
+        (
+            "findings",
+            findings
+                .iter()
+                .map(|finding| described(finding))
+                .collect::<Vec<_>>()
+                .into(),
+        ),
+    ]);
+    result(vec![text_block(text)], Some(structured), true)
+}
+
+/// A finding in one line.
+pub(super) fn line(finding: &Diagnostic) -> String {
+    let mut line = format!(
+        "{} at {}: {}",
+        finding.code.as_str(),
+        at(finding),
+        finding.message
+    );
+    if let Some(help) = &finding.help {
+        let _ = write!(line, " ({help})");
+    }
+    line
+}
+
+/// A finding as data.
+pub(super) fn described(finding: &Diagnostic) -> Value {
+    let mut fields = vec![
+        ("code", Value::from(finding.code.as_str())),
+        ("at", Value::from(at(finding))),
+        ("message", Value::from(finding.message.as_str())),
+    ];
+    if let Some(help) = &finding.help {
+        fields.push(("help", Value::from(help.as_str())));
+    }
+    Value::object(fields)
+}
+
+fn at(finding: &Diagnostic) -> &str {
+    match finding.pointer.as_str() {
+        "" => "/",
+        pointer => pointer,
+    }
+}
+
+/// What a run came to: what the plan selects, and where it did not succeed, why, and how to go on. No value is longer than
+/// `most` bytes; what is, is a resource.
+pub(super) fn run(summary: &RunSummary, most: u64, can_resume: bool) -> Value {
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from(summary.status.as_str()));
+    fields.insert("run".into(), Value::Text(Arc::clone(&summary.run)));
+    let mut output = summary.output.clone();
+    let is_trimmed = Trim::to(most).fields(&mut output);
+    fields.insert("output".into(), output);
+    let mut outcome = Outcome::default();
+    outcome.collect(&summary.steps);
+    let is_good = summary.status == RunStatus::Succeeded;
+    if !is_good {
+        fields.insert("done".into(), texts(outcome.done));
+    }
+    let lists = [
+        ("errors", outcome.errors),
+        ("skipped", outcome.skipped),
+        ("waiting", outcome.waiting),
+        ("unknown", outcome.unknown),
+    ];
+    for (name, list) in lists {
+        // What the plan handles is no news where all went well.
+        if !list.is_empty() && (!is_good || name == "errors") {
+            fields.insert(name.into(), list.into());
+        }
+    }
+    if let Some(error) = &summary.unkept {
+        fields.insert("unkept".into(), Value::from(error.to_string()));
+    }
+    if !is_good && can_resume {
+        let next = next(summary);
+        fields.insert("next".into(), Value::from(next));
+    }
+    let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
+    let structured = Value::from(fields);
+    let mut blocks = vec![text_block(structured.to_json())];
+    if is_trimmed {
+        blocks.push(Value::object([
+            ("type", Value::from("resource_link")),
+            ("uri", Value::from(output_address(&summary.run))),
+            ("name", Value::from("output")),
+            ("description", Value::from("the whole output of the run")),
+            ("mimeType", Value::from("application/json")),
+        ]));
+    }
+    result(blocks, Some(structured), is_error)
+}
+
+/// How a run can go on.
+fn next(summary: &RunSummary) -> String {
+    let run = &summary.run;
+    match summary.status {
+        RunStatus::Waiting => format!(
+            "a person has to decide: `planwright approve {run} STEP` or `planwright reject {run} STEP`; then call resume_plan with {{\"run\": \"{run}\"}}"
+        ),
+        _ => format!(
+            "resume_plan with {{\"run\": \"{run}\"}} tries again what failed and keeps what is done; add \"plan\" to change it"
+        ),
+    }
+}
+
+/// The steps of a run, by how they ended.
+#[derive(Debug, Default)]
+struct Outcome {
+    done: Vec<Arc<str>>,
+    errors: Vec<Value>,
+    skipped: Vec<Value>,
+    waiting: Vec<Value>,
+    unknown: Vec<Value>,
+}
+
+impl Outcome {
+    fn collect(&mut self, steps: &[StepSummary]) {
+        for step in steps {
+            let name = Value::from(step.at.to_string());
+            let is_whole = step.parts.is_empty();
+            match step.status {
+                StepStatus::Succeeded if step.at.inside.is_none() && step.at.item.is_none() => {
+                    self.done.push(step.at.to_string().into());
+                }
+                StepStatus::Failed if is_whole => self.errors.push(failure(name, step)),
+                StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled if is_whole => {
+                    let mut fields = vec![("step", name)];
+                    if let Some(reason) = &step.reason {
+                        fields.push(("because", Value::from(because(reason))));
+                    }
+                    self.skipped.push(Value::object(fields));
+                }
+                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step)),
+                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step)),
+                _ => {}
+            }
+            if step.status != StepStatus::Succeeded {
+                self.collect(&step.parts);
+            }
+        }
+    }
+}
+
+fn because(reason: &SkipReason) -> String {
+    let of = &reason.of;
+    match reason.because {
+        Because::Step => format!("`{of}` did not succeed"),
+        Because::Branch => format!("nothing filled `{of}`"),
+        Because::Condition => "its condition was false".to_owned(),
+        Because::Stopped => format!("the run stopped after `{of}`"),
+        Because::Person => "a person decided to go on without it".to_owned(),
+        _ => format!("of `{of}`"),
+    }
+}
+
+fn failure(name: Value, step: &StepSummary) -> Value {
+    let mut fields = vec![("step", name)];
+    if let Some(tool) = &step.tool {
+        fields.push(("tool", Value::Text(Arc::clone(tool))));
+    }
+    if let Some(error) = &step.error {
+        fields.push(("kind", Value::from(error.kind.as_str())));
+        fields.push(("message", Value::from(error.message.as_str())));
+    }
+    if step.handled {
+        fields.push(("handled", Value::from(true)));
+    }
+    Value::object(fields)
+}
+
+fn asked(name: Value, step: &StepSummary) -> Value {
+    let tool = step.tool.clone().map(Value::Text);
+    let fields = [
+        ("step", Some(name)),
+        ("tool", tool),
+        ("args", step.args.clone()),
+    ];
+    let there = fields.into_iter();
+    Value::object(there.filter_map(|(field, value)| Some((field, value?))))
+}
+
+fn texts(texts: Vec<Arc<str>>) -> Value {
+    texts
+        .into_iter()
+        .map(Value::Text)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+fn text_block(text: String) -> Value {
+    Value::object([("type", Value::from("text")), ("text", Value::from(text))])
+}
+
+fn result(content: Vec<Value>, structured: Option<Value>, is_error: bool) -> Value {
+    let mut fields = vec![("content", Value::from(content))];
+    if let Some(structured) = structured {
+        fields.push(("structuredContent", structured));
+    }
+    fields.push(("isError", Value::from(is_error)));
+    Value::object(fields)
+}

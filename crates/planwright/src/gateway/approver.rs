@@ -1,0 +1,201 @@
+//! Who decides about calls of plans that came through the gateway: whoever decides first of the person at the client and
+//! one who says `planwright approve`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+use planwright_engine::Decision;
+use planwright_engine::approval::{ApprovalRequest, Approver};
+use planwright_mcp::Caller;
+use planwright_store::{Store, StoredDecision};
+
+use super::board::Board;
+
+/// The most bytes of the arguments that a person is shown.
+const SHOWN: usize = 4000;
+
+/// Asks about calls of one run.
+pub(super) struct AtClient {
+    pub(super) run: Arc<str>,
+    pub(super) store: Option<Store>,
+    /// The client, where it can show a form to a person.
+    pub(super) form: Option<Arc<dyn Caller>>,
+    /// Where questions go of a run that has become a task.
+    pub(super) task: Option<Arc<Board>>,
+}
+
+impl Approver for AtClient {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            if let Some(decision) = self.decided(&request) {
+                return decision;
+            }
+            if self.form.is_none() && self.task.is_none() {
+                return Decision::Later;
+            }
+            tokio::select! {
+                decision = self.ask(&request) => decision,
+                decision = self.elsewhere(&request) => decision,
+            }
+        })
+    }
+}
+
+impl AtClient {
+    /// What another process has decided already.
+    fn decided(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let decisions = self.store.as_ref()?.decisions(&self.run).ok()?;
+        about(&decisions, request)
+    }
+
+    /// Waits for another process to decide.
+    async fn elsewhere(&self, request: &ApprovalRequest) -> Decision {
+        let watched = self
+            .store
+            .as_ref()
+            .and_then(|store| store.watch_decisions(&self.run).ok());
+        if let Some(mut decisions) = watched {
+            while let Ok(more) = decisions.next().await {
+                if let Some(decision) = about(&more, request) {
+                    return decision;
+                }
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Asks at the client: while the call is under way by a form, afterwards by the task.
+    async fn ask(&self, request: &ApprovalRequest) -> Decision {
+        let form = form(request);
+        if let Some(caller) = &self.form
+            && let Ok(answer) = caller.ask("elicitation/create", form.clone()).await
+        {
+            return read(&answer);
+        }
+        if let Some(board) = &self.task {
+            let question = Value::object([
+                ("method", Value::from("elicitation/create")),
+                ("params", form),
+            ]);
+            if let Ok(answer) = board.ask(question).await {
+                return read(&answer);
+            }
+        }
+        Decision::Later
+    }
+}
+
+impl fmt::Debug for AtClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtClient")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The latest decision about just this call.
+fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Decision> {
+    decisions
+        .iter()
+        .rev()
+        .find(|decision| decision.is_about(&request.at, &request.shown))
+        .map(|decision| decision.decision.clone())
+}
+
+/// The question as a form (`elicitation/create`).
+fn form(request: &ApprovalRequest) -> Value {
+    let args = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
+    let shown: String = args.chars().take(SHOWN).collect();
+    let cut = if shown.len() < args.len() {
+        "\n…"
+    } else {
+        ""
+    };
+    let message = format!(
+        "The plan's step `{}` wants to call `{}` with:\n{shown}{cut}",
+        request.at,
+        request.tool.qualified_name()
+    );
+    let field =
+        |kind: &str, title: &str| vec![("type", Value::from(kind)), ("title", Value::from(title))];
+    let mut decision = field("string", "May it be called?");
+    decision.push((
+        "enum",
+        Value::list([Value::from("approve"), Value::from("reject")]),
+    ));
+    let schema = Value::object([
+        ("type", Value::from("object")),
+        (
+            "properties",
+            Value::object([
+                ("decision", Value::object(decision)),
+                ("because", Value::object(field("string", "Why not?"))),
+            ]),
+        ),
+        ("required", Value::list([Value::from("decision")])),
+    ]);
+    Value::object([
+        ("mode", Value::from("form")),
+        ("message", Value::from(message)),
+        ("requestedSchema", schema),
+    ])
+}
+
+/// The answer to the form. Whoever closes it without a word has not decided.
+fn read(answer: &Value) -> Decision {
+    let content = answer.get("content");
+    let field = |name: &str| content.and_then(|content| content.get(name)?.as_text());
+    let because = field("because")
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned);
+    match (
+        answer.get("action").and_then(Value::as_text),
+        field("decision"),
+    ) {
+        (Some("accept"), Some("approve")) => Decision::Approve { args: None },
+        (Some("accept"), Some("reject")) => Decision::Reject { because },
+        (Some("decline"), _) => Decision::Reject {
+            because: Some("the question was declined".to_owned()),
+        },
+        _ => Decision::Later,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+
+    use super::read;
+
+    fn check(answer: &str) -> String {
+        format!("{:?}", read(&Value::from_json(answer).unwrap()))
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        let answers = [
+            (
+                r#"{"action": "accept", "content": {"decision": "approve"}}"#,
+                "Approve { args: None }",
+            ),
+            (
+                r#"{"action": "accept", "content": {"decision": "reject", "because": "no"}}"#,
+                r#"Reject { because: Some("no") }"#,
+            ),
+            (
+                r#"{"action": "decline"}"#,
+                r#"Reject { because: Some("the question was declined") }"#,
+            ),
+            (r#"{"action": "cancel"}"#, "Later"),
+            (r#"{"action": "accept", "content": {}}"#, "Later"),
+            (r#"{"action": "accept"}"#, "Later"),
+            ("{}", "Later"),
+            ("null", "Later"),
+        ];
+        for (answer, expected) in answers {
+            assert_eq!(check(answer), expected, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Checks plans and runs them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::{Code, Object, Value};
+use planwright_dialects::ReadOptions;
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{StepPreview, preview};
+use planwright_engine::{Backends, Engine, RunSummary, Start};
+use planwright_mcp::Caller;
+use planwright_mcp::gateway::{Client, HostCall};
+
+use super::answer;
+use super::approver::AtClient;
+use super::board::Board;
+use super::host::PlanHost;
+use super::observer::Observed;
+use super::progress::Progress;
+use super::request::{BadRequest, Request};
+use super::running::{CancelOnDrop, Follow, Running, Stand};
+use super::tasks::task_handle;
+use crate::embedding::random_id;
+use crate::kept::{self, Begin};
+use crate::reading::Reading;
+
+/// How long a plan waits for servers that are still starting and may have the tools that it names.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A plan that is sound, and the text that it was read from.
+pub(super) struct Sound {
+    pub(super) reading: Reading,
+    pub(super) plan: CheckedPlan,
+}
+
+/// Why there is no sound plan.
+pub(super) enum Unsound {
+    /// What was found about it.
+    Findings(Box<Reading>),
+    /// It could not even be looked at.
+    Refused(BadRequest),
+}
+
+impl Unsound {
+    pub(super) fn answer(&self) -> Result<Value, BadRequest> {
+        match self {
+            Self::Findings(reading) => Ok(answer::rejected(reading.diagnostics.iter())),
+            Self::Refused(error) => Err(error.clone()),
+        }
+    }
+}
+
+impl PlanHost {
+    /// `execute_plan`
+    pub(super) async fn execute(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request = Request::read("execute_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(sound) => self.start(call, sound).await,
+            Err(unsound) => unsound.answer(),
+        }
+    }
+
+    /// `check_plan`
+    pub(super) async fn check(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request = Request::read("check_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(sound) => Ok(sound_answer(&sound)),
+            Err(unsound) => unsound.answer(),
+        }
+    }
+
+    /// Reads and checks a plan. Servers that are still starting are waited for where the plan may need them.
+    pub(super) async fn checked(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+    ) -> Result<Sound, Unsound> {
+        let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
+        let read = || {
+            let options = ReadOptions {
+                dialect,
+                ..ReadOptions::new("plan")
+            };
+            let result = planwright_dialects::parse(text.as_bytes(), &options);
+            let mut reading = Reading::new("plan", result)
+                .with_given(given.clone())
+                .with_recalled(recalled.clone());
+            reading.restrict(|_| self.policy(&client.id));
+            reading
+        };
+        self.check_when_there(read).await
+    }
+
+    /// Checks what `read` reads, again as servers come.
+    pub(super) async fn check_when_there(
+        &self,
+        read: impl Fn() -> Reading,
+    ) -> Result<Sound, Unsound> {
+        let mut changes = self.upstreams.changes();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            changes.mark_unchanged();
+            let mut reading = read();
+            if let Some(plan) = reading.check(&self.offered().catalog) {
+                return Ok(Sound { reading, plan });
+            }
+            let mut findings = reading.diagnostics.iter();
+            let may_come = findings.any(|finding| finding.code == Code::UnknownTool)
+                && !self.upstreams.settled(Duration::ZERO).await;
+            let changed = tokio::time::timeout_at(deadline, changes.changed());
+            if may_come && matches!(changed.await, Ok(Ok(()))) {
+                continue;
+            }
+            self.mention_missing(&mut reading);
+            return Err(Unsound::Findings(Box::new(reading)));
+        }
+    }
+
+    /// Says of tools that are not there which servers are not, either.
+    fn mention_missing(&self, reading: &mut Reading) {
+        let missing = self.missing_servers();
+        if missing.is_empty() {
+            return;
+        }
+        for finding in &mut reading.diagnostics {
+            if finding.code == Code::UnknownTool {
+                let mut help = finding.help.take().into_iter().collect::<Vec<_>>();
+                help.extend(missing.iter().cloned());
+                finding.help = Some(help.join("; "));
+            }
+        }
+    }
+
+    /// Begins a run and waits for it.
+    async fn start(&self, call: &HostCall, sound: Sound) -> Result<Value, BadRequest> {
+        let Sound { reading, plan } = sound;
+        let options = self.options(&plan)?;
+        let id = random_id();
+        let mut start = Start::new(Arc::clone(&id), plan.clone());
+        if let Some(store) = self.settings.store.clone() {
+            let (settings, client) = (self.settings.clone(), call.client.id.clone());
+            let (run, checked, options) = (Arc::clone(&id), plan.clone(), options.clone());
+            let kept = tokio::task::spawn_blocking(move || {
+                let begin = Begin {
+                    id: &run,
+                    plan: &checked,
+                    reading: &reading,
+                    sources: settings.sources.clone(),
+                    client: super::keep::owner(&client),
+                    secrets: &options.masked_texts(),
+                    now: (settings.now)(),
+                };
+                let held = begin.keep(&store, &settings.holder)?;
+                let process = kept::process(&checked, &options, (settings.now)());
+                Ok::<_, kept::KeptRunError>((held, process))
+            });
+            let (held, process) = kept
+                .await
+                .map_err(|error| BadRequest(error.to_string()))?
+                .map_err(|error| BadRequest(format!("the run cannot be kept: {error}")))?;
+            start = start.with_journal(Arc::new(held), process.to_value());
+        }
+        let running = self.launch(call, start, &plan, options)?;
+        self.wait(call, &running).await
+    }
+
+    /// How a run goes about its work.
+    pub(super) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
+        let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
+        let durations = self.settings.store.as_ref();
+        let durations = durations.and_then(|store| store.durations().ok());
+        Ok(RunOptions {
+            confidential,
+            durations: durations.unwrap_or_default(),
+            ..self.settings.options.clone()
+        })
+    }
+
+    /// Launches a run and follows it.
+    pub(super) fn launch(
+        &self,
+        call: &HostCall,
+        start: Start,
+        plan: &CheckedPlan,
+        options: RunOptions,
+    ) -> Result<Arc<Running>, BadRequest> {
+        let client = &call.client;
+        let most = self.settings.plans_at_once;
+        if self.runs.under_way(&client.id) >= most {
+            return Err(BadRequest(format!(
+                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
+            )));
+        }
+        let board = Arc::new(Board::default());
+        let id = start.id();
+        let approver = AtClient {
+            run: Arc::clone(&id),
+            store: self.settings.store.clone(),
+            form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
+            task: client.takes_tasks().then(|| Arc::clone(&board)),
+        };
+        let known = options.durations.clone();
+        let engine = Engine::new(self.backends(Some(Arc::clone(&call.caller))))
+            .with_options(options)
+            .with_approver(Arc::new(approver));
+        let told = call.progress_token.clone();
+        let told = told.map(|token| (Arc::clone(&call.caller), token));
+        let progress = Progress::new(plan.steps().len(), told);
+        let store = self.settings.store.clone();
+        let learn = move |summary: &RunSummary| {
+            if let Some(store) = store
+                && summary.unkept.is_none()
+                && let Err(error) = store.save_durations(&known, &summary.durations)
+            {
+                tracing::warn!(%error, "how long calls took was not kept");
+            }
+        };
+        let observers = self.settings.observers.iter();
+        let observed = Observed {
+            run: Arc::clone(&id),
+            client: client.id.clone(),
+            plan: plan.plan().name.clone(),
+            trace: call.caller.meta(),
+        };
+        Ok(self.runs.follow(Follow {
+            id,
+            client: client.id.clone(),
+            launched: engine.launch(start),
+            board,
+            began: (self.settings.now)(),
+            progress,
+            observers: observers
+                .map(|observer| observer.begin(&observed))
+                .collect(),
+            at_end: Box::new(learn),
+        }))
+    }
+
+    /// What calls tools for a caller.
+    pub(super) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
+        let mut backends = self.settings.own.1.clone();
+        backends.join(self.upstreams.backends(caller));
+        backends
+    }
+
+    /// Waits for a run, and gives what it came to; or a task, where it takes long and the client knows what that is.
+    pub(super) async fn wait(
+        &self,
+        call: &HostCall,
+        running: &Arc<Running>,
+    ) -> Result<Value, BadRequest> {
+        let mut guard = CancelOnDrop::new(running);
+        let limit = self.settings.task_after;
+        let stand = if call.client.takes_tasks() {
+            match tokio::time::timeout(limit, running.ended()).await {
+                Ok(stand) => stand,
+                Err(_) => {
+                    guard.release();
+                    return Ok(task_handle(running));
+                }
+            }
+        } else {
+            running.ended().await
+        };
+        guard.release();
+        Ok(self.standing(running, &stand))
+    }
+
+    /// What is said of a run of this process.
+    pub(super) fn standing(&self, running: &Running, stand: &Stand) -> Value {
+        match stand {
+            Stand::Ended(summary) => self.came_to(summary),
+            Stand::Going { done, of } => {
+                let mut fields = Object::default();
+                fields.insert("status".into(), Value::from("running"));
+                fields.insert("run".into(), Value::Text(Arc::clone(&running.id)));
+                fields.insert("steps_done".into(), Value::from(*done as u64));
+                fields.insert("steps".into(), Value::from(*of as u64));
+                answer::answer(fields, false)
+            }
+            Stand::Suspended => interrupted(&running.id),
+        }
+    }
+
+    /// What a run came to, as a model is told.
+    pub(super) fn came_to(&self, summary: &RunSummary) -> Value {
+        let can_resume = self.settings.store.is_some();
+        answer::run(summary, self.settings.answer_bytes, can_resume)
+    }
+}
+
+/// What is said of a run that is not under way and has not ended.
+pub(super) fn interrupted(run: &str) -> Value {
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("interrupted"));
+    fields.insert("run".into(), Value::from(run));
+    let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
+    fields.insert("next".into(), Value::from(next));
+    answer::answer(fields, false)
+}
+
+/// The plan as text. Models hand it over as an object or as JSON within a text.
+fn plan_text(request: &Request<'_>) -> Result<String, BadRequest> {
+    match request.get("plan") {
+        Some(Value::Text(text)) => Ok(text.to_string()),
+        Some(value) => Ok(value.to_json()),
+        None => Err(BadRequest(
+            "the argument `plan` is missing: {\"plan\": {\"steps\": […]}}".to_owned(),
+        )),
+    }
+}
+
+/// A sound plan: what would happen, and what was found all the same.
+fn sound_answer(sound: &Sound) -> Value {
+    let steps = preview(&sound.plan, &EvaluationLimits::default());
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("sound"));
+    fields.insert("steps".into(), steps.into());
+    let warnings: Vec<Value> = sound
+        .reading
+        .diagnostics
+        .iter()
+        .map(answer::described)
+        .collect();
+    if !warnings.is_empty() {
+        fields.insert("findings".into(), warnings.into());
+    }
+    answer::answer(fields, false)
+}
+
+fn step(step: &StepPreview) -> Value {
+    let mut fields = vec![("step", Value::Text(Arc::clone(step.step.text())))];
+    if let Some(tool) = &step.tool {
+        fields.push(("tool", Value::Text(Arc::clone(tool))));
+    }
+    if !step.after.is_empty() {
+        let after = step
+            .after
+            .iter()
+            .map(|id| Value::Text(Arc::clone(id.text())));
+        fields.push(("after", Value::list(after)));
+    }
+    if step.approval {
+        fields.push(("approval", Value::from(true)));
+    }
+    Value::object(fields)
+}

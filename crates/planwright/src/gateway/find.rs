@@ -1,0 +1,179 @@
+//! Tools for those who look for tools, and for calls without a plan.
+
+use std::sync::Arc;
+
+use planwright_core::{Lookup, Tool, Value};
+use planwright_engine::backend::{ToolBackend, ToolCall};
+use planwright_mcp::UpstreamError;
+use planwright_mcp::gateway::HostCall;
+
+use super::answer;
+use super::host::PlanHost;
+use super::request::{BadRequest, Request};
+use super::signatures::{look_up, signature};
+use crate::embedding::random_id;
+
+/// How many tools a search gives where nothing is said.
+const FOUND: u64 = 10;
+
+/// The most that it gives.
+const MOST_FOUND: u64 = 50;
+
+impl PlanHost {
+    /// `search_tools`
+    pub(super) async fn search(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let names = ["query", "server", "limit"];
+        let request = Request::read("search_tools", &call.arguments, &names)?;
+        let query = request.optional_text("query")?.unwrap_or_default();
+        let server = request.optional_text("server")?;
+        let limit = request.number("limit")?.unwrap_or(FOUND).min(MOST_FOUND);
+        let offered = self.settled().await;
+        let policy = self.policy(&call.client.id);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // What may not be called is not found: look further, so that enough is left.
+        let hits = offered.index().search_of(server, query, usize::MAX);
+        let open = hits
+            .iter()
+            .filter(|hit| policy.objection(&hit.tool).is_none())
+            .take(limit);
+        let lines: Vec<String> = open.map(|hit| signature(&hit.tool)).collect();
+        let mut text = if lines.is_empty() {
+            format!("no tool fits `{query}`")
+        } else {
+            lines.join("\n")
+        };
+        for missing in self.missing_servers() {
+            text.push_str("\nnote: ");
+            text.push_str(&missing);
+        }
+        let tools = lines.into_iter().map(Value::from).collect::<Vec<_>>();
+        Ok(answer::told(
+            text,
+            Value::object([("tools", Value::from(tools))]),
+        ))
+    }
+
+    /// `describe_tools`
+    pub(super) async fn describe(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request = Request::read("describe_tools", &call.arguments, &["tools"])?;
+        let names = request.texts("tools")?;
+        if names.is_empty() {
+            return Err(BadRequest(
+                "name the tools: {\"tools\": [\"NAME\", …]}".to_owned(),
+            ));
+        }
+        let offered = self.settled().await;
+        let found = look_up(&offered.catalog, names.iter().map(|name| &**name));
+        let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let text = texts.join("\n\n");
+        let tools = texts.into_iter().map(Value::from).collect::<Vec<_>>();
+        Ok(answer::told(
+            text,
+            Value::object([("tools", Value::from(tools))]),
+        ))
+    }
+
+    /// `call_tool`: one call, as the server answers it.
+    pub(super) async fn call_tool(&self, call: &HostCall) -> Result<Value, UpstreamError> {
+        let read = || {
+            let names = ["tool", "arguments"];
+            let request = Request::read("call_tool", &call.arguments, &names)?;
+            let arguments = request.object("arguments")?.unwrap_or_default();
+            Ok::<_, BadRequest>((request.text("tool")?.to_owned(), arguments))
+        };
+        let (name, arguments) = match read() {
+            Ok(read) => read,
+            Err(error) => return Ok(answer::refused(&error.0)),
+        };
+        let offered = self.settled().await;
+        let Lookup::Found(tool) = offered.catalog.find(&name) else {
+            let found = look_up(&offered.catalog, [name.as_str()]);
+            let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+            return Ok(answer::refused(&told.join("\n")));
+        };
+        if let Some((message, help)) = self.policy(&call.client.id).objection(&tool) {
+            return Ok(answer::refused(&format!("{message}; {help}")));
+        }
+        if tool.needs_approval() {
+            return Ok(answer::refused(&format!(
+                "`{}` needs a person's consent, which a plan can ask for; hand over a plan with this one step",
+                tool.qualified_name()
+            )));
+        }
+        self.call_one(call, tool, Value::from(arguments)).await
+    }
+
+    async fn call_one(
+        &self,
+        call: &HostCall,
+        tool: Arc<Tool>,
+        arguments: Value,
+    ) -> Result<Value, UpstreamError> {
+        let is_own = self
+            .settings
+            .own
+            .0
+            .tools()
+            .any(|own| own.server == tool.server);
+        if is_own {
+            let made = ToolCall {
+                step: "call".into(),
+                attempt: 1,
+                idempotency_key: random_id(),
+                args: arguments,
+                tool,
+            };
+            let answered = self.settings.own.1.call(made).await;
+            return Ok(match answered {
+                Ok(output) => {
+                    let text = output.text.as_deref().map(str::to_owned);
+                    let text = text.unwrap_or_else(|| output.value.to_inserted_text());
+                    answer::told(text, Value::object([("result", output.value)]))
+                }
+                Err(error) => answer::refused(&error.message),
+            });
+        }
+        let mut params = vec![
+            ("name", Value::Text(Arc::clone(&tool.name))),
+            ("arguments", arguments),
+        ];
+        if let Some(token) = &call.progress_token {
+            let meta = Value::object([("progressToken", token.clone())]);
+            params.push(("_meta", meta));
+        }
+        let caller = Some(Arc::clone(&call.caller));
+        let params = Value::object(params);
+        self.upstreams
+            .request(&tool.server, "tools/call", params, caller)
+            .await
+    }
+
+    /// `move_to_stage`
+    pub(super) fn move_to_stage(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request = Request::read("move_to_stage", &call.arguments, &["stage", "known"])?;
+        let to = request.text("stage")?;
+        let known = request.object("known")?.unwrap_or_default();
+        let moved = self.stage(&call.client.id, |stages| {
+            let before = stages.clone();
+            for (name, value) in known {
+                stages.tell(name, value);
+            }
+            let moved = stages.move_to(to);
+            if moved.is_err() {
+                *stages = before;
+            }
+            moved.map(|()| stages.current().name.to_string())
+        });
+        match moved {
+            Some(Ok(stage)) => {
+                self.announce();
+                Ok(answer::told(
+                    format!("the stage is `{stage}` now"),
+                    Value::object([("stage", Value::from(stage))]),
+                ))
+            }
+            Some(Err(error)) => Err(BadRequest(format!("{error}; {}", error.help()))),
+            None => Err(BadRequest("there are no stages".to_owned())),
+        }
+    }
+}

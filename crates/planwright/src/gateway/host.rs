@@ -1,0 +1,224 @@
+//! The host of a gateway: what its own tools do.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use planwright_core::check::Policy;
+use planwright_core::{Tool, Value};
+use planwright_mcp::gateway::{Client, ClientId, Host, HostCall, Passing, TaskRequest};
+use planwright_mcp::{UpstreamError, UpstreamState, Upstreams};
+use tokio::sync::watch;
+
+use super::answer;
+use super::entries;
+use super::offered::{Latest, Offered};
+use super::running::Registry;
+use super::settings::{GatewaySettings, Mode};
+use super::stages::Stages;
+
+/// How long a list of tools waits for servers that are still starting. What comes later is announced.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A host that takes plans.
+#[derive(Debug)]
+pub struct PlanHost {
+    pub(super) settings: GatewaySettings,
+    pub(super) upstreams: Upstreams,
+    pub(super) runs: Arc<Registry>,
+    latest: Latest,
+    stages: Mutex<HashMap<ClientId, Stages>>,
+    ticks: watch::Sender<u64>,
+}
+
+impl PlanHost {
+    /// A host whose plans call the tools of these servers.
+    pub fn new(settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+        let host = Arc::new(Self {
+            settings,
+            upstreams,
+            runs: Arc::default(),
+            latest: Latest::default(),
+            stages: Mutex::default(),
+            ticks: watch::Sender::new(0),
+        });
+        host.announce_changes();
+        host
+    }
+
+    /// Lets plans under way come to their end for `grace`, then leaves them so that they can go on later.
+    pub async fn suspend(&self, grace: Duration) {
+        self.runs.suspend(grace).await;
+    }
+
+    /// The tools that plans may call now.
+    pub(super) fn offered(&self) -> Arc<Offered> {
+        self.latest.of(&self.upstreams.view(), &self.settings)
+    }
+
+    /// The tools that plans may call, once servers have had the time to start.
+    pub(super) async fn settled(&self) -> Arc<Offered> {
+        self.upstreams.settled(LIST_PATIENCE).await;
+        self.offered()
+    }
+
+    /// The servers whose tools are not known yet, or not any more, and why.
+    pub(super) fn missing_servers(&self) -> Vec<String> {
+        let view = self.upstreams.view();
+        let reasons = view
+            .servers
+            .iter()
+            .filter_map(|server| match &server.state {
+                UpstreamState::Ready => None,
+                UpstreamState::Idle | UpstreamState::Starting => {
+                    Some(format!("the server `{}` is still starting", server.name))
+                }
+                UpstreamState::Failed(failure) => Some(failure.message.clone()),
+            });
+        reasons.collect()
+    }
+
+    /// What `with` does with the stage of a client; nothing where there are no stages.
+    pub(super) fn stage<T>(
+        &self,
+        client: &ClientId,
+        with: impl FnOnce(&mut Stages) -> T,
+    ) -> Option<T> {
+        let first = Stages::new(self.settings.config.stages())?;
+        let mut stages = self.lock_stages();
+        Some(with(stages.entry(client.clone()).or_insert(first)))
+    }
+
+    /// Says that the tools of clients are not what they were.
+    pub(super) fn announce(&self) {
+        self.ticks.send_modify(|ticks| *ticks += 1);
+    }
+
+    /// The rules for plans and calls of a client.
+    pub(super) fn policy(&self, client: &ClientId) -> Policy {
+        let policy = self.settings.config.restrict(Policy::new());
+        match self.stage(client, |stages| stages.restrict(policy.clone())) {
+            Some(policy) => policy,
+            None => policy,
+        }
+    }
+
+    /// Announces new tools where they stand in the descriptions of our own.
+    fn announce_changes(self: &Arc<Self>) {
+        let (host, mut changes) = (Arc::downgrade(self), self.upstreams.changes());
+        let mut seen = self.upstreams.view().changes.tools;
+        // Without a runtime nothing changes, either.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        runtime.spawn(async move {
+            while changes.changed().await.is_ok() {
+                let Some(host) = host.upgrade() else {
+                    return;
+                };
+                let tools = host.upstreams.view().changes.tools;
+                if std::mem::replace(&mut seen, tools) != tools {
+                    host.announce();
+                }
+            }
+        });
+    }
+
+    fn lock_stages(&self) -> MutexGuard<'_, HashMap<ClientId, Stages>> {
+        // Nothing that may panic happens while it is held.
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Host for PlanHost {
+    fn instructions(&self) -> Option<String> {
+        entries::instructions(self.settings.mode)
+    }
+
+    fn passing(&self) -> Passing {
+        if self.settings.mode.passes() {
+            Passing::Everything
+        } else {
+            Passing::Nothing
+        }
+    }
+
+    fn keeps_tasks(&self) -> bool {
+        self.settings.mode.takes_plans()
+    }
+
+    fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
+        Box::pin(async move {
+            let offered = match self.settings.mode {
+                Mode::Plain => return self.stage_entries(&client),
+                _ => self.settled().await,
+            };
+            let mut entries = entries::of(&self, &client, &offered);
+            entries.extend(self.stage_entries(&client));
+            entries
+        })
+    }
+
+    fn owns(&self, _: &Client, name: &str) -> bool {
+        entries::names(self.settings.mode).contains(&name)
+            || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+    }
+
+    fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
+        match self.policy(&client.id).objection(tool) {
+            None => Ok(()),
+            Some((message, help)) => Err(UpstreamError::new(
+                UpstreamError::INVALID,
+                format!("{message}; {help}"),
+            )),
+        }
+    }
+
+    fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        Box::pin(async move {
+            let answered = match call.name.as_str() {
+                entries::EXECUTE_PLAN => self.execute(&call).await,
+                entries::CHECK_PLAN => self.check(&call).await,
+                entries::RESUME_PLAN => self.resume(&call).await,
+                entries::GET_RUN => self.get_run(&call).await,
+                entries::SEARCH_TOOLS => self.search(&call).await,
+                entries::DESCRIBE_TOOLS => self.describe(&call).await,
+                entries::CALL_TOOL => return self.call_tool(&call).await,
+                entries::MOVE_TO_STAGE => self.move_to_stage(&call),
+                other => {
+                    return Err(UpstreamError::new(
+                        UpstreamError::INVALID,
+                        format!("unknown tool `{other}`"),
+                    ));
+                }
+            };
+            Ok(answered.unwrap_or_else(|error| answer::refused(&error.0)))
+        })
+    }
+
+    fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
+        // Those of runs are linked to where they are of interest; a list of them all would help nobody.
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn read(
+        self: Arc<Self>,
+        client: Client,
+        uri: String,
+    ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
+        Box::pin(async move { self.read_resource(&client, &uri).await })
+    }
+
+    fn task(
+        self: Arc<Self>,
+        client: Client,
+        request: TaskRequest,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        Box::pin(async move { self.task_request(client, request).await })
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.ticks.subscribe()
+    }
+}

@@ -1,0 +1,159 @@
+//! Runs that are kept, each for its own client alone.
+
+use std::sync::Arc;
+
+use planwright_core::{Object, Value};
+use planwright_engine::RunSummary;
+use planwright_engine::run::Replayed;
+use planwright_mcp::gateway::{Client, ClientId};
+use planwright_store::{RunInfo, Store};
+
+use super::host::PlanHost;
+use super::recall::mentioned;
+use super::request::BadRequest;
+use super::running::{Running, Stand};
+use crate::kept::KeptRun;
+
+/// Who a client's runs belong to, as they are kept. What the user does on this machine belongs to nobody in particular.
+pub(super) fn owner(client: &ClientId) -> Option<String> {
+    (*client != ClientId::local()).then(|| client.as_str().to_owned())
+}
+
+/// A run of a client, wherever it is known.
+pub(super) enum Known {
+    /// This process drives it, or has driven it.
+    Here(Arc<Running>),
+    /// It is kept.
+    Kept(Box<(RunInfo, KeptRun)>),
+}
+
+impl PlanHost {
+    /// The run `id`, if it is this client's. Of another client's run not even that is said that there is one.
+    pub(super) async fn find(&self, client: &Client, id: &str) -> Result<Known, BadRequest> {
+        if let Some(running) = self.runs.get(&client.id, id)
+            && !matches!(running.stand(), Stand::Suspended)
+        {
+            return Ok(Known::Here(running));
+        }
+        let kept = self.kept(client, id).await?;
+        kept.map(|kept| Known::Kept(Box::new(kept)))
+            .ok_or_else(|| BadRequest(format!("there is no run `{id}`")))
+    }
+
+    async fn kept(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(RunInfo, KeptRun)>, BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Ok(None);
+        };
+        let (id, owner) = (id.to_owned(), owner(&client.id));
+        let read = move || read_kept(&store, &id, owner.as_deref());
+        tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(BadRequest)
+    }
+
+    /// What a kept run came to.
+    pub(super) async fn replayed(&self, id: &str, kept: KeptRun) -> Result<RunSummary, BadRequest> {
+        let id = id.to_owned();
+        let replay = move || kept.replayed(&id).map_err(|error| error.to_string());
+        let Replayed { summary, .. } = tokio::task::spawn_blocking(replay)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error| BadRequest(format!("what the run came to cannot be told: {error}")))?;
+        Ok(summary)
+    }
+
+    /// What the run `id` came to, where it has ended.
+    pub(super) async fn summary(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
+        match self.find(client, id).await? {
+            Known::Here(running) => Ok(match running.stand() {
+                Stand::Ended(summary) => Some(summary),
+                Stand::Going { .. } | Stand::Suspended => None,
+            }),
+            Known::Kept(kept) => {
+                let (info, run) = *kept;
+                match run.status() {
+                    Some(_) => self.replayed(&info.id, run).await.map(Arc::new).map(Some),
+                    None => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// The results of earlier runs that a plan's text refers to.
+    pub(super) async fn recall(&self, client: &Client, text: &str) -> Result<Object, BadRequest> {
+        let mut recalled = Object::default();
+        let mut room = self.settings.recall_bytes;
+        for (run, steps) in mentioned(text) {
+            // What is no run of this client is left to the checks, which say that there is no step `runs`.
+            let Ok(Some(summary)) = self.summary(client, &run).await else {
+                continue;
+            };
+            self.is_fresh(client, &run).await?;
+            let mut results = Object::default();
+            for step in &summary.steps {
+                let id = step.at.step.text();
+                if steps.contains(&**id)
+                    && let Some(output) = &step.output
+                {
+                    room = room.checked_sub(output.to_json().len()).ok_or_else(|| {
+                        BadRequest(format!(
+                            "the plan refers to more than {} bytes of earlier results",
+                            self.settings.recall_bytes
+                        ))
+                    })?;
+                    results.insert(Arc::clone(id), output.clone());
+                }
+            }
+            recalled.insert(run.into(), Value::from(results));
+        }
+        Ok(recalled)
+    }
+
+    /// Sees to it that a run is not too old to be referred to.
+    async fn is_fresh(&self, client: &Client, id: &str) -> Result<(), BadRequest> {
+        let Ok(Some((info, _))) = self.kept(client, id).await else {
+            return Ok(());
+        };
+        let age = (self.settings.now)()
+            .duration_since(info.created)
+            .unwrap_or_default();
+        if age <= self.settings.recall_for {
+            return Ok(());
+        }
+        Err(BadRequest(format!(
+            "the run `{id}` is older than {:?}, the longest that plans can refer to its results; run it again",
+            self.settings.recall_for
+        )))
+    }
+}
+
+/// Reads a run that belongs to `owner`; nothing where there is none.
+fn read_kept(
+    store: &Store,
+    id: &str,
+    owner: Option<&str>,
+) -> Result<Option<(RunInfo, KeptRun)>, String> {
+    let info = match store.run(id) {
+        // The beginning of an id, by which others could be found out, is none.
+        Ok(info) if info.id == id => info,
+        Ok(_)
+        | Err(
+            planwright_store::StoreError::Missing { .. }
+            | planwright_store::StoreError::Ambiguous { .. },
+        ) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let kept = KeptRun::read(store, id).map_err(|error| error.to_string())?;
+    Ok((kept.run.client.as_deref() == owner).then_some((info, kept)))
+}

@@ -1,0 +1,80 @@
+//! How far a run is, told to who waits for it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use planwright_core::Value;
+use planwright_engine::run::StepStatus;
+use planwright_engine::{RunEvent, StampedEvent};
+use planwright_mcp::Caller;
+
+/// Counts the steps of a run, and tells its caller of each that ends.
+pub(super) struct Progress {
+    steps: usize,
+    done: usize,
+    told: Option<(Arc<dyn Caller>, Value)>,
+}
+
+impl Progress {
+    /// Of a run of so many steps; `told`: who hears of it, and by which token.
+    pub(super) fn new(steps: usize, told: Option<(Arc<dyn Caller>, Value)>) -> Self {
+        Self {
+            steps,
+            done: 0,
+            told,
+        }
+    }
+
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Takes an event in. Whether the count has changed.
+    pub(super) fn event(&mut self, event: &StampedEvent) -> bool {
+        match &event.event {
+            RunEvent::RunStarted { steps, .. } | RunEvent::PlanExtended { steps } => {
+                self.steps = *steps;
+                true
+            }
+            RunEvent::StepEnded {
+                at, tool, status, ..
+            } if at.inside.is_none() && at.item.is_none() && at.round.is_none() => {
+                // Several instances have the same steps.
+                self.done = (self.done + 1).min(self.steps.max(self.done + 1));
+                self.steps = self.steps.max(self.done);
+                self.tell(&at.to_string(), tool.as_deref(), *status);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn tell(&self, step: &str, tool: Option<&str>, status: StepStatus) {
+        let Some((caller, token)) = &self.told else {
+            return;
+        };
+        let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
+        caller.notify(
+            "notifications/progress",
+            Value::object([
+                ("progressToken", token.clone()),
+                ("progress", Value::from(self.done as u64)),
+                ("total", Value::from(self.steps as u64)),
+                ("message", Value::from(format!("{step}{tool} {status}"))),
+            ]),
+        );
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress")
+            .field("done", &self.done)
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,242 @@
+//! Goes on with runs, and tells how they stand.
+
+use std::sync::Arc;
+
+use planwright_core::{Object, Value};
+use planwright_dialects::ReadOptions;
+use planwright_engine::run::{Choice, History};
+use planwright_engine::{RunStatus, Start};
+use planwright_mcp::gateway::{Client, HostCall};
+
+use super::execute::{Sound, Unsound, interrupted};
+use super::host::PlanHost;
+use super::keep::Known;
+use super::request::{BadRequest, Request};
+use super::running::{Running, Stand};
+use crate::kept::{GoOn, KeptRun, KeptRunError, Ready, tools_of};
+use crate::reading::Reading;
+
+/// What a model wants of a run that goes on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wishes {
+    /// A plan in the place of the one so far.
+    pub(super) plan: Option<String>,
+    pub(super) dialect: Option<String>,
+    pub(super) inputs: Object,
+    pub(super) choices: Vec<(Arc<str>, Choice)>,
+}
+
+impl PlanHost {
+    /// `resume_plan`
+    pub(super) async fn resume(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let names = ["run", "plan", "dialect", "inputs", "retry", "skip", "set"];
+        let request = Request::read("resume_plan", &call.arguments, &names)?;
+        let id = request.text("run")?;
+        let wishes = Wishes::read(&request)?;
+        match self.find(&call.client, id).await? {
+            Known::Here(running) if matches!(running.stand(), Stand::Going { .. }) => {
+                self.wait(call, &running).await
+            }
+            Known::Here(running) => match self.kept_of(&call.client, id).await? {
+                Some(kept) => self.go_on(call, id, kept, wishes).await,
+                None => Ok(self.standing(&running, &running.stand())),
+            },
+            Known::Kept(kept) => self.go_on(call, id, kept.1, wishes).await,
+        }
+    }
+
+    /// `get_run`
+    pub(super) async fn get_run(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request = Request::read("get_run", &call.arguments, &["run"])?;
+        let id = request.text("run")?;
+        match self.find(&call.client, id).await? {
+            Known::Here(running) => Ok(self.standing(&running, &running.stand())),
+            Known::Kept(kept) => {
+                let (info, run) = *kept;
+                if run.status().is_none() {
+                    return Ok(interrupted(&info.id));
+                }
+                let summary = self.replayed(&info.id, run).await?;
+                Ok(self.came_to(&summary))
+            }
+        }
+    }
+
+    /// What is kept of a run that this process has driven.
+    async fn kept_of(&self, client: &Client, id: &str) -> Result<Option<KeptRun>, BadRequest> {
+        self.runs.forget(&client.id, id);
+        match self.find(client, id).await {
+            Ok(Known::Kept(kept)) => Ok(Some(kept.1)),
+            Ok(Known::Here(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Goes on with a kept run and waits for it.
+    async fn go_on(
+        &self,
+        call: &HostCall,
+        id: &str,
+        kept: KeptRun,
+        wishes: Wishes,
+    ) -> Result<Value, BadRequest> {
+        let changes_nothing = wishes.plan.is_none() && wishes.choices.is_empty();
+        if kept.status() == Some(RunStatus::Succeeded) && changes_nothing {
+            let summary = self.replayed(id, kept).await?;
+            return Ok(self.came_to(&summary));
+        }
+        match self.revive(call, id, kept, wishes).await {
+            Ok(running) => self.wait(call, &running).await,
+            Err(unsound) => unsound.answer(),
+        }
+    }
+
+    /// Goes on with a kept run.
+    pub(super) async fn revive(
+        &self,
+        call: &HostCall,
+        id: &str,
+        kept: KeptRun,
+        wishes: Wishes,
+    ) -> Result<Arc<Running>, Unsound> {
+        let refused = |error: KeptRunError| Unsound::Refused(explained(&error));
+        let Sound { reading, plan } = match &wishes.plan {
+            Some(text) => {
+                let mut given = kept.vars.clone();
+                given.extend(wishes.inputs.clone());
+                let dialect = wishes.dialect.as_deref();
+                self.checked(&call.client, text, dialect, given).await?
+            }
+            None => {
+                let inputs = wishes.inputs.clone();
+                kept.reading(inputs.clone()).map_err(refused)?;
+                let read = || {
+                    let mut reading = kept
+                        .reading(inputs.clone())
+                        .unwrap_or_else(|_| unreadable());
+                    reading.restrict(|_| self.policy(&call.client.id));
+                    reading
+                };
+                self.check_when_there(read).await?
+            }
+        };
+        let history = kept.history().map_err(refused)?;
+        for (step, _) in &wishes.choices {
+            in_doubt(step, &history, &kept, id).map_err(Unsound::Refused)?;
+        }
+        let mut options = self.options(&plan).map_err(Unsound::Refused)?;
+        let before = kept.options();
+        options.durations = before.durations;
+        let new_plan = wishes.plan.as_ref().and_then(|_| reading.to_kept());
+        let prepared = self
+            .prepare(id, &plan, new_plan, &options, wishes.choices, kept)
+            .await
+            .map_err(Unsound::Refused)?;
+        let start = Start::new(id, plan.clone())
+            .after(prepared.0.history)
+            .with_journal(prepared.1, prepared.0.process.to_value());
+        self.launch(call, start, &plan, options)
+            .map_err(Unsound::Refused)
+    }
+
+    async fn prepare(
+        &self,
+        id: &str,
+        plan: &planwright_core::CheckedPlan,
+        new_plan: Option<crate::wire::PlanTextV1>,
+        options: &planwright_engine::RunOptions,
+        choices: Vec<(Arc<str>, Choice)>,
+        kept: KeptRun,
+    ) -> Result<(Ready, Arc<planwright_store::HeldRun>), BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Err(BadRequest("runs are not kept here".to_owned()));
+        };
+        let (id, plan, options) = (id.to_owned(), plan.clone(), options.clone());
+        let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
+        let prepare = move || {
+            let held = store.hold(&id, &holder)?;
+            let go_on = GoOn {
+                id: &id,
+                plan: &plan,
+                new_plan,
+                options: &options,
+                choices,
+                now,
+            };
+            Ok((go_on.prepare(&kept, &store)?, Arc::new(held)))
+        };
+        tokio::task::spawn_blocking(prepare)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error: KeptRunError| explained(&error))
+    }
+}
+
+impl Wishes {
+    fn read(request: &Request<'_>) -> Result<Self, BadRequest> {
+        let plan = request.get("plan").map(|plan| match plan {
+            Value::Text(text) => text.to_string(),
+            other => other.to_json(),
+        });
+        let retry = request.texts("retry")?.into_iter();
+        let skip = request.texts("skip")?.into_iter();
+        let set = request.object("set")?.unwrap_or_default();
+        let mut choices: Vec<(Arc<str>, Choice)> = Vec::new();
+        choices.extend(retry.map(|step| (step, Choice::Retry)));
+        choices.extend(skip.map(|step| (step, Choice::Skip)));
+        choices.extend(
+            set.into_iter()
+                .map(|(step, value)| (step, Choice::Set(value))),
+        );
+        Ok(Self {
+            plan,
+            dialect: request.optional_text("dialect")?.map(str::to_owned),
+            inputs: request.object("inputs")?.unwrap_or_default(),
+            choices,
+        })
+    }
+}
+
+/// A reading that is never looked at: what it stands for was read before.
+fn unreadable() -> Reading {
+    Reading::new(
+        "plan",
+        planwright_dialects::parse(b"", &ReadOptions::new("plan")),
+    )
+}
+
+/// Sees to it that no model decides about a call of which nobody knows whether it happened.
+fn in_doubt(step: &str, history: &History, kept: &KeptRun, id: &str) -> Result<(), BadRequest> {
+    let tools = kept.latest_plan().map(|plan| tools_of(&plan));
+    let tools = tools.unwrap_or_default();
+    for (at, past) in history.steps() {
+        let is_repeatable = past.calls.last().is_some_and(|call| {
+            tools.iter().any(|tool| {
+                tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+            })
+        });
+        let is_meant = at.to_string() == step || at.outermost().as_str() == step;
+        if is_meant && past.is_in_doubt() && !is_repeatable {
+            return Err(BadRequest(format!(
+                "nobody knows whether the call of `{at}` happened, so a person has to look and say: \
+                 `planwright resume {id} --retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Why a run cannot go on, with the way out for a model.
+fn explained(error: &KeptRunError) -> BadRequest {
+    let way_out = match error {
+        KeptRunError::Hidden(name) => format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}"),
+        KeptRunError::Doubt { .. } => {
+            "; a person has to look and say, with `planwright resume`".to_owned()
+        }
+        KeptRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
+        KeptRunError::UnknownStep {
+            near: Some(near), ..
+        } => format!("; did you mean `{near}`?"),
+        _ => String::new(),
+    };
+    BadRequest(format!("{error}{way_out}"))
+}

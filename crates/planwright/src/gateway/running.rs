@@ -1,0 +1,248 @@
+//! Runs of this process: those under way, and those that ended lately.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use planwright_engine::{Canceller, RunHandle, RunSummary, StampedEvent};
+use planwright_mcp::gateway::ClientId;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Duration, Instant};
+
+use super::board::Board;
+use super::observer::Observe;
+use super::progress::Progress;
+
+/// The most runs that have ended of which one client's are remembered here.
+const ENDED_KEPT: usize = 50;
+
+/// A run of this process.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) id: Arc<str>,
+    pub(super) client: ClientId,
+    pub(super) board: Arc<Board>,
+    pub(super) began: SystemTime,
+    canceller: Canceller,
+    stand: watch::Receiver<Stand>,
+    suspend: Mutex<Option<oneshot::Sender<()>>>,
+    ended: Mutex<Option<Instant>>,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug)]
+pub(super) enum Stand {
+    /// It goes on.
+    Going {
+        /// How many steps have ended.
+        done: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// It has come to an end.
+    Ended(Arc<RunSummary>),
+    /// It was left as it is, for another process to go on with.
+    Suspended,
+}
+
+impl Running {
+    /// Ends the run: calls under way are cancelled.
+    pub(super) fn cancel(&self) {
+        self.canceller.cancel();
+    }
+
+    pub(super) fn stand(&self) -> Stand {
+        self.stand.borrow().clone()
+    }
+
+    /// Waits until the run goes on no longer.
+    pub(super) async fn ended(&self) -> Stand {
+        let mut stand = self.stand.clone();
+        let ended = stand.wait_for(|stand| !matches!(stand, Stand::Going { .. }));
+        match ended.await {
+            Ok(stand) => stand.clone(),
+            Err(_) => Stand::Suspended,
+        }
+    }
+
+    /// Leaves the run as it is: calls under way are dropped, and what is kept is enough to go on.
+    fn suspend(&self) {
+        let suspend = self.suspend.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that has ended needs no telling.
+        let _ = { suspend }.take().map(|suspend| suspend.send(()));
+    }
+}
+
+/// A run that was launched.
+pub(super) struct Follow {
+    pub(super) id: Arc<str>,
+    pub(super) client: ClientId,
+    pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
+    pub(super) board: Arc<Board>,
+    pub(super) began: SystemTime,
+    pub(super) progress: Progress,
+    pub(super) observers: Vec<Observe>,
+    /// What is done with what it came to.
+    pub(super) at_end: Box<dyn FnOnce(&RunSummary) + Send>,
+}
+
+/// All runs of this process.
+#[derive(Debug, Default)]
+pub(super) struct Registry(Mutex<HashMap<Arc<str>, Arc<Running>>>);
+
+impl Registry {
+    /// The run `id`, if it is this client's.
+    pub(super) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<Running>> {
+        let runs = self.lock();
+        runs.get(id).filter(|run| run.client == *client).cloned()
+    }
+
+    /// Forgets a run of this client that goes on no longer.
+    pub(super) fn forget(&self, client: &ClientId, id: &str) {
+        let mut runs = self.lock();
+        let is_over = runs.get(id).is_some_and(|run| {
+            run.client == *client && !matches!(*run.stand.borrow(), Stand::Going { .. })
+        });
+        if is_over {
+            runs.remove(id);
+        }
+    }
+
+    /// How many runs of this client are under way.
+    pub(super) fn under_way(&self, client: &ClientId) -> usize {
+        let runs = self.lock();
+        let going = |run: &&Arc<Running>| {
+            run.client == *client && matches!(*run.stand.borrow(), Stand::Going { .. })
+        };
+        runs.values().filter(going).count()
+    }
+
+    /// Follows a run from now on.
+    pub(super) fn follow(&self, follow: Follow) -> Arc<Running> {
+        let Follow {
+            id,
+            client,
+            launched: (handle, mut events),
+            board,
+            began,
+            mut progress,
+            mut observers,
+            at_end,
+        } = follow;
+        let (stand, watched) = watch::channel(Stand::Going {
+            done: 0,
+            of: progress.steps(),
+        });
+        let (suspend, mut suspended) = oneshot::channel();
+        let running = Arc::new(Running {
+            id: Arc::clone(&id),
+            client: client.clone(),
+            board,
+            began,
+            canceller: handle.canceller(),
+            stand: watched,
+            suspend: Mutex::new(Some(suspend)),
+            ended: Mutex::new(None),
+        });
+        self.forget_old(&client);
+        self.lock().insert(id, Arc::clone(&running));
+        let followed = Arc::downgrade(&running);
+        tokio::spawn(async move {
+            tokio::pin!(handle);
+            let mut is_told = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    told = &mut suspended, if !is_told => {
+                        is_told = true;
+                        if told.is_ok() {
+                            stand.send_replace(Stand::Suspended);
+                            return;
+                        }
+                    }
+                    Some(event) = events.recv() => {
+                        for observer in &mut observers {
+                            observer(&event);
+                        }
+                        if progress.event(&event) {
+                            stand.send_replace(Stand::Going { done: progress.done(), of: progress.steps() });
+                        }
+                    }
+                    summary = &mut handle => {
+                        at_end(&summary);
+                        if let Some(running) = followed.upgrade() {
+                            *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                        }
+                        stand.send_replace(Stand::Ended(Arc::new(summary)));
+                        return;
+                    }
+                }
+            }
+        });
+        running
+    }
+
+    /// Lets runs under way come to their end for `grace`, then leaves them as they are.
+    pub(super) async fn suspend(&self, grace: Duration) {
+        let runs: Vec<Arc<Running>> = self.lock().values().cloned().collect();
+        let all = futures::future::join_all(runs.iter().map(|run| run.ended()));
+        // Those that have not ended by then are left.
+        let _ = tokio::time::timeout(grace, all).await;
+        for run in &runs {
+            run.suspend();
+        }
+        for run in &runs {
+            run.ended().await;
+        }
+    }
+
+    /// Forgets the oldest of the runs of a client that have ended, where there are many.
+    fn forget_old(&self, client: &ClientId) {
+        let mut runs = self.lock();
+        let mut ended: Vec<(Instant, Arc<str>)> = runs
+            .values()
+            .filter(|run| run.client == *client)
+            .filter_map(|run| {
+                let ended = run.ended.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(((*ended)?, Arc::clone(&run.id)))
+            })
+            .collect();
+        if ended.len() < ENDED_KEPT {
+            return;
+        }
+        ended.sort();
+        let excess = ended.len() - ENDED_KEPT + 1;
+        for (_, id) in ended.into_iter().take(excess) {
+            runs.remove(&id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Running>>> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Cancels a run whose caller has gone, unless it goes on without.
+#[derive(Debug)]
+pub(super) struct CancelOnDrop(Option<Arc<Running>>);
+
+impl CancelOnDrop {
+    pub(super) fn new(run: &Arc<Running>) -> Self {
+        Self(Some(Arc::clone(run)))
+    }
+
+    /// Lets the run go on.
+    pub(super) fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(run) = self.0.take() {
+            run.cancel();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How a gateway works.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::Catalog;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::options::RunOptions;
+use planwright_engine::{Backends, Confidential};
+use planwright_store::{Holder, Store};
+
+use super::observer::RunObserver;
+use crate::config::Config;
+use crate::wire::ToolSourcesV1;
+
+/// What clients see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// The tools for plans, and those to find out what plans may call.
+    #[default]
+    Plan,
+    /// `search_tools` and `call_tool`.
+    Search,
+    /// Every tool of every server, as it is.
+    Plain,
+    /// Every tool of every server, as it is, and the tools for plans beside them.
+    PlainWithPlans,
+}
+
+impl Mode {
+    /// Whether what servers offer is passed on.
+    pub fn passes(self) -> bool {
+        matches!(self, Self::Plain | Self::PlainWithPlans)
+    }
+
+    /// Whether plans can be handed over.
+    pub fn takes_plans(self) -> bool {
+        matches!(self, Self::Plan | Self::PlainWithPlans)
+    }
+}
+
+/// How a gateway works.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// What clients see.
+    pub mode: Mode,
+    /// What plans may call, how much, how fast.
+    pub config: Config,
+    /// Where runs are kept. Without it they are forgotten with the process.
+    pub store: Option<Store>,
+    /// This process, as the store knows it.
+    pub holder: Holder,
+    /// Where tools come from, for whoever resumes a run elsewhere.
+    pub sources: ToolSourcesV1,
+    /// How runs go about their work.
+    pub options: RunOptions,
+    /// Tools that are here beside those of servers.
+    pub own: (Catalog, Backends),
+    /// The most bytes that an answer shows of one value. The rest is a resource.
+    pub answer_bytes: u64,
+    /// The most tokens that the list of tools may take within a description.
+    pub listing_tokens: usize,
+    /// How long a plan may take before it becomes a task, where the client knows what that is.
+    pub task_after: Duration,
+    /// How long later plans can refer to the results of a run.
+    pub recall_for: Duration,
+    /// The most bytes of earlier results that one plan may refer to.
+    pub recall_bytes: usize,
+    /// The most plans of one client that may be under way.
+    pub plans_at_once: usize,
+    /// What a plan is given from outside.
+    pub outside: Arc<GetOutside>,
+    /// Who hears of what happens in runs.
+    pub observers: Vec<Arc<dyn RunObserver>>,
+    /// What time it is.
+    pub now: fn() -> SystemTime,
+}
+
+/// Gets what a plan reads from outside, or says why it cannot be had.
+pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<Confidential, String> + Send + Sync;
+
+impl GatewaySettings {
+    /// The usual ones, for plans that get nothing from outside.
+    pub fn new(config: Config, holder: Holder, now: fn() -> SystemTime) -> Self {
+        let guards = config.guards().clone();
+        Self {
+            mode: Mode::default(),
+            config,
+            store: None,
+            holder,
+            sources: ToolSourcesV1::default(),
+            options: RunOptions {
+                guards,
+                ..RunOptions::default()
+            },
+            own: (Catalog::new(), Backends::new()),
+            answer_bytes: 16 * 1024,
+            listing_tokens: 1500,
+            task_after: Duration::from_secs(2),
+            recall_for: Duration::from_hours(1),
+            recall_bytes: 8 * 1024 * 1024,
+            plans_at_once: 64,
+            outside: Arc::new(|_| Ok(Confidential::new())),
+            observers: Vec::new(),
+            now,
+        }
+    }
+}
+
+impl fmt::Debug for GatewaySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySettings")
+            .field("mode", &self.mode)
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), and their outputs as resources.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures::future::BoxFuture;
+use planwright_core::{Object, Value};
+use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
+use planwright_mcp::{Caller, UpstreamError};
+
+use super::answer::{output_address, step_address};
+use super::execute::{Unsound, interrupted};
+use super::host::PlanHost;
+use super::keep::Known;
+use super::request::BadRequest;
+use super::resume::Wishes;
+use super::running::{Running, Stand};
+use crate::wire::timestamp;
+
+/// How often a client should ask how a task stands, in milliseconds.
+const POLL: u64 = 500;
+
+impl PlanHost {
+    /// Answers a request about a task.
+    pub(super) async fn task_request(
+        &self,
+        client: Client,
+        request: TaskRequest,
+    ) -> Result<Value, UpstreamError> {
+        let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
+        match request {
+            TaskRequest::Get { id } => self.task_state(&client, &id).await,
+            TaskRequest::Update { id, responses } => {
+                if let Known::Here(running) = self.find(&client, &id).await.map_err(invalid)? {
+                    running.board.answer(&responses);
+                }
+                Ok(Value::empty_object())
+            }
+            TaskRequest::Cancel { id } => {
+                if let Known::Here(running) = self.find(&client, &id).await.map_err(invalid)? {
+                    running.cancel();
+                }
+                Ok(Value::empty_object())
+            }
+        }
+    }
+
+    /// How a task stands. One that was left when an earlier process ended goes on now.
+    async fn task_state(&self, client: &Client, id: &str) -> Result<Value, UpstreamError> {
+        let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
+        match self.find(client, id).await.map_err(invalid)? {
+            Known::Here(running) => Ok(self.detailed(&running)),
+            Known::Kept(kept) => {
+                let (info, run) = *kept;
+                if run.status().is_some() {
+                    let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    let result = self.came_to(&summary);
+                    return Ok(task(id, "completed", info.created, [("result", result)]));
+                }
+                if info.holder.is_some() {
+                    return Ok(task(id, "working", info.created, []));
+                }
+                match self
+                    .revive(&silent(client), id, run, Wishes::default())
+                    .await
+                {
+                    Ok(running) => Ok(self.detailed(&running)),
+                    Err(unsound) => {
+                        let result = failed(&unsound, id);
+                        Ok(task(id, "completed", info.created, [("result", result)]))
+                    }
+                }
+            }
+        }
+    }
+
+    fn detailed(&self, running: &Running) -> Value {
+        let (id, now) = (&*running.id, running.began);
+        match (running.stand(), running.board.open()) {
+            (Stand::Ended(summary), _) => {
+                let result = self.came_to(&summary);
+                task(id, "completed", now, [("result", result)])
+            }
+            (Stand::Suspended, _) => task(id, "completed", now, [("result", interrupted(id))]),
+            (Stand::Going { .. }, Some(requests)) => {
+                task(id, "input_required", now, [("inputRequests", requests)])
+            }
+            (Stand::Going { done, of }, None) => {
+                let message = Value::from(format!("{done} of {of} steps"));
+                task(id, "working", now, [("statusMessage", message)])
+            }
+        }
+    }
+
+    /// Reads a run's output, or that of one of its steps, whole.
+    pub(super) async fn read_resource(
+        &self,
+        client: &Client,
+        address: &str,
+    ) -> Option<Result<Value, UpstreamError>> {
+        let rest = address.strip_prefix("planwright://runs/")?;
+        let (id, what) = rest.split_once('/')?;
+        let none = || {
+            let message = format!("there is no resource `{address}`");
+            UpstreamError::new(RESOURCE_NOT_FOUND, message)
+        };
+        let Ok(Some(summary)) = self.summary(client, id).await else {
+            return Some(Err(none()));
+        };
+        let value = if address == output_address(id) {
+            Some(&summary.output)
+        } else {
+            let step = what.strip_prefix("steps/").unwrap_or_default();
+            let mut steps = summary.steps.iter();
+            let found = steps.find(|found| step_address(id, &found.at.to_string()) == address);
+            found
+                .filter(|_| !step.is_empty())
+                .and_then(|step| step.output.as_ref())
+        };
+        Some(value.ok_or_else(none).map(|value| {
+            let contents = Value::object([
+                ("uri", Value::from(address)),
+                ("mimeType", Value::from("application/json")),
+                ("text", Value::from(value.to_json())),
+            ]);
+            Value::object([("contents", Value::list([contents]))])
+        }))
+    }
+}
+
+/// What a client gets in place of a result that takes long.
+pub(super) fn task_handle(running: &Running) -> Value {
+    let mut fields = state(&running.id, "working", running.began);
+    fields.insert("resultType".into(), Value::from("task"));
+    Value::from(fields)
+}
+
+/// The code of a resource that is not there, until 2026-07-28; later clients are told in their own way.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// A task with what its status brings.
+fn task<'a>(
+    id: &str,
+    status: &'a str,
+    time: SystemTime,
+    more: impl IntoIterator<Item = (&'a str, Value)>,
+) -> Value {
+    let mut fields = state(id, status, time);
+    for (name, value) in more {
+        fields.insert(name.into(), value);
+    }
+    Value::from(fields)
+}
+
+fn state(id: &str, status: &str, time: SystemTime) -> Object {
+    let time = timestamp(time);
+    let fields = [
+        ("taskId", Value::from(id)),
+        ("status", Value::from(status)),
+        ("createdAt", Value::from(time.as_str())),
+        ("lastUpdatedAt", Value::from(time.as_str())),
+        ("ttlMs", Value::Null),
+        ("pollIntervalMs", Value::from(POLL)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (Arc::from(name), value))
+        .collect()
+}
+
+/// What is said of a run that cannot go on.
+fn failed(unsound: &Unsound, id: &str) -> Value {
+    match unsound.answer() {
+        Ok(answer) => answer,
+        Err(error) => super::answer::refused(&format!("the run `{id}` cannot go on: {}", error.0)),
+    }
+}
+
+/// A call that nobody waits for.
+fn silent(client: &Client) -> HostCall {
+    HostCall {
+        name: "resume_plan".to_owned(),
+        arguments: Value::empty_object(),
+        // Nobody is there who could fill a form now; the task asks.
+        client: client.clone(),
+        caller: Arc::new(Silent),
+        progress_token: None,
+    }
+}
+
+/// A client that is not on the line.
+struct Silent;
+
+impl Caller for Silent {
+    fn notify(&self, _: &str, _: Value) {}
+
+    fn ask(&self, method: &str, _: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let message = format!("nobody is there to be asked `{method}`");
+        let error = UpstreamError::new(UpstreamError::UNAVAILABLE, message);
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    fn meta(&self) -> Value {
+        Value::Null
+    }
+}
