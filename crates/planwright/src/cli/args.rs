@@ -4,6 +4,7 @@ mod consent;
 mod inspect;
 mod kept;
 mod resume;
+mod serve;
 mod stored;
 mod token;
 mod wrap;
@@ -29,6 +30,7 @@ pub(crate) use kept::{
     ReplayArguments, RunsArguments, StandingArgument,
 };
 pub(crate) use resume::ResumeArguments;
+pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
 pub(crate) use token::{TokenArguments, TokenCommand};
 pub(crate) use wrap::{InitArguments, Scope, WrapArguments};
@@ -146,6 +148,13 @@ pub(crate) enum Command {
     Wrap(WrapArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     Trust(TrustArguments),
+    /// Be one MCP server in front of many, which takes plans.
+    ///
+    /// Over standard input and output, for the one client that starts it; with `--listen`, over Streamable HTTP at `/mcp` for
+    /// many. Servers are started when the first client comes. What plans may call, and how much, is said in `planwright.toml`.
+    ///
+    /// Exit status: 0 the client went, or a signal came, 2 usage.
+    Serve(ServeArguments),
     /// Tokens of the clients that may reach `serve` over HTTP.
     Token(TokenArguments),
     /// Run a plan over the files of this folder, with nothing installed.

@@ -113,6 +113,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Init(arguments) => init::init(&arguments, printer),
             Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),
+            Command::Serve(arguments) => Box::pin(serve::serve(&arguments, printer)).await,
             Command::Token(arguments) => token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Bench(arguments) => bench::bench(&arguments, printer),

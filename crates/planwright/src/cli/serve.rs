@@ -1,3 +1,160 @@
 //! `planwright serve`: the gateway, over stdio or HTTP.
 
 pub(crate) mod edge;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::config::Config;
+use planwright::engine::options::RunOptions;
+use planwright::gateway::{GatewaySettings, Observe, Observed, PlanHost, RunObserver};
+use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
+use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
+use tokio_util::sync::CancellationToken;
+
+use self::edge::{Edge, EdgeSettings, Metrics};
+use super::args::ServeArguments;
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::settings::{self, Settings};
+use super::signals::Signals;
+use super::token::TokenFile;
+use super::toolbox::Toolbox;
+use super::{keeping, outside, store};
+
+/// How long plans under way may take to end once the gateway is to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The largest request that is taken where nothing is said, in bytes.
+const LARGEST_REQUEST: u64 = 4 << 20;
+
+/// `planwright serve`
+pub(crate) async fn serve(
+    arguments: &ServeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let signals = Signals::new()?;
+    let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, printer)?;
+    for note in toolbox.notes() {
+        printer.talk(&note);
+    }
+    let upstreams = Upstreams::new(
+        servers.unwrap_or_else(ServersConfig::default),
+        ConnectOptions::default(),
+    );
+    let settings = gateway_settings(arguments, &config, toolbox)?;
+    match arguments.listen {
+        None => over_stdio(settings, &upstreams, signals).await?,
+        Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
+    }
+    upstreams.shutdown().await;
+    Ok(Exit::Success)
+}
+
+fn gateway_settings(
+    arguments: &ServeArguments,
+    config: &Config,
+    toolbox: Toolbox,
+) -> Result<GatewaySettings, CommandError> {
+    let mut settings = GatewaySettings::new(config.clone(), store::this_process(), keeping::now);
+    settings.mode = arguments.mode();
+    settings.options = RunOptions {
+        secrets: toolbox.secrets(),
+        guards: config.guards().clone(),
+        ..RunOptions::default()
+    };
+    settings.sources = keeping::sources(&arguments.tools)?;
+    if !arguments.no_store {
+        settings.store = Some(store::open(&arguments.store)?);
+    }
+    if let Some(bound) = config.max_output() {
+        settings.answer_bytes = bound.most;
+    }
+    let governed = config.clone();
+    settings.outside = Arc::new(move |plan| {
+        outside::get(plan, &governed).map_err(|error| {
+            let hints = error.hints().join("; ");
+            format!("{error}: {hints}")
+        })
+    });
+    settings.own = (toolbox.catalog, toolbox.backends);
+    Ok(settings)
+}
+
+/// Serves the one client that has started this process.
+async fn over_stdio(
+    settings: GatewaySettings,
+    upstreams: &Upstreams,
+    mut signals: Signals,
+) -> Result<(), CommandError> {
+    let host = PlanHost::new(settings, upstreams.clone());
+    let gateway = Gateway::new(Arc::clone(&host) as _, upstreams.clone());
+    let stop = CancellationToken::new();
+    let serving = serve_stdio(&gateway, stop.clone());
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => served,
+        () = signals.next() => {
+            stop.cancel();
+            serving.await
+        }
+    };
+    host.suspend(GRACE).await;
+    // What a client sends that does not speak the protocol is its own affair; the next one starts a process of its own.
+    served.map_err(|error| {
+        CommandError::new(error.to_string())
+            .hint("over standard input and output it must be MCP; `--listen` serves HTTP")
+    })
+}
+
+/// Serves whoever comes over HTTP and is let in.
+async fn over_http(
+    mut settings: GatewaySettings,
+    upstreams: &Upstreams,
+    config: &Config,
+    listen: SocketAddr,
+    mut signals: Signals,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    let serve = config.serve().clone();
+    let most = serve
+        .max_body
+        .as_ref()
+        .map_or(LARGEST_REQUEST, |bound| bound.most);
+    let edge = Edge::bind(EdgeSettings {
+        listen,
+        tokens: TokenFile::of_user()?,
+        serve,
+    })
+    .await?;
+    settings.observers.push(Arc::new(Counted(edge.metrics())));
+    settings.plans_at_once = edge.plans().most() as usize;
+    let address = edge.address()?;
+    let host = PlanHost::new(settings, upstreams.clone());
+    let gateway = Gateway::for_many(Arc::clone(&host) as _, upstreams.clone());
+    let stop = CancellationToken::new();
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let service = HttpService::new(&gateway, most, stop.clone());
+    printer.talk(&format!("listening on http://{address}/mcp"));
+    let end = async move { signals.next().await };
+    let put_away = async {
+        host.suspend(GRACE).await;
+        stop.cancel();
+    };
+    edge.serve(service, end, put_away).await;
+    Ok(())
+}
+
+/// Counts what happens in runs.
+struct Counted(Metrics);
+
+impl RunObserver for Counted {
+    fn begin(&self, _: &Observed) -> Observe {
+        let mut count = self.0.run();
+        Box::new(move |event| count.event(event))
+    }
+}

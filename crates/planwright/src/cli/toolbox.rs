@@ -38,6 +38,18 @@ impl Toolbox {
         needed: Option<&BTreeSet<String>>,
         printer: Printer,
     ) -> Result<Self, CommandError> {
+        let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
+        if let Some(servers) = servers {
+            toolbox.add_servers(&servers, needed, printer).await;
+        }
+        Ok(toolbox)
+    }
+
+    /// Gets the tools that are here without any server, and says which servers there are beside them.
+    pub(crate) fn without_servers(
+        arguments: &ToolArguments,
+        printer: Printer,
+    ) -> Result<(Self, Option<ServersConfig>), CommandError> {
         let mut toolbox = Self::empty();
         toolbox.has_source = arguments.workspace.is_some();
         if let Some(root) = &arguments.workspace {
@@ -46,11 +58,27 @@ impl Toolbox {
         if let Some(path) = &arguments.simulate {
             toolbox.has_source = true;
             toolbox.add_simulated(path)?;
-        } else if let Some((path, text)) = servers_file(arguments, printer)? {
-            toolbox.has_source = true;
-            toolbox.add_servers(&path, &text, needed, printer).await?;
+            return Ok((toolbox, None));
         }
-        Ok(toolbox)
+        let Some((path, text)) = servers_file(arguments, printer)? else {
+            return Ok((toolbox, None));
+        };
+        toolbox.has_source = true;
+        let file = path.display().to_string();
+        let (config, warnings) = ServersConfig::parse(&text, &file, &environment::variable)
+            .map_err(|error| {
+                let help = error.help.clone();
+                CommandError::new(error.to_string()).hint(help)
+            })?;
+        for warning in warnings {
+            printer.quote(&format!("warning: {warning}"));
+        }
+        toolbox.secrets = config
+            .servers
+            .iter()
+            .flat_map(|server| server.secrets.iter().cloned())
+            .collect();
+        Ok((toolbox, Some(config)))
     }
 
     /// Tells the tools what the configuration knows of them.
@@ -156,34 +184,19 @@ impl Toolbox {
 
     async fn add_servers(
         &mut self,
-        path: &Path,
-        text: &str,
+        config: &ServersConfig,
         needed: Option<&BTreeSet<String>>,
         printer: Printer,
-    ) -> Result<(), CommandError> {
-        let file = path.display().to_string();
-        let (config, warnings) = ServersConfig::parse(text, &file, &environment::variable)
-            .map_err(|error| {
-                let help = error.help.clone();
-                CommandError::new(error.to_string()).hint(help)
-            })?;
-        for warning in warnings {
-            printer.quote(&format!("warning: {warning}"));
-        }
-        self.secrets = config
-            .servers
-            .iter()
-            .flat_map(|server| server.secrets.iter().cloned())
-            .collect();
+    ) {
         let options = ConnectOptions {
-            only: needed.and_then(|names| servers_of(names, &config)),
+            only: needed.and_then(|names| servers_of(names, config)),
             ..ConnectOptions::default()
         };
         self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
             let mut servers = config.servers.iter();
             servers.any(|server| !needed.contains(&*server.name))
         });
-        let connections = Connections::connect(&config, options).await;
+        let connections = Connections::connect(config, options).await;
         for warning in connections.warnings() {
             printer.quote(&format!("warning: {warning}"));
         }
@@ -207,7 +220,6 @@ impl Toolbox {
         }
         self.backends.join(connections.backends());
         self.connections = Some(connections);
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Code, Object, Value};
-use planwright_dialects::ReadOptions;
+use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_engine::{Backends, Engine, RunSummary, Start};
@@ -89,12 +89,7 @@ impl PlanHost {
     ) -> Result<Sound, Unsound> {
         let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
         let read = || {
-            let options = ReadOptions {
-                dialect,
-                ..ReadOptions::new("plan")
-            };
-            let result = planwright_dialects::parse(text.as_bytes(), &options);
-            let mut reading = Reading::new("plan", result)
+            let mut reading = Reading::new("plan", parsed(text, dialect))
                 .with_given(given.clone())
                 .with_recalled(recalled.clone());
             reading.restrict(|_| self.policy(&client.id));
@@ -309,6 +304,23 @@ pub(super) fn interrupted(run: &str) -> Value {
     let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
     fields.insert("next".into(), Value::from(next));
     answer::answer(fields, false)
+}
+
+/// Reads a plan in whichever dialect it is. One that may be of several is of ours: that is the one which clients are told of.
+fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
+    let read = |dialect| {
+        let options = ReadOptions {
+            dialect,
+            ..ReadOptions::new("plan")
+        };
+        planwright_dialects::parse(text.as_bytes(), &options)
+    };
+    let result = read(dialect);
+    let mut findings = result.diagnostics.iter();
+    if dialect.is_none() && findings.any(|finding| finding.code == Code::AmbiguousDialect) {
+        return read(Some("native"));
+    }
+    result
 }
 
 /// The plan as text. Models hand it over as an object or as JSON within a text.

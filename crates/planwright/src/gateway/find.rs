@@ -64,8 +64,17 @@ impl PlanHost {
         }
         let offered = self.settled().await;
         let found = look_up(&offered.catalog, names.iter().map(|name| &**name));
-        let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
-        let text = texts.join("\n\n");
+        let texts: Vec<String> = found
+            .iter()
+            .map(|found| found.to_string().trim_end().to_owned())
+            .collect();
+        let mut text = texts.join("\n\n");
+        if found.iter().any(|found| found.tool().is_none()) {
+            for missing in self.missing_servers() {
+                text.push_str("\nnote: ");
+                text.push_str(&missing);
+            }
+        }
         let tools = texts.into_iter().map(Value::from).collect::<Vec<_>>();
         Ok(answer::told(
             text,

@@ -31,15 +31,7 @@ use gate::Gate;
 use limits::Limits;
 
 pub(crate) use limits::UnderWay;
-#[allow(
-    unused_imports,
-    reason = "for the gateway, which comes with the next change"
-)]
-pub(crate) use metrics::{Metrics, RunCount};
-#[allow(
-    unused_imports,
-    reason = "for the gateway, which comes with the next change"
-)]
+pub(crate) use metrics::Metrics;
 pub(crate) use origin::listen_address;
 
 /// Where a server listens, and to whom.
