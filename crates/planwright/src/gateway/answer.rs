@@ -129,7 +129,7 @@ pub(super) fn run(summary: &RunSummary, most: u64, can_resume: bool) -> Value {
         fields.insert("unkept".into(), Value::from(error.to_string()));
     }
     if !is_good && can_resume {
-        let next = next(summary);
+        let next = next(summary, fields.contains_key("unknown"));
         fields.insert("next".into(), Value::from(next));
     }
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
@@ -148,9 +148,12 @@ pub(super) fn run(summary: &RunSummary, most: u64, can_resume: bool) -> Value {
 }
 
 /// How a run can go on.
-fn next(summary: &RunSummary) -> String {
+fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
     let run = &summary.run;
     match summary.status {
+        RunStatus::Waiting if is_in_doubt => format!(
+            "nobody knows whether the calls under `unknown` happened: a person has to look and say `planwright resume {run} --retry STEP`, `--skip STEP` or `--set STEP=VALUE`"
+        ),
         RunStatus::Waiting => format!(
             "a person has to decide: `planwright approve {run} STEP` or `planwright reject {run} STEP`; then call resume_plan with {{\"run\": \"{run}\"}}"
         ),

@@ -1,7 +1,7 @@
 //! Checks plans and runs them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
@@ -167,7 +167,8 @@ impl PlanHost {
                 .map_err(|error| BadRequest(format!("the run cannot be kept: {error}")))?;
             start = start.with_journal(Arc::new(held), process.to_value());
         }
-        let running = self.launch(call, start, &plan, options)?;
+        let now = (self.settings.now)();
+        let running = self.launch(call, start, &plan, options, now)?;
         self.wait(call, &running).await
     }
 
@@ -183,13 +184,14 @@ impl PlanHost {
         })
     }
 
-    /// Launches a run and follows it.
+    /// Launches a run that began at `began`, and follows it.
     pub(super) fn launch(
         &self,
         call: &HostCall,
         start: Start,
         plan: &CheckedPlan,
         options: RunOptions,
+        began: SystemTime,
     ) -> Result<Arc<Running>, BadRequest> {
         let client = &call.client;
         let most = self.settings.plans_at_once;
@@ -234,7 +236,7 @@ impl PlanHost {
             client: client.id.clone(),
             launched: engine.launch(start),
             board,
-            began: (self.settings.now)(),
+            began,
             progress,
             observers: observers
                 .map(|observer| observer.begin(&observed))

@@ -7,6 +7,7 @@ use planwright_dialects::ReadOptions;
 use planwright_engine::run::{Choice, History};
 use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
+use planwright_store::RunInfo;
 
 use super::execute::{Sound, Unsound, interrupted};
 use super::host::PlanHost;
@@ -38,10 +39,10 @@ impl PlanHost {
                 self.wait(call, &running).await
             }
             Known::Here(running) => match self.kept_of(&call.client, id).await? {
-                Some(kept) => self.go_on(call, id, kept, wishes).await,
+                Some(kept) => self.go_on(call, kept, wishes).await,
                 None => Ok(self.standing(&running, &running.stand())),
             },
-            Known::Kept(kept) => self.go_on(call, id, kept.1, wishes).await,
+            Known::Kept(kept) => self.go_on(call, *kept, wishes).await,
         }
     }
 
@@ -63,10 +64,14 @@ impl PlanHost {
     }
 
     /// What is kept of a run that this process has driven.
-    async fn kept_of(&self, client: &Client, id: &str) -> Result<Option<KeptRun>, BadRequest> {
+    async fn kept_of(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(RunInfo, KeptRun)>, BadRequest> {
         self.runs.forget(&client.id, id);
         match self.find(client, id).await {
-            Ok(Known::Kept(kept)) => Ok(Some(kept.1)),
+            Ok(Known::Kept(kept)) => Ok(Some(*kept)),
             Ok(Known::Here(_)) | Err(_) => Ok(None),
         }
     }
@@ -75,16 +80,15 @@ impl PlanHost {
     async fn go_on(
         &self,
         call: &HostCall,
-        id: &str,
-        kept: KeptRun,
+        (info, kept): (RunInfo, KeptRun),
         wishes: Wishes,
     ) -> Result<Value, BadRequest> {
         let changes_nothing = wishes.plan.is_none() && wishes.choices.is_empty();
         if kept.status() == Some(RunStatus::Succeeded) && changes_nothing {
-            let summary = self.replayed(id, kept).await?;
+            let summary = self.replayed(&info.id, kept).await?;
             return Ok(self.came_to(&summary));
         }
-        match self.revive(call, id, kept, wishes).await {
+        match self.revive(call, (info, kept), wishes).await {
             Ok(running) => self.wait(call, &running).await,
             Err(unsound) => unsound.answer(),
         }
@@ -94,10 +98,10 @@ impl PlanHost {
     pub(super) async fn revive(
         &self,
         call: &HostCall,
-        id: &str,
-        kept: KeptRun,
+        (info, kept): (RunInfo, KeptRun),
         wishes: Wishes,
     ) -> Result<Arc<Running>, Unsound> {
+        let id = info.id.as_str();
         let refused = |error: KeptRunError| Unsound::Refused(explained(&error));
         let Sound { reading, plan } = match &wishes.plan {
             Some(text) => {
@@ -134,7 +138,7 @@ impl PlanHost {
         let start = Start::new(id, plan.clone())
             .after(prepared.0.history)
             .with_journal(prepared.1, prepared.0.process.to_value());
-        self.launch(call, start, &plan, options)
+        self.launch(call, start, &plan, options, info.created)
             .map_err(Unsound::Refused)
     }
 

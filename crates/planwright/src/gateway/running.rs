@@ -170,11 +170,13 @@ impl Registry {
                         }
                     }
                     summary = &mut handle => {
-                        at_end(&summary);
                         if let Some(running) = followed.upgrade() {
                             *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
                         }
-                        stand.send_replace(Stand::Ended(Arc::new(summary)));
+                        let summary = Arc::new(summary);
+                        stand.send_replace(Stand::Ended(Arc::clone(&summary)));
+                        // Nobody waits for what is learned of it.
+                        tokio::task::spawn_blocking(move || at_end(&summary));
                         return;
                     }
                 }

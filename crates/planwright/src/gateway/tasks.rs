@@ -60,14 +60,14 @@ impl PlanHost {
                 if info.holder.is_some() {
                     return Ok(task(id, "working", info.created, []));
                 }
-                match self
-                    .revive(&silent(client), id, run, Wishes::default())
-                    .await
-                {
+                let created = info.created;
+                let call = silent(client);
+                let revived = self.revive(&call, (info, run), Wishes::default());
+                match revived.await {
                     Ok(running) => Ok(self.detailed(&running)),
                     Err(unsound) => {
                         let result = failed(&unsound, id);
-                        Ok(task(id, "completed", info.created, [("result", result)]))
+                        Ok(task(id, "completed", created, [("result", result)]))
                     }
                 }
             }
