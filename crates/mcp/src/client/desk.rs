@@ -21,8 +21,8 @@ use super::watcher::{ListKind, Watcher};
 /// Hands on what a server asks and tells: to the client that it is for, to whoever follows the server's lists, or to
 /// nobody.
 ///
-/// A server does not say for which request it asks or tells something (but for progress, which has a token). So what it
-/// says while requests of several clients are under way on the connection is refused or dropped: one client never sees
+/// Over pipes a server does not say for which request it asks or tells something (but for progress, which has a token). So
+/// what it says there while requests of several clients are under way on the connection is refused or dropped: one client never sees
 /// what may be another's.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -82,8 +82,8 @@ impl Desk {
     }
 
     /// What becomes of a notification that is about nothing in particular.
-    fn pass_on(&self, method: &str, params: Value) {
-        match self.under_way.whose() {
+    fn pass_on(&self, method: &str, params: Value, about: Option<&RequestId>) {
+        match self.under_way.whose(about) {
             Whose::One(caller) => caller.notify(method, params),
             Whose::Nobody => self.publish(method, params),
             Whose::Several => {}
@@ -106,7 +106,7 @@ impl Desk {
 pub(super) struct Hearing(pub(super) Arc<Desk>);
 
 impl Listener for Hearing {
-    fn asked(&self, id: RequestId, method: &str, params: Value) {
+    fn asked(&self, id: RequestId, method: &str, params: Value, about: Option<&RequestId>) {
         let desk = &self.0;
         if method == "ping" {
             return desk.answer(id, Ok(Value::empty_object()));
@@ -114,7 +114,7 @@ impl Listener for Hearing {
         if !desk.can_be_asked(method) {
             return desk.answer(id, unasked(method));
         }
-        match desk.under_way.whose() {
+        match desk.under_way.whose(about) {
             Whose::Nobody => desk.answer(id, unasked(method)),
             Whose::Several => {
                 let message = format!(
@@ -137,7 +137,7 @@ impl Listener for Hearing {
         }
     }
 
-    fn told(&self, method: &str, params: Value) {
+    fn told(&self, method: &str, params: Value, about: Option<&RequestId>) {
         let desk = &self.0;
         match method {
             "notifications/progress" => {
@@ -164,7 +164,7 @@ impl Listener for Hearing {
             _ => match (ListKind::changed_by(method), desk.watcher()) {
                 (Some(kind), Some(watcher)) => watcher.list_changed(kind),
                 (Some(_), None) => {}
-                (None, _) => desk.pass_on(method, params),
+                (None, _) => desk.pass_on(method, params, about),
             },
         }
     }

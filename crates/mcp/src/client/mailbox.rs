@@ -50,11 +50,11 @@ pub(super) enum RequestError {
 /// Whom messages of the server's own accord are told, in their order and before anything that comes after them. It must
 /// not wait.
 pub(super) trait Listener: Send + Sync {
-    /// The server asks something.
-    fn asked(&self, id: RequestId, method: &str, params: Value);
+    /// The server asks something, for the request that it is `about`, where that is known.
+    fn asked(&self, id: RequestId, method: &str, params: Value, about: Option<&RequestId>);
 
-    /// The server tells something.
-    fn told(&self, method: &str, params: Value);
+    /// The server tells something, for the request that it is `about`, where that is known.
+    fn told(&self, method: &str, params: Value, about: Option<&RequestId>);
 
     /// The connection is gone.
     fn ended(&self);
@@ -114,7 +114,7 @@ impl Mailbox {
     }
 
     /// Takes in a sound message. Gives it back where it is for `rmcp`.
-    pub(super) fn deliver(&self, message: Envelope<Value>) -> Delivery {
+    pub(super) fn deliver(&self, message: Envelope<Value>, about: Option<&RequestId>) -> Delivery {
         let Envelope {
             id,
             method,
@@ -129,8 +129,8 @@ impl Mailbox {
                 };
                 let params = params.unwrap_or_default();
                 match id {
-                    Some(id) => listener.asked(id, &method, params),
-                    None => listener.told(&method, params),
+                    Some(id) => listener.asked(id, &method, params, about),
+                    None => listener.told(&method, params, about),
                 }
                 Delivery::Taken(None)
             }
@@ -207,7 +207,7 @@ mod tests {
         let line = line.as_bytes();
         match envelope::read(line) {
             Some(message) => {
-                mailbox.deliver(message);
+                mailbox.deliver(message, None);
             }
             None => {
                 mailbox.deliver_fault(line);
@@ -308,7 +308,7 @@ mod tests {
         let _unused = mailbox.wait_for(ID);
         mailbox.forget(&ID);
         let message = envelope::read(answer).unwrap();
-        assert_eq!(mailbox.deliver(message), Delivery::NotTaken);
+        assert_eq!(mailbox.deliver(message, None), Delivery::NotTaken);
 
         let mut before = mailbox.wait_for(ID);
         mailbox.close();
@@ -321,7 +321,7 @@ mod tests {
         let mailbox = Mailbox::default();
         mailbox.copy_greeting(ID);
         let message = envelope::read(br#"{"id":7,"result":{"odd":1}}"#).unwrap();
-        assert_eq!(mailbox.deliver(message), Delivery::NotTaken);
+        assert_eq!(mailbox.deliver(message, None), Delivery::NotTaken);
         assert_eq!(mailbox.greeting(&ID).unwrap().to_json(), r#"{"odd":1}"#);
     }
 }

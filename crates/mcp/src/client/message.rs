@@ -21,15 +21,24 @@ pub(super) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
     }
 }
 
-/// What `rmcp` gets of a message that came in. Nothing where it is none.
-pub(super) fn read(mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-    read_sound(mailbox, bytes)
-        .or_else(|| read_sound(mailbox, mend(bytes)?.as_bytes()))
+/// What `rmcp` gets of a message that came in. Nothing where it is none. A way to the server on which the answer to each
+/// request travels apart says which request a message is `about`.
+pub(super) fn read(
+    mailbox: &Mailbox,
+    bytes: &[u8],
+    about: Option<&RequestId>,
+) -> Option<ServerJsonRpcMessage> {
+    read_sound(mailbox, bytes, about)
+        .or_else(|| read_sound(mailbox, mend(bytes)?.as_bytes(), about))
         .or_else(|| Some(empty_response(mailbox.deliver_fault(bytes)?)))
 }
 
-fn read_sound(mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-    match mailbox.deliver(envelope::read(bytes)?) {
+fn read_sound(
+    mailbox: &Mailbox,
+    bytes: &[u8],
+    about: Option<&RequestId>,
+) -> Option<ServerJsonRpcMessage> {
+    match mailbox.deliver(envelope::read(bytes)?, about) {
         Delivery::Taken(Some(id)) => Some(empty_response(id)),
         Delivery::Taken(None) => Some(empty_notification()),
         Delivery::NotTaken => serde_json::from_slice(bytes).ok(),

@@ -85,11 +85,15 @@ impl Server {
         Ok(tools)
     }
 
-    /// Starts the server in the background, unless it was started before.
-    pub(super) fn start_first(self: &Arc<Self>) {
+    /// Starts the server in the background if it does not run and may be started now.
+    pub(super) fn wake(self: &Arc<Self>) {
         let mut state = self.state();
-        if state.started.is_none() && matches!(state.life, Life::Down) {
-            state.started = Some(Instant::now());
+        let is_down = match &state.life {
+            Life::Down => true,
+            Life::Up(session) => session.is_over(),
+            Life::Starting(_) | Life::Closed => false,
+        };
+        if is_down && self.admit(&mut state).is_ok() {
             state.life = Life::Starting(self.begin());
         }
     }

@@ -135,6 +135,7 @@ impl Tending {
         let failure = server.failure(error);
         self.board.change(self.index, |server, changes| {
             server.state = UpstreamState::Failed(failure);
+            server.was_tried = true;
             changes.states += 1;
         });
         // The next start asks for its lists anew.
@@ -179,6 +180,7 @@ impl Tending {
                 server.capabilities = greeting.capabilities.clone();
                 server.instructions = greeting.instructions.clone();
                 server.state = UpstreamState::Ready;
+                server.was_tried = true;
                 changes.states += 1;
             }
         });

@@ -111,7 +111,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = message::read(&self.mailbox, line);
+            let message = message::read(&self.mailbox, line, None);
             if message.is_some() {
                 return message;
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::Value;
+use rmcp::model::RequestId;
 
 use super::caller::Caller;
 
@@ -20,10 +21,10 @@ struct Request {
     progress_token: Option<Value>,
 }
 
-/// To whom belongs what a server says without saying about which request.
+/// To whom belongs what a server says.
 #[derive(Debug)]
 pub(super) enum Whose {
-    /// Nothing is under way for anybody.
+    /// It is for no client: nothing is under way for any, or what it is about is not.
     Nobody,
     /// All that is under way is for one client. This is its newest request's caller.
     One(Arc<dyn Caller>),
@@ -54,9 +55,15 @@ impl UnderWay {
         Some((Arc::clone(&request.caller), token))
     }
 
-    /// Whom all that is under way is for.
-    pub(super) fn whose(&self) -> Whose {
+    /// Whom the request is for that something is `about`; where that is not known, whom all that is under way is for.
+    pub(super) fn whose(&self, about: Option<&RequestId>) -> Whose {
         let requests = self.requests();
+        if let Some(RequestId::Number(id)) = about {
+            let request = requests.get(id);
+            return request.map_or(Whose::Nobody, |request| {
+                Whose::One(Arc::clone(&request.caller))
+            });
+        }
         let mut callers = requests.values().rev().map(|request| &request.caller);
         let Some(newest) = callers.next() else {
             return Whose::Nobody;
@@ -81,5 +88,75 @@ fn is_same_client(one: &Arc<dyn Caller>, other: &Arc<dyn Caller>) -> bool {
     match (one.client(), other.client()) {
         (Some(one), Some(other)) => one == other,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::future::BoxFuture;
+    use planwright_core::Value;
+    use rmcp::model::RequestId;
+
+    use super::{UnderWay, Whose};
+    use crate::client::caller::{Caller, UpstreamError};
+
+    struct Named(Option<&'static str>);
+
+    impl Caller for Named {
+        fn notify(&self, _: &str, _: Value) {}
+
+        fn ask(&self, _: &str, _: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn meta(&self) -> Value {
+            Value::from(self.0.unwrap_or("nobody"))
+        }
+
+        fn client(&self) -> Option<Arc<str>> {
+            self.0.map(Arc::from)
+        }
+    }
+
+    /// Whose a word is while requests of these clients are under way, numbered from 0.
+    fn check(names: &[Option<&'static str>], about: Option<i64>) -> String {
+        let under_way = UnderWay::default();
+        for (id, name) in (0..).zip(names) {
+            under_way.add(id, Arc::new(Named(*name)), None);
+        }
+        match under_way.whose(about.map(RequestId::Number).as_ref()) {
+            Whose::Nobody => "none".to_owned(),
+            Whose::One(caller) => caller.meta().as_text().unwrap().to_owned(),
+            Whose::Several => "several".to_owned(),
+        }
+    }
+
+    #[test]
+    fn knows_whose_a_word_is() {
+        assert_eq!(check(&[], None), "none");
+        assert_eq!(check(&[None], None), "nobody");
+        assert_eq!(check(&[None, None], None), "several");
+        assert_eq!(check(&[Some("a"), Some("a")], None), "a");
+        assert_eq!(check(&[Some("a"), Some("b")], None), "several");
+        assert_eq!(check(&[Some("a"), None], None), "several");
+        assert_eq!(check(&[Some("a"), Some("b")], Some(0)), "a");
+        assert_eq!(check(&[Some("a"), Some("b")], Some(1)), "b");
+        assert_eq!(check(&[Some("a")], Some(7)), "none");
+    }
+
+    #[test]
+    fn one_caller_may_have_many_requests() {
+        let under_way = UnderWay::default();
+        let caller: Arc<dyn Caller> = Arc::new(Named(None));
+        under_way.add(1, Arc::clone(&caller), None);
+        under_way.add(2, caller, Some(Value::from("token")));
+        assert!(matches!(under_way.whose(None), Whose::One(_)));
+        assert!(under_way.watcher(1).is_none());
+        let (_, token) = under_way.watcher(2).unwrap();
+        assert_eq!(token, Value::from("token"));
+        under_way.remove(2);
+        assert!(under_way.watcher(2).is_none());
     }
 }

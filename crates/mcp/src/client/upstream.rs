@@ -52,10 +52,17 @@ impl Upstream {
         self.server.session().await
     }
 
-    /// Starts the server, unless it was started before.
+    /// Starts the server if it was not started before, or could not be.
     pub(super) fn start(self: &Arc<Self>, capabilities: &Value) {
         self.introduce(Some(capabilities));
-        self.server.start_first();
+        let view = self.board.view();
+        let is_to_start = view.servers.get(self.index).is_some_and(|server| {
+            matches!(server.state, UpstreamState::Failed(_))
+                || (matches!(server.state, UpstreamState::Idle) && !server.was_tried)
+        });
+        if is_to_start {
+            self.server.wake();
+        }
     }
 
     /// Says on whose behalf it will be started. The first word counts.
@@ -85,6 +92,7 @@ impl Upstream {
 
     fn become_of(&self, state: UpstreamState) {
         self.board.change(self.index, |server, changes| {
+            server.was_tried |= state.is_settled();
             server.state = state;
             changes.states += 1;
         });

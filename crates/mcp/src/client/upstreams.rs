@@ -76,6 +76,9 @@ impl Upstreams {
     /// Starts all servers that have not been started, side by side, and returns at once. They are told that the client
     /// has these `capabilities` (`ClientCapabilities` as MCP writes them); those of the first call count. A server that
     /// is needed before this was called is told that there are none.
+    ///
+    /// Servers that failed are tried again, as far as [`ConnectOptions`] let them be. So this may be called whenever
+    /// somebody wants to know what there is.
     pub fn start(&self, capabilities: &Value) {
         let capabilities = self.inner.capabilities.get_or_init(|| capabilities.clone());
         for upstream in &self.inner.upstreams {
@@ -83,14 +86,15 @@ impl Upstreams {
         }
     }
 
-    /// Waits until each server is ready or has failed, for `patience` at most. Whether that is so. Servers that nobody
-    /// has started are not waited for.
+    /// Waits until the first start of each server is over, for `patience` at most. Whether that is so. Servers that
+    /// nobody has started are not waited for, nor those that are tried again.
     pub async fn settled(&self, patience: Duration) -> bool {
         let mut changes = self.changes();
         let is_settled = || {
             let view = self.view();
-            let mut states = view.servers.iter().map(|server| &server.state);
-            states.all(|state| !matches!(state, UpstreamState::Starting))
+            let mut servers = view.servers.iter();
+            servers
+                .all(|server| server.was_tried || !matches!(server.state, UpstreamState::Starting))
         };
         let settled = changes.wait_for(|_| is_settled());
         matches!(tokio::time::timeout(patience, settled).await, Ok(Ok(_)))

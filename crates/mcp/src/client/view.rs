@@ -36,6 +36,8 @@ pub struct UpstreamServer {
     pub name: Arc<str>,
     /// Whether it runs.
     pub state: UpstreamState,
+    /// Whether a start of it is over, for better or worse. From then on nobody waits for further ones.
+    pub was_tried: bool,
     /// The revision of MCP that is spoken with it; nothing until it was up for the first time.
     pub revision: Option<Arc<str>>,
     /// What it says that it is (`serverInfo`), as it came; else `null`.
@@ -88,6 +90,7 @@ impl UpstreamServer {
     pub(super) fn new(name: Arc<str>, state: UpstreamState) -> Self {
         Self {
             name,
+            was_tried: state.is_settled(),
             state,
             revision: None,
             info: Value::Null,

@@ -65,7 +65,7 @@ impl Question {
 
     /// What `rmcp` gets of a message that came in.
     fn read(&self, mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-        let message = message::read(mailbox, bytes)?;
+        let message = message::read(mailbox, bytes, self.id.as_ref())?;
         if self.is_tool_list
             && let Ok(list @ ServerJsonRpcMessage::Response(_)) = serde_json::from_slice(bytes)
         {
@@ -145,7 +145,7 @@ fn error_for(id: &RequestId, body: &[u8], mailbox: &Mailbox) -> Option<ServerJso
     let fields = error.as_object_mut()?;
     fields.insert("jsonrpc".to_owned(), "2.0".into());
     fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);
-    message::read(mailbox, &serde_json::to_vec(&error).ok()?)
+    message::read(mailbox, &serde_json::to_vec(&error).ok()?, None)
 }
 
 /// The events of an answer; their messages have gone to the mailbox.

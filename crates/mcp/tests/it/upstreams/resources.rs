@@ -1,12 +1,12 @@
 //! Whoever follows a resource hears of its changes, in the way of the revision that its server speaks.
 
 use insta::assert_snapshot;
-use planwright_mcp::{UpstreamNotification, Upstreams};
+use planwright_mcp::{UpstreamNotification, UpstreamState, Upstreams};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use super::support::{PATIENCE, raw_call, ready};
+use super::support::{PATIENCE, raw_call, ready, view_when};
 
 async fn following(revision: &str, recorder: &Recorder) -> Upstreams {
     let updated = json!({
@@ -63,7 +63,10 @@ async fn each_start_of_an_older_session_is_asked() {
     raw_call(&upstreams, "die", None).await.unwrap_err();
     let before = tokio::task::block_in_place(|| recorder.methods_until_end());
     raw_call(&upstreams, "echo", None).await.unwrap();
-    assert!(upstreams.settled(PATIENCE).await);
+    view_when(&upstreams, |view| {
+        matches!(view.servers[0].state, UpstreamState::Ready)
+    })
+    .await;
     upstreams.shutdown().await;
     let after = tokio::task::block_in_place(|| recorder.methods_until_end());
     for methods in [before, after] {

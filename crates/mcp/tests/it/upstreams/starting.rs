@@ -129,8 +129,27 @@ async fn a_start_that_failed_is_tried_again_when_it_is_needed() {
     let outcome = raw_call(&upstreams, "echo", None).await;
     assert_snapshot!(line(outcome), @r#"-32603: the server `fake` did not start again: it stopped (exit status: 3) {"stderr":"gone\ngone"}"#);
     raw_call(&upstreams, "echo", None).await.unwrap();
+    view_when(&upstreams, |view| {
+        matches!(view.servers[0].state, UpstreamState::Ready)
+    })
+    .await;
+    upstreams.shutdown().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_start_that_failed_is_tried_again_by_whoever_asks_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstreams = upstreams([failing(folder.path(), 2, &echo())]);
+    upstreams.start(&json!({}).into());
     assert!(upstreams.settled(PATIENCE).await);
-    assert_snapshot!(states(&upstreams), @"fake ready");
+    assert_eq!(upstreams.view().tools().count(), 0);
+    upstreams.start(&json!({}).into());
+    assert_snapshot!(states(&upstreams), @"fake starting");
+    // It was waited for once, which is enough.
+    assert!(upstreams.settled(Duration::ZERO).await);
+    let view = view_when(&upstreams, |view| view.changes.tools == 1).await;
+    assert_eq!(view.tools().count(), 1);
     upstreams.shutdown().await;
 }
 
