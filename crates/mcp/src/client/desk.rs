@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::caller::UpstreamError;
 use super::connection::Sender;
 use super::envelope::canonical;
-use super::mailbox::Listener;
+use super::mailbox::{Listener, Mailbox, RequestError};
 use super::meta::{self, SUBSCRIPTION_ID};
 use super::object::{with, without};
 use super::under_way::{UnderWay, Whose};
@@ -30,18 +30,25 @@ pub(super) struct Desk {
     capabilities: Value,
     watcher: Option<Weak<dyn Watcher>>,
     sender: OnceLock<Sender>,
+    // Where subscriptions wait that the server may end, on a session that has such.
+    subscriptions: Option<Weak<Mailbox>>,
     // What the server has asked and has no answer yet. A plain mutex: it is held for one look-up.
     asks: Mutex<HashMap<RequestId, AbortHandle>>,
 }
 
 impl Desk {
     /// A desk for servers that were told of these `capabilities`.
-    pub(super) fn new(capabilities: Value, watcher: Option<Weak<dyn Watcher>>) -> Self {
+    pub(super) fn new(
+        capabilities: Value,
+        watcher: Option<Weak<dyn Watcher>>,
+        subscriptions: Option<Weak<Mailbox>>,
+    ) -> Self {
         Self {
             under_way: UnderWay::default(),
             capabilities,
             watcher,
             sender: OnceLock::new(),
+            subscriptions,
             asks: Mutex::default(),
         }
     }
@@ -74,6 +81,24 @@ impl Desk {
                 }
                 Err(error) => ClientJsonRpcMessage::error(error_data(error), Some(id)),
             });
+        }
+    }
+
+    /// The server takes back what it asked; where servers ask nothing, it ends a subscription.
+    fn cancelled(&self, id: &RequestId) {
+        match &self.subscriptions {
+            None => {
+                let ask = self.asks().remove(id);
+                if let Some(ask) = ask {
+                    ask.abort();
+                }
+            }
+            Some(mailbox) => {
+                let reason = "the server ended it".to_owned();
+                if let Some(mailbox) = mailbox.upgrade() {
+                    mailbox.fail(id, RequestError::Lost(Some(reason)));
+                }
+            }
         }
     }
 
@@ -147,10 +172,8 @@ impl Listener for Hearing {
                 }
             }
             "notifications/cancelled" => {
-                let id = params.get("requestId").and_then(request_id);
-                let ask = id.and_then(|id| desk.asks().remove(&id));
-                if let Some(ask) = ask {
-                    ask.abort();
+                if let Some(id) = params.get("requestId").and_then(request_id) {
+                    desk.cancelled(&id);
                 }
             }
             "notifications/subscriptions/acknowledged" => {

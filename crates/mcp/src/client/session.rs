@@ -105,7 +105,11 @@ impl Session {
             capabilities: capabilities.clone(),
             stateless_revision: greeting.is_stateless.then(|| greeting.revision.to_string()),
         };
-        let desk = Arc::new(Desk::new(capabilities, watcher));
+        let desk = Arc::new(Desk::new(
+            capabilities,
+            watcher,
+            greeting.is_stateless.then(|| Arc::downgrade(&mailbox)),
+        ));
         mailbox.listen(Arc::new(Hearing(Arc::clone(&desk))));
         let failure = if link.is_deaf_once_sending_failed() {
             SendFailure::EndsTheConnection

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_core::{Object, Value};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::caller::UpstreamError;
 use super::followed::Followed;
@@ -14,7 +15,7 @@ use super::session::Session;
 use super::tending::Signal;
 use super::watcher::ListKind;
 
-/// The first pause before a subscription that ended is opened again; it doubles each time.
+/// The first pause before a subscription that ended is opened again; it doubles each time that it ended soon.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest such pause.
@@ -41,6 +42,7 @@ pub(super) async fn keep_subscribed(
             }
             continue;
         }
+        let begun = Instant::now();
         let mut current = Box::pin(listen(Arc::clone(&session), filter));
         let early = futures::poll!(current.as_mut());
         drop(before.take());
@@ -71,6 +73,9 @@ pub(super) async fn keep_subscribed(
             }
             Err(RequestError::Lost(None)) => return,
             _ => {}
+        }
+        if begun.elapsed() >= LONGEST_PAUSE {
+            pause = FIRST_PAUSE;
         }
         tokio::time::sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);

@@ -140,14 +140,22 @@ async fn lists_that_change_are_listed_again() {
 
 #[tokio::test]
 async fn a_subscription_that_ends_is_opened_again() {
-    let mut script = script("2026-07-28");
-    script["tools"] = json!([
-        {"name": "end", "does": {"ends_subscription": true, "sets": {"prompts": []}}},
-    ]);
-    let upstreams = ready(script).await;
-    raw_call(&upstreams, "end", None).await.unwrap();
-    // Nobody has said so, but what changed in between is seen.
-    let view = view_when(&upstreams, |view| view.changes.prompts == 2).await;
-    assert_eq!(view.servers[0].prompts, []);
-    upstreams.shutdown().await;
+    let cancelled = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "$SUBSCRIPTION"}
+    });
+    let ends = [
+        json!({"ends_subscription": true}),
+        json!({"first": [cancelled]}),
+    ];
+    for mut end in ends {
+        let mut script = script("2026-07-28");
+        end["sets"] = json!({"prompts": []});
+        script["tools"] = json!([{"name": "end", "does": end}]);
+        let upstreams = ready(script).await;
+        raw_call(&upstreams, "end", None).await.unwrap();
+        // Nobody has said so, but what changed in between is seen.
+        let view = view_when(&upstreams, |view| view.changes.prompts == 2).await;
+        assert_eq!(view.servers[0].prompts, []);
+        upstreams.shutdown().await;
+    }
 }
