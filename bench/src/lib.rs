@@ -1,7 +1,8 @@
 //! How fast it is: what is measured, and on what.
 //!
 //! The programs in `benches` measure each part with criterion. `figures` prints one table of everything that
-//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`.
+//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`, and
+//! `tokens` counts what models read and write.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;
@@ -26,3 +27,6 @@ pub mod stdio;
 
 /// The memory of this process.
 pub mod memory;
+
+/// What models read and write to have tasks done.
+pub mod tokens;

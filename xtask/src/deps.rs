@@ -115,6 +115,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &["planwright-dialects", "planwright-engine", "planwright"],
     ),
     ("subtle", &["planwright"]),
+    ("tiktoken-rs", &["planwright-bench"]),
     ("toml", &["planwright"]),
     (
         "tokio",

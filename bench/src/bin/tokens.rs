@@ -1,0 +1,184 @@
+//! Prints what models read and write with real servers: the lists of tools, then whole tasks, direct, by search and by plan.
+//!
+//! ```console
+//! $ cargo build -p planwright && cargo xtask servers
+//! $ cargo run -p planwright-bench --bin tokens [PLANWRIGHT]
+//! ```
+//!
+//! The gateway is the program `planwright` beside this one, unless another is named. Nothing is asked of a model: the calls and plans
+//! are written down, as a model would write them that makes no mistake, and really made. Tokens are those of `o200k_base`.
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use planwright_bench::tokens::{
+    Bill, Call, Conversation, SERVERS, Session, Task, Way, World, tasks, tokens,
+};
+use serde_json::{Value, json};
+
+fn main() {
+    let named = std::env::args().nth(1);
+    let named = named.map(|named| std::path::absolute(named).expect("a path"));
+    let beside = || {
+        let this = std::env::current_exe().expect("the path of this program");
+        this.with_file_name(format!("planwright{}", std::env::consts::EXE_SUFFIX))
+    };
+    let planwright = named.unwrap_or_else(beside);
+    lists(&planwright);
+    println!("\nwith all four servers");
+    bills(&planwright, |_| SERVERS.to_vec());
+    println!("\nwith the servers alone that a task needs");
+    bills(&planwright, |task| task.servers.clone());
+}
+
+/// What each task costs in each way, with the servers that `servers` says.
+fn bills(planwright: &Path, servers: impl Fn(&Task) -> Vec<&'static str>) {
+    println!(
+        "{:<38} {:<8} {:>6} {:>8} {:>8} {:>8}",
+        "task", "way", "turns", "written", "context", "read"
+    );
+    for (index, sketch) in tasks(".").iter().enumerate() {
+        for way in Way::ALL {
+            let world = World::with(&servers(sketch));
+            let task = tasks(world.folder()).swap_remove(index);
+            let bill = Desk::open(way, &world, planwright).bill(&task);
+            let Bill {
+                turns,
+                written,
+                context,
+                read,
+            } = bill;
+            let (name, way) = (task.name, way.name());
+            println!("{name:<38} {way:<8} {turns:>6} {written:>8} {context:>8} {read:>8}");
+        }
+    }
+}
+
+/// The tokens of the lists of tools: each server's, all together, and the gateway's in each mode.
+fn lists(planwright: &Path) {
+    println!("{:<38} {:>6} {:>8}", "list of tools", "tools", "tokens");
+    let row = |name: &str, tools: &[Value]| {
+        let sum: usize = tools.iter().map(|tool| tokens(&tool.to_string())).sum();
+        println!("{name:<38} {:>6} {sum:>8}", tools.len());
+    };
+    let world = World::with(&SERVERS);
+    let mut all = Vec::new();
+    for (name, command, args) in world.servers() {
+        let tools = Session::start(Command::new(command).args(args)).tools();
+        row(name, &tools);
+        all.extend(tools);
+    }
+    row("all, direct", &all);
+    for mode in ["plain", "search", "plan"] {
+        let tools = gateway(planwright, mode, &world).tools();
+        row(&format!("all, through `--mode {mode}`"), &tools);
+    }
+}
+
+/// The gateway, once all its servers are there.
+fn gateway(planwright: &Path, mode: &str, world: &World) -> Session {
+    let settings = world.settings();
+    let mut command = Command::new(planwright);
+    command
+        .args(["serve", "--no-store", "--mode", mode, "--servers"])
+        .arg(settings.join("mcp.json"))
+        .env("XDG_CONFIG_HOME", settings)
+        .current_dir(world.folder());
+    let mut session = Session::start(&mut command);
+    let servers = world.servers();
+    let is_complete = |tools: &[Value]| {
+        let text = Value::from(tools).to_string();
+        let is_there = |name: &str| {
+            [".", "__", " ("]
+                .iter()
+                .any(|sign| text.contains(&format!("{name}{sign}")))
+        };
+        mode == "plain" || servers.iter().all(|(name, ..)| is_there(name))
+    };
+    while !is_complete(&session.tools()) {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    session
+}
+
+/// Servers, or the gateway before them, with the tools that a model is shown.
+struct Desk {
+    way: Way,
+    servers: BTreeMap<String, Session>,
+    tools: Vec<Value>,
+}
+
+impl Desk {
+    fn open(way: Way, world: &World, planwright: &Path) -> Self {
+        let mut servers: BTreeMap<String, Session> = match way {
+            Way::Direct => {
+                let started = world.servers().into_iter();
+                started
+                    .map(|(name, command, args)| {
+                        (
+                            name.to_owned(),
+                            Session::start(Command::new(command).args(args)),
+                        )
+                    })
+                    .collect()
+            }
+            Way::Search | Way::Plan => {
+                [("gateway".to_owned(), gateway(planwright, way.name(), world))].into()
+            }
+        };
+        let tools = servers.values_mut().flat_map(Session::tools).collect();
+        Self {
+            way,
+            servers,
+            tools,
+        }
+    }
+
+    fn bill(mut self, task: &Task) -> Bill {
+        let mut conversation = Conversation::new(&self.tools, &task.request);
+        if self.way == Way::Plan {
+            let plan = json!({"plan": task.plan});
+            conversation.turn(&[self.make("gateway", "execute_plan", &plan)]);
+            return conversation.end();
+        }
+        if self.way == Way::Search {
+            let queries = task
+                .queries
+                .iter()
+                .map(|query| json!({"query": query, "limit": 3}));
+            let found: Vec<_> = queries
+                .map(|query| self.make("gateway", "search_tools", &query))
+                .collect();
+            conversation.turn(&found);
+        }
+        let mut found = Vec::new();
+        for turn in &task.turns {
+            let calls: Vec<_> = turn(&found).iter().map(|call| self.call(call)).collect();
+            found.extend(calls.iter().map(|(_, answer)| answer.clone()));
+            conversation.turn(&calls);
+        }
+        conversation.end()
+    }
+
+    fn call(&mut self, call: &Call) -> (String, String) {
+        if self.way == Way::Direct {
+            return self.make(call.server, call.tool, &call.arguments);
+        }
+        let tool = format!("{}.{}", call.server, call.tool);
+        let arguments = json!({"tool": tool, "arguments": call.arguments});
+        self.make("gateway", "call_tool", &arguments)
+    }
+
+    /// What the model writes, and what it gets.
+    fn make(&mut self, server: &str, tool: &str, arguments: &Value) -> (String, String) {
+        let session = self.servers.get_mut(server).expect("it was started");
+        let answer = session.call(tool, arguments);
+        (
+            json!({"name": tool, "input": arguments}).to_string(),
+            answer,
+        )
+    }
+}
