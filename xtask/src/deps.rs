@@ -101,6 +101,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright"]),
     ("mimalloc", &["planwright", "planwright-bench"]),
+    ("opentelemetry", &["planwright"]),
+    ("opentelemetry-otlp", &["planwright"]),
+    ("opentelemetry_sdk", &["planwright"]),
     ("prometheus-client", &["planwright"]),
     // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
     // through the gateway is the gateway's fault.
@@ -117,6 +120,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("subtle", &["planwright"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("toml", &["planwright"]),
+    ("tracing-subscriber", &["planwright"]),
     (
         "tokio",
         &[

@@ -322,6 +322,7 @@
 //! - `store`: a file that runs are kept in, so that they outlive their process; a part of `cli`.
 //! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
 //! - `config`: reads `planwright.toml`; a part of `cli`.
+//! - `telemetry`: tells a collector of OpenTelemetry about runs; a part of `cli`.
 //! - `gateway`: what a gateway in front of many servers shows of their tools; a part of `cli`.
 #![warn(missing_docs)]
 
@@ -371,6 +372,10 @@ pub mod reading;
 /// Runs as a store keeps them.
 #[cfg(feature = "store")]
 pub mod kept;
+
+/// Runs as spans and metrics of OpenTelemetry.
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 
 /// Workflows that others have run, as WfCommons writes them down.
 pub mod wfformat;

@@ -28,6 +28,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "mimalloc",
         &["crates/planwright/src/main.rs", "bench/src/bin/"],
     ),
+    ("opentelemetry", &["crates/planwright/src/telemetry/"]),
+    ("opentelemetry_otlp", &["crates/planwright/src/telemetry/"]),
+    ("opentelemetry_sdk", &["crates/planwright/src/telemetry/"]),
     ("prometheus_client", EDGE),
     ("reqwest", &["crates/mcp/"]),
     (
@@ -39,10 +42,20 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("rusqlite", &["crates/store/", "bench/src/durable.rs"]),
-    ("rustls", &["crates/mcp/src/client/http/"]),
+    (
+        "rustls",
+        &[
+            "crates/mcp/src/client/http/",
+            "crates/planwright/src/telemetry/",
+        ],
+    ),
     ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/planwright/src/cli/token/"]),
+    (
+        "tracing_subscriber",
+        &["crates/planwright/src/cli/logging.rs"],
+    ),
     ("toml", &["crates/planwright/src/config/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),

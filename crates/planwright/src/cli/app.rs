@@ -20,11 +20,14 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{durations, guards, keeping, limits, output, outside, plan_file, settings, store};
+use super::{
+    durations, guards, keeping, limits, output, outside, plan_file, settings, store, telemetry,
+};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    let telemetry = telemetry::open(&config)?;
     let mut reading = plan_file::read(&arguments.plan)?;
     reading.govern(&config);
     let mut options = options(arguments, &config)?;
@@ -93,6 +96,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 format: arguments.format,
                 max_output,
                 printer,
+                telemetry,
             };
             return course.drive(start, options, signals).await;
         }

@@ -54,6 +54,16 @@ pub(crate) struct Arguments {
         display_order = 1000
     )]
     pub(crate) color: Colour,
+    /// What to log on standard error: a level, or parts with levels, such as `warn,planwright=debug`; else what
+    /// `PLANWRIGHT_LOG` says.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHAT",
+        help_heading = "Everywhere",
+        display_order = 1001
+    )]
+    pub(crate) log: Option<String>,
 }
 
 /// When to use colours.

@@ -7,6 +7,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunSummary, Start};
 use planwright::reading::Reading;
+use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::approvals::{Subject, approver};
@@ -18,7 +19,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{consent, durations, keeping, output};
+use super::{consent, durations, keeping, output, telemetry};
 
 /// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
 #[expect(
@@ -57,6 +58,8 @@ pub(crate) struct Course<'a> {
     /// The most bytes that are shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
+    /// Who is told of it.
+    pub(crate) telemetry: Telemetry,
 }
 
 impl Course<'_> {
@@ -84,8 +87,11 @@ impl Course<'_> {
             format: self.format,
             max_output: self.max_output,
             printer: self.printer,
+            spans: self.telemetry.run(telemetry::parent().as_ref()),
         };
-        let Some(summary) = watch(handle, events, signals, to).await else {
+        let summary = watch(handle, events, signals, to).await;
+        telemetry::close(self.telemetry.clone()).await;
+        let Some(summary) = summary else {
             keeping::left(self.id, self.store.is_some(), self.printer);
             return Ok(Exit::Interrupted);
         };

@@ -8,6 +8,7 @@ use planwright::drawing;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{Engine, RunSummary};
 use planwright::reading::Reading;
+use planwright::telemetry::Telemetry;
 
 use super::app::run_id;
 use super::args::{DemoArguments, RunFormat};
@@ -50,6 +51,7 @@ pub(crate) async fn demo(
         format: arguments.format,
         max_output: None,
         printer,
+        spans: Telemetry::off().run(None),
     };
     let Some(summary) = watch(handle, events, Signals::new()?, to).await else {
         return Ok(Exit::Interrupted);

@@ -24,6 +24,7 @@ mod init;
 mod keeping;
 mod limits;
 mod live;
+mod logging;
 mod logs;
 mod output;
 mod outside;
@@ -44,6 +45,7 @@ mod show_run;
 mod signals;
 mod store;
 mod stored;
+mod telemetry;
 mod text_report;
 mod token;
 mod toolbox;
@@ -64,7 +66,10 @@ use printer::Printer;
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.color);
-    let exit = match run(arguments.command, printer) {
+    // Whoever starts a server is not there to see what it could not do.
+    let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn");
+    let logging = logging::start(arguments.log.as_deref(), usual);
+    let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {
             printer.quote(&format!("error: {error}"));

@@ -20,7 +20,7 @@ use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{guards, keeping, output, outside, plan_file, settings, store};
+use super::{guards, keeping, output, outside, plan_file, settings, store, telemetry};
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -43,6 +43,7 @@ pub(crate) async fn resume(
     };
     let folder = kept.run.tools.folder.as_str();
     let Settings { config, .. } = settings::load(Path::new(folder))?;
+    let telemetry = telemetry::open(&config)?;
     reading.govern(&config);
     let max_output = guards::max_output(&arguments.guards, &config);
     let sources = if arguments.tools.are_named() {
@@ -110,6 +111,7 @@ pub(crate) async fn resume(
         format: arguments.format,
         max_output,
         printer,
+        telemetry,
     };
     course.drive(start, options, signals).await
 }

@@ -21,9 +21,10 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::signals::Signals;
+use super::telemetry::Told;
 use super::token::TokenFile;
 use super::toolbox::Toolbox;
-use super::{keeping, outside, store};
+use super::{keeping, outside, store, telemetry};
 
 /// How long plans under way may take to end once the gateway is to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -37,6 +38,7 @@ pub(crate) async fn serve(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    let telemetry = telemetry::open(&config)?;
     let signals = Signals::new()?;
     let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, printer)?;
     for note in toolbox.notes() {
@@ -46,12 +48,16 @@ pub(crate) async fn serve(
         servers.unwrap_or_else(ServersConfig::default),
         ConnectOptions::default(),
     );
-    let settings = gateway_settings(arguments, &config, toolbox)?;
+    let mut settings = gateway_settings(arguments, &config, toolbox)?;
+    if telemetry.is_on() {
+        settings.observers.push(Arc::new(Told(telemetry.clone())));
+    }
     match arguments.listen {
         None => over_stdio(settings, &upstreams, signals).await?,
         Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
     }
     upstreams.shutdown().await;
+    telemetry::close(telemetry).await;
     Ok(Exit::Success)
 }
 

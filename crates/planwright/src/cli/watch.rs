@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planwright::engine::{RunHandle, RunSummary, StampedEvent};
+use planwright::telemetry::RunSpans;
 use planwright::wire::{EventV1, Trim};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -18,10 +19,13 @@ pub(crate) struct Watch {
     /// The most bytes that are shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
+    /// What is told to a collector.
+    pub(crate) spans: RunSpans,
 }
 
 impl Watch {
-    fn event(&self, event: &StampedEvent) {
+    fn event(&mut self, event: &StampedEvent) {
+        self.spans.event(event);
         self.live.event(event);
         if self.format == RunFormat::Events {
             let mut event = EventV1::from(event);
@@ -40,7 +44,7 @@ pub(crate) async fn watch(
     handle: RunHandle,
     mut events: UnboundedReceiver<StampedEvent>,
     mut signals: Signals,
-    watch: Watch,
+    mut watch: Watch,
 ) -> Option<RunSummary> {
     let canceller = handle.canceller();
     let mut interrupted = false;

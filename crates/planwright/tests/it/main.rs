@@ -26,6 +26,7 @@ mod resume;
 mod runs;
 mod secrets;
 mod stored;
+mod telemetry;
 mod tokens;
 mod trust;
 mod workflows;

@@ -1,0 +1,71 @@
+//! What sends: OTLP as protobuf over HTTP.
+
+use std::collections::HashMap;
+
+use opentelemetry::Key;
+use opentelemetry_otlp::{
+    MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+
+use crate::config::TelemetrySettings;
+
+/// What makes spans and what counts, each with a thread that sends now and then.
+pub(super) fn open(
+    settings: &TelemetrySettings,
+) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
+    // Whoever was first has chosen; all of ours choose the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let headers: HashMap<String, String> = settings
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let endpoint = |path: &str| {
+        let endpoint = settings.endpoint.as_deref()?;
+        Some(format!("{}/v1/{path}", endpoint.trim_end_matches('/')))
+    };
+    let mut spans = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers.clone());
+    if let Some(endpoint) = endpoint("traces") {
+        spans = spans.with_endpoint(endpoint);
+    }
+    let mut metrics = MetricExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers);
+    if let Some(endpoint) = endpoint("metrics") {
+        metrics = metrics.with_endpoint(endpoint);
+    }
+    let spans = spans.build().map_err(|error| error.to_string())?;
+    let metrics = metrics.build().map_err(|error| error.to_string())?;
+    let resource = resource();
+    let tracers = SdkTracerProvider::builder()
+        .with_batch_exporter(spans)
+        .with_resource(resource.clone())
+        .build();
+    let meters = SdkMeterProvider::builder()
+        .with_periodic_exporter(metrics)
+        .with_resource(resource)
+        .build();
+    Ok((tracers, meters))
+}
+
+/// Who sends: what the environment calls it, else by our name.
+fn resource() -> Resource {
+    let builder = || {
+        let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        Resource::builder().with_attribute(version)
+    };
+    let found = builder().build();
+    let name = found.get(&Key::from_static_str("service.name"));
+    let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+    if is_named {
+        return found;
+    }
+    builder().with_service_name("planwright").build()
+}

@@ -1,0 +1,281 @@
+//! The events of a run as spans: one for the plan, one for each step, item and round, one for each attempt.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::trace::{
+    Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt, Tracer, TracerProvider,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::{SdkTracer, Span};
+use planwright_core::Value;
+use planwright_engine::backend::{ErrorKind, ToolError};
+use planwright_engine::event::Address;
+use planwright_engine::{RunEvent, RunStatus, StampedEvent};
+
+use super::{Sending, TraceContext, names};
+
+/// What a run tells, on its way to becoming spans.
+#[derive(Debug)]
+pub struct RunSpans(Option<Box<Open>>);
+
+#[derive(Debug)]
+struct Open {
+    sending: Arc<Sending>,
+    tracer: SdkTracer,
+    /// When the run began, by the clock on the wall.
+    began: SystemTime,
+    plan: Span,
+    steps: HashMap<Arc<Address>, Span>,
+    attempts: HashMap<Arc<Address>, (Span, Duration)>,
+}
+
+impl RunSpans {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "spans carry the time of day, which nothing in the run depends on"
+    )]
+    pub(super) fn new(sending: Option<Arc<Sending>>, parent: Option<&TraceContext>) -> Self {
+        let Some(sending) = sending else {
+            return Self(None);
+        };
+        let began = SystemTime::now();
+        let tracer = sending.tracers.tracer(env!("CARGO_PKG_NAME"));
+        let parent = parent.map_or_else(Context::new, |parent| below(&parent.0));
+        let attributes = [KeyValue::new(names::OPERATION, names::INVOKE_WORKFLOW)];
+        let plan = SpanBuilder::from_name(names::INVOKE_WORKFLOW)
+            .with_kind(SpanKind::Internal)
+            .with_start_time(began)
+            .with_attributes(attributes);
+        let plan = tracer.build_with_context(plan, &parent);
+        Self(Some(Box::new(Open {
+            sending,
+            tracer,
+            began,
+            plan,
+            steps: HashMap::new(),
+            attempts: HashMap::new(),
+        })))
+    }
+
+    /// The place of the plan in its trace: what requests that it makes are told of as their parent.
+    pub fn context(&self) -> Option<TraceContext> {
+        let open = self.0.as_ref()?;
+        Some(TraceContext(open.plan.span_context().clone()))
+    }
+
+    /// Something happened in the run.
+    pub fn event(&mut self, event: &StampedEvent) {
+        if let Some(open) = &mut self.0 {
+            open.event(event);
+        }
+    }
+}
+
+impl Open {
+    fn event(&mut self, event: &StampedEvent) {
+        let at = event.at;
+        match &event.event {
+            RunEvent::RunStarted {
+                run,
+                plan,
+                digest,
+                steps,
+            } => self.run_started(run, plan.as_deref(), digest, *steps),
+            RunEvent::StepStarted { at: step, tool, .. } => {
+                self.step_started(step, tool.as_ref(), at);
+            }
+            RunEvent::AttemptStarted {
+                at: step,
+                tool,
+                attempt,
+                args,
+            } => self.attempt_started(step, tool, *attempt, args, at),
+            RunEvent::AttemptEnded {
+                at: step,
+                tool,
+                error,
+                ..
+            } => self.attempt_ended(step, tool, error.as_ref(), at),
+            RunEvent::ApprovalAsked { at: step, .. } => self.note(step, "approval asked", at),
+            RunEvent::ApprovalDecided {
+                at: step, approved, ..
+            } => {
+                let what = if *approved { "approved" } else { "rejected" };
+                self.note(step, what, at);
+            }
+            RunEvent::OutcomeUnknown { at: step, .. } => self.note(step, "outcome unknown", at),
+            RunEvent::StepEnded {
+                at: step,
+                status,
+                output,
+                error,
+                ..
+            } => {
+                let Some(mut span) = self.steps.remove(step) else {
+                    return;
+                };
+                span.set_attribute(KeyValue::new(names::STATUS, status.as_str()));
+                if let Some(output) = output.as_ref().filter(|_| self.sending.capture_values) {
+                    span.set_attribute(KeyValue::new(names::RESULT, output.to_json()));
+                }
+                self.end(&mut span, error.as_ref(), at);
+            }
+            RunEvent::RunEnded { status } => self.run_ended(*status, at),
+            _ => {}
+        }
+    }
+
+    fn run_started(&mut self, run: &Arc<str>, plan: Option<&str>, digest: &Arc<str>, steps: usize) {
+        if let Some(name) = plan {
+            self.plan
+                .update_name(format!("{} {name}", names::INVOKE_WORKFLOW));
+            self.plan
+                .set_attribute(KeyValue::new(names::WORKFLOW, name.to_owned()));
+        }
+        let steps = i64::try_from(steps).unwrap_or(i64::MAX);
+        self.plan.set_attributes([
+            KeyValue::new(names::RUN, Arc::clone(run)),
+            KeyValue::new(names::DIGEST, Arc::clone(digest)),
+            KeyValue::new(names::STEPS, steps),
+        ]);
+    }
+
+    fn step_started(&mut self, step: &Arc<Address>, tool: Option<&Arc<str>>, at: Duration) {
+        let mut attributes = vec![KeyValue::new(names::STEP, step.key())];
+        attributes.extend(
+            tool.into_iter()
+                .map(|tool| KeyValue::new(names::TOOL, Arc::clone(tool))),
+        );
+        let name = tool
+            .as_ref()
+            .map_or("step".into(), |tool| format!("step {tool}"));
+        let span = self.start(
+            name,
+            SpanKind::Internal,
+            attributes,
+            &self.parent_of(step),
+            at,
+        );
+        self.steps.insert(Arc::clone(step), span);
+    }
+
+    fn attempt_started(
+        &mut self,
+        step: &Arc<Address>,
+        tool: &Arc<str>,
+        attempt: u32,
+        args: &Value,
+        at: Duration,
+    ) {
+        let mut attributes = vec![
+            KeyValue::new(names::OPERATION, names::EXECUTE_TOOL),
+            KeyValue::new(names::TOOL, Arc::clone(tool)),
+            KeyValue::new(names::METHOD, names::TOOLS_CALL),
+            KeyValue::new(names::CALL_ID, step.key()),
+            KeyValue::new(names::RESENT, i64::from(attempt)),
+        ];
+        if self.sending.capture_values {
+            attributes.push(KeyValue::new(names::ARGUMENTS, args.to_json()));
+        }
+        let parent = self.steps.get(step).map(|span| span.span_context().clone());
+        let parent = parent.unwrap_or_else(|| self.parent_of(step));
+        let name = format!("{} {tool}", names::EXECUTE_TOOL);
+        let span = self.start(name, SpanKind::Client, attributes, &parent, at);
+        self.attempts.insert(Arc::clone(step), (span, at));
+    }
+
+    fn attempt_ended(
+        &mut self,
+        step: &Arc<Address>,
+        tool: &str,
+        error: Option<&ToolError>,
+        at: Duration,
+    ) {
+        let Some((mut span, began)) = self.attempts.remove(step) else {
+            return;
+        };
+        self.end(&mut span, error, at);
+        let took = at.saturating_sub(began);
+        self.sending.figures.call(tool, took, error.map(kind));
+    }
+
+    fn run_ended(&mut self, status: RunStatus, at: Duration) {
+        let time = self.time(at);
+        self.plan
+            .set_attribute(KeyValue::new(names::STATUS, status.as_str()));
+        let error = match status {
+            RunStatus::Succeeded | RunStatus::Waiting => None,
+            other => Some(other.as_str()),
+        };
+        if let Some(error) = error {
+            self.plan.set_attribute(KeyValue::new(names::ERROR, error));
+            self.plan.set_status(Status::error(""));
+        }
+        self.plan.end_with_timestamp(time);
+        self.sending.figures.plan(at, error);
+    }
+
+    /// What a step is a part of: the step whose item or round it is, the step that runs its plan, or the plan itself.
+    fn parent_of(&self, step: &Arc<Address>) -> SpanContext {
+        let is_part = step.item.is_some() || step.round.is_some();
+        let whole = is_part.then(|| Address {
+            item: None,
+            round: None,
+            ..Address::clone(step)
+        });
+        let whole = whole.and_then(|whole| self.steps.get(&whole));
+        let outer = || self.steps.get(step.inside.as_ref()?);
+        let span = whole.or_else(outer).unwrap_or(&self.plan);
+        span.span_context().clone()
+    }
+
+    fn start(
+        &self,
+        name: String,
+        kind: SpanKind,
+        attributes: Vec<KeyValue>,
+        parent: &SpanContext,
+        at: Duration,
+    ) -> Span {
+        let builder = SpanBuilder::from_name(name)
+            .with_kind(kind)
+            .with_start_time(self.time(at))
+            .with_attributes(attributes);
+        self.tracer.build_with_context(builder, &below(parent))
+    }
+
+    /// Ends a span. What an error says may hold values, so only its kind is told unless values are wanted.
+    fn end(&self, span: &mut Span, error: Option<&ToolError>, at: Duration) {
+        if let Some(error) = error {
+            span.set_attribute(KeyValue::new(names::ERROR, kind(error)));
+            let told = self.sending.capture_values.then(|| error.message.clone());
+            span.set_status(Status::error(told.unwrap_or_default()));
+        }
+        span.end_with_timestamp(self.time(at));
+    }
+
+    fn note(&mut self, step: &Arc<Address>, what: &'static str, at: Duration) {
+        let time = self.time(at);
+        if let Some(span) = self.steps.get_mut(step) {
+            span.add_event_with_timestamp(what, time, Vec::new());
+        }
+    }
+
+    fn time(&self, at: Duration) -> SystemTime {
+        self.began.checked_add(at).unwrap_or(self.began)
+    }
+}
+
+fn below(parent: &SpanContext) -> Context {
+    Context::new().with_remote_span_context(parent.clone())
+}
+
+/// The kind of an error, as the conventions have it: a tool that says of its own result that it is an error is a `tool_error`.
+fn kind(error: &ToolError) -> &'static str {
+    match error.kind {
+        ErrorKind::Tool => "tool_error",
+        other => other.as_str(),
+    }
+}
