@@ -35,10 +35,6 @@ mod reference;
 mod replay;
 mod resume;
 mod runs;
-#[allow(
-    dead_code,
-    reason = "the gateway that it serves comes with the next change"
-)]
 mod serve;
 mod settings;
 mod show_run;
