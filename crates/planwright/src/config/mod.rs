@@ -19,7 +19,7 @@ mod words;
 pub use fault::ConfigFault;
 pub use listing::Setting;
 pub use outside::Place;
-pub use serve::{Oauth, Serve};
+pub use serve::Serve;
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
 pub use stages::Stage;

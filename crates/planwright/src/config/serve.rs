@@ -26,9 +26,6 @@ pub(super) struct ServeTable {
     /// The origins of web pages that may send requests, such as `https://chat.example.com`. Only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     origins: Vec<Spanned<HttpUrl>>,
-    /// Where clients find the server, such as `https://plans.example.com/mcp`. Only in your own file.
-    #[cfg_attr(test, schemars(with = "String"))]
-    url: Option<Spanned<HttpUrl>>,
     /// The largest request: a number, or text such as `4MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     max_body: Option<Spanned<Size>>,
@@ -50,28 +47,6 @@ pub(super) struct ServeTable {
     /// How long the end may take once it is asked for, such as `30s`: runs are put away, and requests under way answered.
     #[cfg_attr(test, schemars(with = "String"))]
     shutdown_time: Option<Spanned<TimeLimit>>,
-    /// Whose tokens are taken beside those of `planwright token`. Only in your own file.
-    #[cfg_attr(test, schemars(with = "OauthTable"))]
-    oauth: Option<Spanned<OauthTable>>,
-}
-
-/// An authorisation server whose tokens are taken, as OAuth has it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "oauth"))]
-struct OauthTable {
-    /// The authorisation server: what its tokens call `iss`.
-    #[cfg_attr(test, schemars(with = "String"))]
-    issuer: Spanned<HttpUrl>,
-    /// Whom tokens must be made out to (`aud`); else `url` of `[serve]`.
-    audience: Option<String>,
-    /// Where its keys are; else what its metadata says.
-    #[cfg_attr(test, schemars(with = "Option<String>"))]
-    jwks: Option<Spanned<HttpUrl>>,
-    /// What a token must allow.
-    #[serde(default)]
-    scopes: Vec<String>,
 }
 
 /// What holds for `serve --listen`.
@@ -81,10 +56,6 @@ pub struct Serve {
     pub hosts: Vec<Arc<str>>,
     /// The origins of web pages that may send requests.
     pub origins: Vec<Arc<str>>,
-    /// Where clients find the server.
-    pub url: Option<Arc<str>>,
-    /// Whose tokens are taken beside our own.
-    pub oauth: Option<Oauth>,
     /// The largest request, in bytes.
     pub max_body: Option<Bound>,
     /// Requests of one client under way together.
@@ -101,19 +72,6 @@ pub struct Serve {
     pub shutdown_time: Option<Bound<Duration>>,
     /// Where the things of the user's own file stand, by their keys.
     set_in: Vec<(&'static str, Arc<str>)>,
-}
-
-/// An authorisation server whose tokens are taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Oauth {
-    /// What its tokens call `iss`.
-    pub issuer: Arc<str>,
-    /// Whom tokens must be made out to.
-    pub audience: Arc<str>,
-    /// Where its keys are; else what its metadata says.
-    pub jwks: Option<Arc<str>>,
-    /// What a token must allow.
-    pub scopes: Vec<Arc<str>>,
 }
 
 impl Serve {
@@ -173,26 +131,6 @@ impl Serve {
             self.origins.push(text.into());
             self.set_in.push(("serve.origins", source.place(origin)));
         }
-        if let Some(url) = &table.url {
-            self.url = Some(url.get_ref().0.clone());
-            self.set_in.push(("serve.url", source.place(url)));
-        }
-        if let Some(said) = &table.oauth {
-            let oauth = said.get_ref();
-            let audience = oauth.audience.as_deref().map(Arc::from);
-            self.oauth = Some(Oauth {
-                issuer: oauth.issuer.get_ref().0.clone(),
-                audience: audience.or_else(|| self.url.clone()).unwrap_or_default(),
-                jwks: oauth.jwks.as_ref().map(|jwks| jwks.get_ref().0.clone()),
-                scopes: oauth
-                    .scopes
-                    .iter()
-                    .map(|scope| scope.as_str().into())
-                    .collect(),
-            });
-            self.set_in
-                .push(("serve.oauth", source.place(&oauth.issuer)));
-        }
     }
 
     /// What holds, where something was said.
@@ -208,9 +146,6 @@ impl Serve {
             for (text, place) in texts.iter().zip(places(key)) {
                 list.push(key, Value::from(&**text), Some(place));
             }
-        }
-        if let Some(url) = &self.url {
-            list.push("serve.url", Value::from(&**url), places("serve.url").next());
         }
         let said = |bound: &Option<Bound<NonZeroU32>>| {
             let bound = bound.as_ref()?;
@@ -235,20 +170,6 @@ impl Serve {
         ] {
             list.said(key, bound.as_ref(), |time| Value::from(shown_time(time)));
         }
-        if let Some(oauth) = &self.oauth {
-            let place = places("serve.oauth").next();
-            let mut say = |key: &str, text: &str| {
-                list.push(&format!("serve.oauth.{key}"), Value::from(text), place);
-            };
-            say("issuer", &oauth.issuer);
-            say("audience", &oauth.audience);
-            if let Some(jwks) = &oauth.jwks {
-                say("jwks", jwks);
-            }
-            for scope in &oauth.scopes {
-                say("scopes", scope);
-            }
-        }
     }
 }
 
@@ -263,8 +184,6 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         let own = [
             table.hosts.first().map(Spanned::span),
             table.origins.first().map(Spanned::span),
-            table.url.as_ref().map(Spanned::span),
-            table.oauth.as_ref().map(Spanned::span),
         ];
         for span in own.into_iter().flatten() {
             say(
@@ -284,28 +203,6 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
                 &format!("`{name}` is no name of a host"),
                 "write it as `plans.example.com`, without `https://` and path",
             );
-        }
-    }
-    if let Some(said) = &table.oauth {
-        let oauth = said.get_ref();
-        if oauth.audience.is_none() && table.url.is_none() {
-            say(
-                oauth.issuer.span(),
-                "nothing says whom tokens must be made out to",
-                "write `url` into `[serve]`, or `audience` into `[serve.oauth]`",
-            );
-        }
-        for url in [Some(&oauth.issuer), oauth.jwks.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            if !url.get_ref().is_private() {
-                say(
-                    url.span(),
-                    "keys that come without encryption can be anybody's",
-                    "write a URL that begins with `https://`, or one of this machine",
-                );
-            }
         }
     }
     faults

@@ -181,21 +181,6 @@ impl serde::de::Visitor<'_> for SizeVisitor {
 #[serde(try_from = "String")]
 pub(super) struct HttpUrl(pub(super) Arc<str>);
 
-impl HttpUrl {
-    /// Whether nobody on the way can read it or change it.
-    pub(super) fn is_private(&self) -> bool {
-        let Some(rest) = self.0.strip_prefix("http://") else {
-            return true;
-        };
-        let host = rest.split(['/', '?']).next().unwrap_or_default();
-        let name = match host.find(']') {
-            Some(end) => &host[..=end],
-            None => host.split(':').next().unwrap_or_default(),
-        };
-        matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-    }
-}
-
 impl TryFrom<String> for HttpUrl {
     type Error = String;
 

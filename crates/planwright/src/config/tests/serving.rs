@@ -8,15 +8,10 @@ fn who_is_served_and_where_telemetry_goes() {
 [serve]
 hosts = ["Plans.example.com"]
 origins = ["https://chat.example.com/"]
-url = "https://plans.example.com/mcp"
 max_body = "2MiB"
 max_requests = 32
 rate = "50/s"
 shutdown_time = "5s"
-
-[serve.oauth]
-issuer = "https://login.example.com/"
-scopes = ["plans"]
 
 [telemetry]
 endpoint = "http://localhost:4318"
@@ -29,16 +24,12 @@ headers.x-api-key = "k3y"
         [
             r#"serve.hosts = "plans.example.com" (mine.toml:3)"#,
             r#"serve.origins = "https://chat.example.com" (mine.toml:4)"#,
-            r#"serve.url = "https://plans.example.com/mcp" (mine.toml:5)"#,
             "serve.max_body = 1024 (planwright.toml:2)",
-            "serve.max_requests = 32 (mine.toml:7)",
+            "serve.max_requests = 32 (mine.toml:6)",
             r#"serve.rate = "60/m" (planwright.toml:4)"#,
-            r#"serve.shutdown_time = "5s" (mine.toml:9)"#,
-            r#"serve.oauth.issuer = "https://login.example.com/" (mine.toml:12)"#,
-            r#"serve.oauth.audience = "https://plans.example.com/mcp" (mine.toml:12)"#,
-            r#"serve.oauth.scopes = "plans" (mine.toml:12)"#,
-            r#"telemetry.endpoint = "http://localhost:4318" (mine.toml:16)"#,
-            "telemetry.capture_values = true (mine.toml:17)",
+            r#"serve.shutdown_time = "5s" (mine.toml:8)"#,
+            r#"telemetry.endpoint = "http://localhost:4318" (mine.toml:11)"#,
+            "telemetry.capture_values = true (mine.toml:12)",
         ]
     );
 }
@@ -58,16 +49,12 @@ fn keys_of_a_collector_are_not_told() {
 fn serving_that_cannot_be_so() {
     faults(
         Origin::User,
-        "[serve]\nhosts = [\"https://a\"]\nurl = \"a.example.com\"\nmax_plans = 0\n[serve.oauth]\nissuer = \"http://a.example.com\"\n",
+        "[serve]\nhosts = [\"https://a\"]\norigins = [\"a.example.com\"]\nmax_plans = 0\n",
         &[
             "mine.toml:2: `https://a` is no name of a host (write it as `plans.example.com`, without `https://` and path)",
             "mine.toml:3: `a.example.com` is no URL of a server (write it as `https://example.com`)",
             "mine.toml:4: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
              stand here)",
-            "mine.toml:6: nothing says whom tokens must be made out to (write `url` into `[serve]`, or `audience` into \
-             `[serve.oauth]`)",
-            "mine.toml:6: keys that come without encryption can be anybody's (write a URL that begins with `https://`, or one \
-             of this machine)",
         ],
     );
     faults(

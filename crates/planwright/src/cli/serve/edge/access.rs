@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
-use planwright::config::Serve;
 use planwright_mcp::gateway::ClientId;
 
 use super::limits::WrongTokens;
@@ -23,19 +22,13 @@ pub(super) struct Access {
 
 impl Access {
     /// Without tokens, whoever is on this machine is let in; so then nobody else may reach it.
-    pub(super) fn new(
-        listen: SocketAddr,
-        tokens: KnownTokens,
-        serve: &Serve,
-    ) -> Result<Self, CommandError> {
-        let _ = serve;
+    pub(super) fn new(listen: SocketAddr, tokens: KnownTokens) -> Result<Self, CommandError> {
         let is_open = tokens.is_empty();
         if is_open && !listen.ip().is_loopback() {
             return Err(CommandError::new(format!(
                 "other machines reach `{listen}`, and nothing says which of them may"
             ))
             .hint("make a token for each client: `planwright token create NAME`")
-            .hint("or name an authorisation server in `[serve.oauth]` of your own planwright.toml")
             .hint("or listen on `127.0.0.1`, which only this machine reaches"));
         }
         Ok(Self {
@@ -51,15 +44,7 @@ impl Access {
     }
 
     /// Who sends a request.
-    #[allow(
-        clippy::unused_async,
-        reason = "the keys of authorisation servers are awaited with the next change"
-    )]
-    pub(super) async fn identify(
-        &self,
-        headers: &HeaderMap,
-        from: IpAddr,
-    ) -> Result<ClientId, Refusal> {
+    pub(super) fn identify(&self, headers: &HeaderMap, from: IpAddr) -> Result<ClientId, Refusal> {
         let Some(tokens) = &self.tokens else {
             return Ok(ClientId::local());
         };

@@ -47,15 +47,15 @@ impl Gate {
         }
     }
 
-    async fn identify(&self, headers: &HeaderMap, peer: Option<Peer>) -> Result<ClientId, Refusal> {
+    fn identify(&self, headers: &HeaderMap, peer: Option<Peer>) -> Result<ClientId, Refusal> {
         let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
-        self.access.identify(headers, from).await
+        self.access.identify(headers, from)
     }
 
     /// Lets a request in: small enough, whole, with the identity of its client in its extensions.
     async fn admit(&self, request: Request<Body>) -> Result<(Request<Body>, Kept), Refusal> {
         let peer = request.extensions().get().copied();
-        let client = self.identify(request.headers(), peer).await?;
+        let client = self.identify(request.headers(), peer)?;
         if let Some(pace) = &self.pace {
             pace.take(&client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
@@ -111,7 +111,7 @@ pub(super) async fn figures(
 ) -> Response {
     let peer = request.extensions().get().copied();
     if !gate.is_loopback
-        && let Err(refusal) = gate.identify(request.headers(), peer).await
+        && let Err(refusal) = gate.identify(request.headers(), peer)
     {
         return refusal.into_response();
     }

@@ -60,7 +60,7 @@ impl Edge {
             tokens,
             serve,
         } = settings;
-        let access = Access::new(listen, KnownTokens::open(tokens)?, &serve)?;
+        let access = Access::new(listen, KnownTokens::open(tokens)?)?;
         let limits = Limits::of(&serve, access.is_open());
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             let reason = reason(&error);

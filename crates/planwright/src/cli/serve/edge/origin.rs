@@ -33,15 +33,9 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(listen: SocketAddr, serve: &Serve) -> Self {
-        let own = serve.url.as_deref().and_then(host_of_url);
         Self {
             is_loopback: listen.ip().is_loopback(),
-            hosts: serve
-                .hosts
-                .iter()
-                .cloned()
-                .chain(own.map(Arc::from))
-                .collect(),
+            hosts: serve.hosts.clone(),
             origins: serve.origins.clone(),
         }
     }
@@ -120,11 +114,6 @@ fn address(name: &str) -> Option<IpAddr> {
         }
         None => name.parse::<Ipv4Addr>().ok().map(IpAddr::from),
     }
-}
-
-fn host_of_url(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    rest.split(['/', '?']).next()
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ pub(super) enum Refusal {
     Stranger { challenge: Arc<str> },
     /// What it says about who sends it does not hold.
     WrongToken { challenge: Arc<str> },
-    /// Who sends it may not do this.
-    Forbidden { challenge: Arc<str> },
     /// Who sends it was wrong too often.
     TooManyWrong { wait: Duration },
     /// The client's requests come too fast.
@@ -32,8 +30,6 @@ pub(super) enum Refusal {
     TooSlow,
     /// It broke off.
     Broken,
-    /// Whether the token holds cannot be told now.
-    NoKeys,
 }
 
 impl Refusal {
@@ -44,20 +40,18 @@ impl Refusal {
             Self::Origin => "origin",
             Self::Stranger { .. } => "no_token",
             Self::WrongToken { .. } => "wrong_token",
-            Self::Forbidden { .. } => "scope",
             Self::TooManyWrong { .. } => "wrong_tokens",
             Self::TooFast { .. } => "rate",
             Self::TooMany => "under_way",
             Self::TooLarge { .. } => "size",
             Self::TooSlow => "time",
             Self::Broken => "broken",
-            Self::NoKeys => "no_keys",
         }
     }
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::Host | Self::Origin | Self::Forbidden { .. } => StatusCode::FORBIDDEN,
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
             Self::Stranger { .. } | Self::WrongToken { .. } => StatusCode::UNAUTHORIZED,
             Self::TooManyWrong { .. } | Self::TooFast { .. } | Self::TooMany => {
                 StatusCode::TOO_MANY_REQUESTS
@@ -65,7 +59,6 @@ impl Refusal {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Broken => StatusCode::BAD_REQUEST,
-            Self::NoKeys => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -75,14 +68,12 @@ impl Refusal {
             Self::Origin => "this web page may not send requests".to_owned(),
             Self::Stranger { .. } => "a token is needed".to_owned(),
             Self::WrongToken { .. } => "the token is not taken".to_owned(),
-            Self::Forbidden { .. } => "the token does not allow this".to_owned(),
             Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
             Self::TooFast { .. } => "too many requests in a short time".to_owned(),
             Self::TooMany => "too many requests under way".to_owned(),
             Self::TooLarge { most } => format!("the request has more than {most} bytes"),
             Self::TooSlow => "the request did not come in time".to_owned(),
             Self::Broken => "the request broke off".to_owned(),
-            Self::NoKeys => "tokens cannot be checked now".to_owned(),
         }
     }
 
@@ -91,16 +82,13 @@ impl Refusal {
         match self {
             Self::TooManyWrong { wait } | Self::TooFast { wait } => Some(*wait),
             Self::TooMany => Some(Duration::from_secs(1)),
-            Self::NoKeys => Some(Duration::from_secs(10)),
             _ => None,
         }
     }
 
     fn challenge(&self) -> Option<&str> {
         match self {
-            Self::Stranger { challenge }
-            | Self::WrongToken { challenge }
-            | Self::Forbidden { challenge } => Some(challenge),
+            Self::Stranger { challenge } | Self::WrongToken { challenge } => Some(challenge),
             _ => None,
         }
     }
