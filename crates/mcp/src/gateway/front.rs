@@ -268,8 +268,18 @@ impl ServerHandler for Front {
             let offer = found.ok_or_else(|| Self::unknown("tool", &name))?;
             self.shared.host.allows(&client, &offer.what)?;
             let params = renamed(params(&request, &context)?, "name", &offer.name);
-            self.passed(&client, &context, offer.server, "tools/call", params)
-                .await?
+            let arguments = params.get("arguments").cloned().unwrap_or_default();
+            let (host, asker) = (Arc::clone(&self.shared.host), client.clone());
+            let upstreams = self.shared.upstreams.clone();
+            self.conduct(&client, &context, |caller| {
+                Box::pin(async move {
+                    let (asked, tool) = (Arc::clone(&caller), offer.what);
+                    host.consent(asker.clone(), tool, arguments, asked).await?;
+                    let server = offer.server;
+                    pass(&upstreams, server, "tools/call", params, asker, caller).await
+                })
+            })
+            .await?
         };
         deliver(&context, result)
     }

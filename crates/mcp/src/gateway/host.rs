@@ -37,6 +37,18 @@ pub trait Host: Send + Sync + 'static {
     /// Why not, as the client is told.
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError>;
 
+    /// Asks whoever has to agree to a call of a tool that is passed on; most calls need nobody's consent.
+    fn consent(
+        self: Arc<Self>,
+        client: Client,
+        tool: Tool,
+        arguments: Value,
+        caller: Arc<dyn Caller>,
+    ) -> BoxFuture<'static, Result<(), UpstreamError>> {
+        let _ = (client, tool, arguments, caller);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Calls one of the host's own tools and gives a `CallToolResult`, or a task.
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 

@@ -61,6 +61,12 @@ impl Config {
         tools.collect()
     }
 
+    /// Whether a file says that a call of this tool asks first, whatever the tool says of itself.
+    pub fn asks_about(&self, tool: &Tool) -> bool {
+        let mut rules = self.tools.ask.iter();
+        rules.any(|rule| rule.pattern.covers(tool))
+    }
+
     /// The bounds of a run.
     pub fn guards(&self) -> &Guards {
         &self.guards

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use planwright_core::{Lookup, Tool, Value};
+use planwright_engine::Decision;
+use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{ToolBackend, ToolCall};
-use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::HostCall;
+use planwright_engine::event::Address;
+use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::{Caller, UpstreamError};
 
 use super::answer;
+use super::approver::AtClient;
 use super::host::PlanHost;
 use super::request::{BadRequest, Request};
 use super::signatures::{look_up, signature};
@@ -103,13 +107,56 @@ impl PlanHost {
         if let Some((message, help)) = self.policy(&call.client.id).objection(&tool) {
             return Ok(answer::refused(&format!("{message}; {help}")));
         }
+        let arguments = Value::from(arguments);
         if tool.needs_approval() {
-            return Ok(answer::refused(&format!(
-                "`{}` needs a person's consent, which a plan can ask for; hand over a plan with this one step",
-                tool.qualified_name()
-            )));
+            let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
+            let agreed = self.agreed(&call.client, asked, arguments.clone(), caller);
+            if let Err(error) = agreed.await {
+                return Ok(answer::refused(&error.0));
+            }
         }
-        self.call_one(call, tool, Value::from(arguments)).await
+        self.call_one(call, tool, arguments).await
+    }
+
+    /// Asks a person about a call without a plan.
+    pub(super) async fn agreed(
+        &self,
+        client: &Client,
+        tool: Tool,
+        arguments: Value,
+        caller: Arc<dyn Caller>,
+    ) -> Result<(), BadRequest> {
+        let name = tool.qualified_name();
+        let approver = AtClient {
+            run: random_id(),
+            store: None,
+            form: client.can_fill_forms().then_some(caller),
+            task: None,
+        };
+        let request = ApprovalRequest {
+            at: Arc::new(Address {
+                inside: None,
+                instance: None,
+                step: "call".into(),
+                item: None,
+                round: None,
+            }),
+            tool: Arc::new(tool),
+            shown: arguments.clone(),
+            args: arguments,
+        };
+        match approver.decide(request).await {
+            Decision::Approve { .. } => Ok(()),
+            Decision::Reject { because } => {
+                let because = because.map_or(String::new(), |because| format!(": {because}"));
+                Err(BadRequest(format!(
+                    "a person rejected the call of `{name}`{because}"
+                )))
+            }
+            Decision::Later => Err(BadRequest(format!(
+                "`{name}` needs a person's consent, and this client cannot ask for it"
+            ))),
+        }
     }
 
     async fn call_one(

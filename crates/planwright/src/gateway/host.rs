@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use planwright_core::check::Policy;
 use planwright_core::{Tool, Value};
 use planwright_mcp::gateway::{Client, ClientId, Host, HostCall, Passing, TaskRequest};
-use planwright_mcp::{UpstreamError, UpstreamState, Upstreams};
+use planwright_mcp::{Caller, UpstreamError, UpstreamState, Upstreams};
 use tokio::sync::watch;
 
 use super::answer;
@@ -173,6 +173,23 @@ impl Host for PlanHost {
                 format!("{message}; {help}"),
             )),
         }
+    }
+
+    fn consent(
+        self: Arc<Self>,
+        client: Client,
+        tool: Tool,
+        arguments: Value,
+        caller: Arc<dyn Caller>,
+    ) -> BoxFuture<'static, Result<(), UpstreamError>> {
+        Box::pin(async move {
+            // What a tool says of itself the client sees as well, and asks if it wants to.
+            if !self.settings.config.asks_about(&tool) {
+                return Ok(());
+            }
+            let asked = self.agreed(&client, tool, arguments, caller).await;
+            asked.map_err(|error| UpstreamError::new(UpstreamError::INVALID, error.0))
+        })
     }
 
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {

@@ -1,3 +1,4 @@
 //! The gateway as its clients meet it, and as those judge it who know nothing of it.
 
 mod conformance;
+mod host;
