@@ -1,13 +1,13 @@
 //! Tells clients that lists are not what they were.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright_core::Value;
 use tokio::sync::{broadcast, watch};
 
 use super::shared::Shared;
-use crate::client::{ChangeCounts, UpstreamNotification};
+use crate::client::{ChangeCounts, ResourceFollowing, UpstreamNotification};
 
 /// What a client may want to hear of that belongs to none of its requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,25 +99,26 @@ impl Newsreader {
     }
 }
 
-/// The resources that a connection wants to hear of.
+/// The resources that a connection wants to hear of. They are followed for as long as it wants to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Subscriptions(Arc<Mutex<HashSet<String>>>);
+pub(super) struct Subscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
 
 impl Subscriptions {
-    pub(super) fn add(&self, address: &str) {
-        self.lock().insert(address.to_owned());
+    pub(super) fn add(&self, address: &str, following: Vec<ResourceFollowing>) {
+        self.lock().insert(address.to_owned(), following);
     }
 
     pub(super) fn remove(&self, address: &str) {
-        self.lock().remove(address);
+        let following = self.lock().remove(address);
+        drop(following);
     }
 
     pub(super) fn has(&self, params: &Value) -> bool {
         let address = params.get("uri").and_then(Value::as_text);
-        address.is_some_and(|address| self.lock().contains(address))
+        address.is_some_and(|address| self.lock().contains_key(address))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Vec<ResourceFollowing>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

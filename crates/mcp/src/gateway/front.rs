@@ -34,7 +34,7 @@ use super::listing::Listing;
 use super::passing::{pass, renamed};
 use super::shared::{Gateway, Shared};
 use super::{capabilities, translate};
-use crate::client::{Caller, UpstreamError};
+use crate::client::{Caller, ResourceFollowing, UpstreamError};
 
 type Context = RequestContext<RoleServer>;
 
@@ -173,9 +173,9 @@ impl ServerHandler for Front {
         let mut news = Newsreader::new(&self.shared);
         let accepted = subscription.accepted().clone();
         let addresses = accepted.resource_subscriptions.unwrap_or_default();
+        let mut following = Vec::new();
         for address in &addresses {
-            self.subscribe_upstream("resources/subscribe", address)
-                .await;
+            following.extend(self.follow(address).await);
         }
         loop {
             let news = tokio::select! {
@@ -208,6 +208,7 @@ impl ServerHandler for Front {
                 break;
             }
         }
+        drop(following);
         Ok(())
     }
 
@@ -343,9 +344,8 @@ impl ServerHandler for Front {
         request: SubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        self.subscriptions.add(&request.uri);
-        self.subscribe_upstream("resources/subscribe", &request.uri)
-            .await;
+        let following = self.follow(&request.uri).await;
+        self.subscriptions.add(&request.uri, following);
         Ok(())
     }
 
@@ -355,8 +355,6 @@ impl ServerHandler for Front {
         _: Context,
     ) -> Result<(), ErrorData> {
         self.subscriptions.remove(&request.uri);
-        self.subscribe_upstream("resources/unsubscribe", &request.uri)
-            .await;
         Ok(())
     }
 
@@ -513,21 +511,20 @@ impl Front {
         Err(last)
     }
 
-    async fn subscribe_upstream(&self, method: &'static str, address: &str) {
+    /// Follows a resource at the likeliest server that lets it be followed.
+    async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
         if !self.shared.passes() {
-            return;
+            return Vec::new();
         }
-        let params = Value::object([("uri", Value::from(address))]);
         for server in self.shared.current().servers_of(address) {
-            let upstreams = &self.shared.upstreams;
-            let request = upstreams.request(&server, method, params.clone(), None);
-            match request.await {
-                Ok(_) => return,
+            match self.shared.upstreams.follow(&server, address).await {
+                Ok(following) => return vec![following],
                 Err(error) => {
                     tracing::debug!(server = &*server, %error, "a server took no subscription");
                 }
             }
         }
+        Vec::new()
     }
 }
 
