@@ -20,7 +20,7 @@ pub(crate) fn open(config: &Config) -> Result<Telemetry, CommandError> {
     let is_set = |name: &&str| environment::variable(name).is_some_and(|value| !value.is_empty());
     let is_off = environment::variable("OTEL_SDK_DISABLED")
         .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    if is_off || settings.endpoint.is_none() && !ENDPOINTS.iter().any(|name| is_set(name)) {
+    if is_off || settings.endpoint.is_none() && !ENDPOINTS.iter().any(is_set) {
         return Ok(Telemetry::off());
     }
     Telemetry::new(settings).map_err(|error| {
