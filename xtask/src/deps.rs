@@ -111,6 +111,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "rmcp",
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],
     ),
+    ("reqwest", &["planwright-mcp"]),
+    ("rustls", &["planwright-mcp"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright"]),
     (

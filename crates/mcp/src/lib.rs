@@ -12,8 +12,9 @@ mod client;
 pub mod gateway;
 
 pub use client::{
-    Caller, ChangeCounts, ConnectOptions, Connections, ResourceFollowing, ServerFailure,
-    UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+    Caller, ChangeCounts, ConnectOptions, Connections, Consent, ResourceFollowing, ServerFailure,
+    Tokens, UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView,
+    Upstreams,
 };
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,

@@ -46,6 +46,7 @@ where
 {
     send(transport, discover(client)).await?;
     let mut is_initializing = false;
+    let mut has_asked_again = false;
     let patience = tokio::time::sleep(patience);
     tokio::pin!(patience);
     loop {
@@ -86,6 +87,11 @@ where
                 if is_final(error.error.code) {
                     return Err(HandshakeError::Refused(Box::new(error.error)));
                 }
+                if !is_initializing && !has_asked_again && speaks_the_newest(&error.error) {
+                    has_asked_again = true;
+                    send(transport, discover(client)).await?;
+                    continue;
+                }
             }
             ServerJsonRpcMessage::Request(request) => {
                 let answer = match request.request {
@@ -124,6 +130,17 @@ fn is_final(code: ErrorCode) -> bool {
         code,
         ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH
     )
+}
+
+/// Whether a server that refuses the revision says that it speaks that very revision: then it was not meant.
+fn speaks_the_newest(error: &ErrorData) -> bool {
+    let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+    let mut supported = supported
+        .and_then(|supported| supported.as_array())
+        .into_iter()
+        .flatten();
+    error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        && supported.any(|version| version == ProtocolVersion::LATEST.as_str())
 }
 
 /// Some servers give a number back as a text.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
+use super::http::argument_fault;
 use super::mailbox::RequestError;
 use super::session::{Session, StartError};
 use super::tools;
@@ -44,11 +45,24 @@ impl Session {
 
     /// All tools of the server.
     pub(super) async fn list_tools(&self, config: &ServerConfig) -> Result<ToolList, StartError> {
-        let entries = match self.list("tools/list", "tools").await {
+        let mut entries = match self.list("tools/list", "tools").await {
             Ok(entries) => entries,
             Err(error) => return Err(self.list_error(error).await),
         };
         let mut warnings = Vec::new();
+        if self.sends_arguments_as_headers() {
+            entries.retain(|entry| {
+                let fault = entry.get("inputSchema").and_then(argument_fault);
+                if let Some(fault) = &fault {
+                    let name = entry.get("name").and_then(Value::as_text).unwrap_or_default();
+                    let server = &config.name;
+                    warnings.push(format!(
+                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
+                    ));
+                }
+                fault.is_none()
+            });
+        }
         let tools = tools::read(&config.name, config.trusted, &entries, &mut warnings);
         Ok(ToolList {
             tools,

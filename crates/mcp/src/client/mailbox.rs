@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::caller::UpstreamError;
 use super::envelope::{self, Envelope, canonical};
+use super::handshake::{DISCOVER, INITIALIZE};
 
 /// The requests that are under way, and who hears what the server has to say of its own accord.
 #[derive(Default)]
@@ -163,6 +164,8 @@ impl Mailbox {
                 let _ = waiting.send(answer);
                 Delivery::Taken(Some(id))
             }
+            // Over HTTP, `rmcp` shakes hands again by itself once a session is forgotten.
+            None if [DISCOVER, INITIALIZE].contains(&id) => Delivery::NotTaken,
             // A late answer to a request that was given up.
             None if self.listener.get().is_some() => Delivery::Taken(Some(id)),
             None => Delivery::NotTaken,

@@ -42,6 +42,7 @@ pub use board::UpstreamNotification;
 pub use caller::{Caller, UpstreamError};
 pub use connections::{Connections, ServerFailure};
 pub use following::ResourceFollowing;
+pub use http::{Consent, Tokens};
 pub use options::ConnectOptions;
 pub use upstreams::Upstreams;
 pub use view::{ChangeCounts, UpstreamServer, UpstreamState, UpstreamView};

@@ -1,7 +1,10 @@
 //! Settings of the connections to servers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
+
+use super::http::{Consent, Tokens};
 
 /// How servers are started, limited and stopped.
 #[derive(Clone, Debug)]
@@ -21,6 +24,10 @@ pub struct ConnectOptions {
     pub restart_pause: Option<Duration>,
     /// The name and version under which servers know us.
     pub client: (String, String),
+    /// Where the tokens of servers are kept that want some.
+    pub tokens: Tokens,
+    /// Who lets us into a server that wants a person's consent. Where nobody does, it fails and says so.
+    pub consent: Option<Arc<dyn Consent>>,
 }
 
 impl Default for ConnectOptions {
@@ -36,6 +43,8 @@ impl Default for ConnectOptions {
                 "planwright".to_owned(),
                 env!("CARGO_PKG_VERSION").to_owned(),
             ),
+            tokens: Tokens::in_memory(),
+            consent: None,
         }
     }
 }

@@ -56,7 +56,7 @@ impl Session {
             Reach::Http(http) => {
                 let mailbox = Arc::default();
                 let (transport, link) =
-                    super::http::open(http, Arc::clone(&mailbox), options.message_limit)
+                    super::http::open(&config.name, http, Arc::clone(&mailbox), options)
                         .map_err(StartError::from)?;
                 return Self::over(transport, Link::Http(link), mailbox, options, counterpart)
                     .await;
@@ -138,6 +138,11 @@ impl Session {
     pub(super) async fn reason(&self) -> String {
         let end = self.link.end().await;
         end.unwrap_or_else(|| "it closed the connection".to_owned())
+    }
+
+    /// Whether arguments may have to travel as headers, too.
+    pub(super) fn sends_arguments_as_headers(&self) -> bool {
+        self.greeting.is_stateless && matches!(self.link, Link::Http(_))
     }
 
     /// What to do about a server that does not list its tools.

@@ -1,3 +1,5 @@
 //! Servers that are reached over Streamable HTTP.
 
+mod answers;
 mod real;
+mod scripted;

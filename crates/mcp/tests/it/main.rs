@@ -6,6 +6,7 @@
 )]
 
 mod calling;
+mod conformance;
 mod http;
 mod real_servers;
 mod starting;

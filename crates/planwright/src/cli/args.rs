@@ -3,6 +3,7 @@
 mod consent;
 mod inspect;
 mod kept;
+mod login;
 mod resume;
 mod serve;
 mod stored;
@@ -29,6 +30,7 @@ pub(crate) use kept::{
     DiffArguments, ExportArguments, ImportArguments, LogFormat, LogsArguments, PruneArguments,
     ReplayArguments, RunsArguments, StandingArgument,
 };
+pub(crate) use login::LoginArguments;
 pub(crate) use resume::ResumeArguments;
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
@@ -165,6 +167,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 the client went, or a signal came, 2 usage.
     Serve(ServeArguments),
+    /// Log in to a server that is reached over HTTP and wants to know who you are.
+    ///
+    /// The page to open is printed; what the server gives out is kept in the folder of data, for its owner alone, and renewed
+    /// where it can be.
+    ///
+    /// Exit status: 0 logged in, 2 usage, or the server does not let you in.
+    Login(LoginArguments),
     /// Tokens of the clients that may reach `serve` over HTTP.
     Token(TokenArguments),
     /// Run a plan over the files of this folder, with nothing installed.

@@ -25,6 +25,7 @@ mod keeping;
 mod limits;
 mod live;
 mod logging;
+mod login;
 mod logs;
 mod output;
 mod outside;
@@ -44,6 +45,7 @@ mod stored;
 mod telemetry;
 mod text_report;
 mod token;
+mod tokens;
 mod toolbox;
 mod trust;
 mod watch;
@@ -115,6 +117,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
             Command::Trust(arguments) => trust::command(&arguments, printer),
             Command::Serve(arguments) => Box::pin(serve::serve(&arguments, printer)).await,
+            Command::Login(arguments) => interruptible(login::command(&arguments, printer)).await,
             Command::Token(arguments) => token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Bench(arguments) => bench::bench(&arguments, printer),

@@ -24,7 +24,7 @@ use super::signals::Signals;
 use super::telemetry::Told;
 use super::token::TokenFile;
 use super::toolbox::Toolbox;
-use super::{keeping, outside, store, telemetry};
+use super::{keeping, outside, store, telemetry, tokens};
 
 /// How long plans under way may take to end once the gateway is to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -44,10 +44,12 @@ pub(crate) async fn serve(
     for note in toolbox.notes() {
         printer.talk(&note);
     }
-    let upstreams = Upstreams::new(
-        servers.unwrap_or_else(ServersConfig::default),
-        ConnectOptions::default(),
-    );
+    let options = ConnectOptions {
+        tokens: tokens::of_user(),
+        ..ConnectOptions::default()
+    };
+    let servers = servers.unwrap_or_else(ServersConfig::default);
+    let upstreams = Upstreams::new(servers, options);
     let mut settings = gateway_settings(arguments, &config, toolbox)?;
     if telemetry.is_on() {
         settings.observers.push(Arc::new(Told(telemetry.clone())));

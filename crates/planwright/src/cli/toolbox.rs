@@ -15,7 +15,7 @@ use super::args::ToolArguments;
 use super::environment;
 use super::error::{CommandError, reason};
 use super::printer::Printer;
-use super::trust;
+use super::{tokens, trust};
 
 /// The tools of one command.
 #[derive(Debug)]
@@ -190,6 +190,7 @@ impl Toolbox {
     ) {
         let options = ConnectOptions {
             only: needed.and_then(|names| servers_of(names, config)),
+            tokens: tokens::of_user(),
             ..ConnectOptions::default()
         };
         self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
@@ -240,7 +241,7 @@ fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeS
 }
 
 /// The `mcp.json` to use: the one that was named, else one that is found and trusted.
-fn servers_file(
+pub(crate) fn servers_file(
     arguments: &ToolArguments,
     printer: Printer,
 ) -> Result<Option<(PathBuf, String)>, CommandError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use rmcp::model::ClientJsonRpcMessage;
@@ -17,9 +17,11 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
+use super::authorization::Gate;
 use super::failure::{HttpError, HttpFailure};
 use super::response::{self, Question};
 use crate::client::mailbox::Mailbox;
+use crate::client::options::ConnectOptions;
 use crate::config::HttpConfig;
 
 /// How long a connection may take to be there.
@@ -27,6 +29,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a connection that is silent is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How often one message is sent again because we were let in anew, and because we were allowed more.
+const ADMISSION_LIMIT: u32 = 2;
+const WIDENING_LIMIT: u32 = 2;
 
 /// The most redirects that one message follows.
 const REDIRECT_LIMIT: usize = 5;
@@ -36,6 +42,7 @@ const REDIRECT_LIMIT: usize = 5;
 pub(super) struct HttpClient {
     http: Client,
     url: Url,
+    gate: Option<Arc<Gate>>,
     pub(super) intake: Arc<Intake>,
 }
 
@@ -87,7 +94,12 @@ impl Intake {
 }
 
 impl HttpClient {
-    pub(super) fn new(config: &HttpConfig, intake: Arc<Intake>) -> Result<Self, HttpFailure> {
+    pub(super) fn new(
+        server: &Arc<str>,
+        config: &HttpConfig,
+        options: &ConnectOptions,
+        intake: Arc<Intake>,
+    ) -> Result<Self, HttpFailure> {
         let url = Url::parse(&config.url).map_err(|error| {
             HttpFailure::unsent(
                 format!("its `url` is no address: {error}"),
@@ -114,7 +126,13 @@ impl HttpClient {
             .redirect(within_one_origin())
             .build()
             .map_err(HttpFailure::unreachable)?;
-        Ok(Self { http, url, intake })
+        let gate = Gate::new(server, &url, config, options).map(Arc::new);
+        Ok(Self {
+            http,
+            url,
+            gate,
+            intake,
+        })
     }
 
     fn request(
@@ -132,9 +150,44 @@ impl HttpClient {
         request.headers(headers.into_iter().collect())
     }
 
+    /// Sends a request, and again once the server has let us in. What it refuses it has not done.
     async fn send(&self, request: RequestBuilder) -> Result<Response, HttpError> {
-        let response = request.send().await;
-        response.map_err(|error| self.intake.failed(HttpFailure::unreachable(error)))
+        let sent = self.send_through_gate(request).await;
+        sent.map_err(|failure| self.intake.failed(failure))
+    }
+
+    async fn send_through_gate(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
+        let (mut admissions, mut widenings) = (0, 0);
+        let Some(gate) = &self.gate else {
+            return request.send().await.map_err(HttpFailure::unreachable);
+        };
+        loop {
+            let Some(attempt) = request.try_clone() else {
+                return request.send().await.map_err(HttpFailure::unreachable);
+            };
+            let token = gate.token().await?;
+            let attempt = match &token {
+                Some(token) => attempt.bearer_auth(token),
+                None => attempt,
+            };
+            let response = attempt.send().await.map_err(HttpFailure::unreachable)?;
+            let challenge = challenge(&response);
+            let is_through = match response.status() {
+                StatusCode::UNAUTHORIZED if admissions < ADMISSION_LIMIT => {
+                    admissions += 1;
+                    gate.admit(challenge.as_deref(), token.as_deref()).await?;
+                    true
+                }
+                StatusCode::FORBIDDEN if widenings < WIDENING_LIMIT => {
+                    widenings += 1;
+                    gate.widen(challenge.as_deref()).await?
+                }
+                _ => false,
+            };
+            if !is_through {
+                return Ok(response);
+            }
+        }
     }
 
     async fn post(
@@ -223,6 +276,17 @@ impl StreamableHttpClient for HttpClient {
         // `rmcp` does not ask again after this one.
         Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
+}
+
+/// What a server that refuses us wants.
+fn challenge(response: &Response) -> Option<String> {
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE);
+    let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
+    let is_bearer = |value: &&str| {
+        let scheme = value.trim_start().get(..6);
+        scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+    };
+    challenges.find(is_bearer).map(str::to_owned)
 }
 
 /// Follows redirects that keep the message, and only to where the keys were meant for.

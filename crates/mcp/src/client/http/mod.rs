@@ -1,10 +1,14 @@
 //! Servers that are reached over Streamable HTTP.
 
+mod arguments;
+mod authorization;
 mod client;
 mod events;
 mod failure;
 mod response;
 mod transport;
 
+pub(super) use arguments::fault as argument_fault;
+pub use authorization::{Consent, Tokens};
 pub(super) use failure::HttpFailure;
 pub(super) use transport::{HttpLink, open};

@@ -17,6 +17,7 @@ use super::client::{HttpClient, Intake};
 use super::failure::HttpFailure;
 use crate::client::mailbox::{Mailbox, RequestError};
 use crate::client::message;
+use crate::client::options::ConnectOptions;
 use crate::config::HttpConfig;
 
 /// How many messages may be on their way at once. Who calls tools has limits of their own.
@@ -45,12 +46,13 @@ pub(in crate::client) struct HttpLink {
 
 /// A connection to the server at the other end. Nothing is sent yet.
 pub(in crate::client) fn open(
+    server: &Arc<str>,
     config: &HttpConfig,
     mailbox: Arc<Mailbox>,
-    limit: usize,
+    options: &ConnectOptions,
 ) -> Result<(HttpTransport, HttpLink), HttpFailure> {
-    let intake = Arc::new(Intake::new(mailbox, limit));
-    let client = HttpClient::new(config, Arc::clone(&intake))?;
+    let intake = Arc::new(Intake::new(mailbox, options.message_limit));
+    let client = HttpClient::new(server, config, options, Arc::clone(&intake))?;
     let mut settings = StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
         .max_concurrent_requests(AT_ONCE);
     let mut retry = ExponentialBackoff::default();

@@ -1,0 +1,232 @@
+//! Tokens that servers have given out, kept between runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::transport::StoredCredentials;
+use serde::{Deserialize, Serialize};
+
+/// The format of the file.
+const FORMAT: &str = "planwright.tokens/1";
+
+/// Where tokens are kept: clones are the same place.
+#[derive(Clone)]
+pub struct Tokens(Arc<Place>);
+
+enum Place {
+    // A plain mutex: it is held for one look-up, and never across a wait.
+    Memory(Mutex<BTreeMap<String, Entry>>),
+    File(PathBuf),
+}
+
+/// What is kept of one server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) credentials: StoredCredentials,
+    /// What an authorization server gave us as a password when we registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client_secret: Option<String>,
+}
+
+impl Entry {
+    /// What is shown to the server.
+    pub(super) fn access_token(&self) -> Option<String> {
+        let response = serde_json::to_value(self.credentials.token_response.as_ref()?).ok()?;
+        response.get("access_token")?.as_str().map(str::to_owned)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    format: String,
+    servers: BTreeMap<String, Entry>,
+}
+
+impl Tokens {
+    /// They are forgotten at the end.
+    pub fn in_memory() -> Self {
+        Self(Arc::new(Place::Memory(Mutex::default())))
+    }
+
+    /// They are kept in a file that only its owner may read.
+    pub fn in_file(path: impl Into<PathBuf>) -> Self {
+        Self(Arc::new(Place::File(path.into())))
+    }
+
+    /// Forgets what the server at `url` has given out. Whether there was something.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read or written.
+    pub fn forget(&self, url: &str) -> io::Result<bool> {
+        self.change(|servers| servers.remove(url).is_some())
+    }
+
+    pub(super) fn get(&self, url: &str) -> io::Result<Option<Entry>> {
+        match &*self.0 {
+            Place::Memory(servers) => {
+                let servers = servers.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(servers.get(url).cloned())
+            }
+            Place::File(path) => Ok(read(path)?.remove(url)),
+        }
+    }
+
+    pub(super) fn put(&self, url: &str, entry: Entry) -> io::Result<()> {
+        self.change(|servers| {
+            servers.insert(url.to_owned(), entry);
+        })
+    }
+
+    /// Waits until nobody else, of whichever process, is about to renew tokens, and keeps them from it until the file is
+    /// dropped. Nothing where they are in memory.
+    pub(super) fn lock_for_renewal(&self) -> io::Result<Option<File>> {
+        match &*self.0 {
+            Place::Memory(_) => Ok(None),
+            Place::File(path) => lock(path, "renewal.lock").map(Some),
+        }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Entry>) -> T) -> io::Result<T> {
+        match &*self.0 {
+            Place::Memory(servers) => {
+                let mut servers = servers.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(change(&mut servers))
+            }
+            Place::File(path) => {
+                let _lock = lock(path, "lock")?;
+                let mut servers = read(path)?;
+                let outcome = change(&mut servers);
+                write(path, servers)?;
+                Ok(outcome)
+            }
+        }
+    }
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self::in_memory()
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Place::Memory(_) => f.write_str("Tokens(in memory)"),
+            Place::File(path) => write!(f, "Tokens({})", path.display()),
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<BTreeMap<String, Entry>> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    // What is wrong with it may quote from it, and it is all secrets.
+    let written: Written = serde_json::from_slice(&text)
+        .map_err(|_| io::Error::other("it is not a file of tokens; remove it"))?;
+    if written.format != FORMAT {
+        return Err(io::Error::other("it is of a newer version of this program"));
+    }
+    Ok(written.servers)
+}
+
+/// Writes a new file in place of the old one, so that nobody reads half of it.
+fn write(path: &Path, servers: BTreeMap<String, Entry>) -> io::Result<()> {
+    let written = Written {
+        format: FORMAT.to_owned(),
+        servers,
+    };
+    let new = path.with_extension("new");
+    // What a crash has left there may have been for more eyes.
+    if let Err(error) = fs::remove_file(&new)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let mut file = private().write(true).create_new(true).open(&new)?;
+    serde_json::to_writer_pretty(&mut file, &written)?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    fs::rename(&new, path)
+}
+
+fn lock(path: &Path, extension: &str) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = path.with_extension(extension);
+    let file = private()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(lock)?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, StoredCredentials, Tokens};
+
+    fn entry(id: &str) -> Entry {
+        Entry {
+            credentials: StoredCredentials::new(id.to_owned(), None, Vec::new(), None),
+            client_secret: None,
+        }
+    }
+
+    #[test]
+    fn keeps_tokens_for_their_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep").join("tokens.json");
+        let tokens = Tokens::in_file(&path);
+        assert!(tokens.get("https://a").unwrap().is_none());
+        tokens.put("https://a", entry("one")).unwrap();
+        tokens.put("https://b", entry("two")).unwrap();
+        let again = Tokens::in_file(&path);
+        let kept = again.get("https://b").unwrap().unwrap();
+        assert_eq!(kept.credentials.client_id, "two");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        assert!(again.forget("https://a").unwrap());
+        assert!(!again.forget("https://a").unwrap());
+        assert!(tokens.get("https://a").unwrap().is_none());
+    }
+
+    #[test]
+    fn quotes_nothing_of_a_file_that_is_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        std::fs::write(&path, r#"{"format": tok-123}"#).unwrap();
+        let error = Tokens::in_file(&path).get("https://a").unwrap_err();
+        assert_eq!(error.to_string(), "it is not a file of tokens; remove it");
+        std::fs::write(&path, r#"{"format": "planwright.tokens/2", "servers": {}}"#).unwrap();
+        let error = Tokens::in_file(&path)
+            .put("https://a", entry("x"))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it is of a newer version of this program"
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! What becomes of what servers answer over HTTP.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use insta::assert_snapshot;
+use planwright_engine::backend::RetryAdvice;
+use planwright_mcp::ConnectOptions;
+use serde_json::json;
+
+use super::scripted::{Answer, Request, Scripted};
+use crate::support::{call, connect, connect_with, describe};
+
+const KEY: (&str, &str) = ("Authorization", "Bearer tok-987654");
+
+/// What is said of a server that answers everything so.
+async fn refused(answer: fn() -> Answer, headers: &[(&str, &str)]) -> String {
+    let server = Scripted::start(move |_| Some(answer())).await;
+    let connections = connect([server.config(headers)]).await;
+    let [failure] = connections.failures() else {
+        panic!("it is there");
+    };
+    let told = format!("{failure:?}");
+    assert!(
+        !told.contains("987654") && !told.contains("k-123456"),
+        "{told}"
+    );
+    format!("{}\n  {}", failure.message, failure.help)
+}
+
+/// What comes of a call that is answered so, and what is known of it.
+async fn called(answer: fn(&Request) -> Answer) -> String {
+    let server =
+        Scripted::start(move |request| (request.what() == "tools/call").then(|| answer(request)))
+            .await;
+    let options = ConnectOptions {
+        message_limit: 2000,
+        ..ConnectOptions::default()
+    };
+    let connections = connect_with([server.config(&[])], options).await;
+    assert_eq!(connections.failures(), []);
+    let outcome = call(&connections, "far", "echo", json!({})).await;
+    connections.shutdown().await;
+    let retry = outcome.as_ref().err().map(|error| error.retry);
+    let certainty = match retry {
+        Some(RetryAdvice::Uncertain) => "nobody knows: ",
+        Some(RetryAdvice::Again) => "it did not happen: ",
+        _ => "",
+    };
+    format!("{certainty}{}", describe(outcome))
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_to_do() {
+    let page = || {
+        Answer(
+            "200 OK",
+            &[("content-type", "text/html")],
+            "<html>".to_owned(),
+        )
+    };
+    let locked = || {
+        Answer(
+            "401 Unauthorized",
+            &[("www-authenticate", "Bearer realm=\"x\"")],
+            String::new(),
+        )
+    };
+    let gone = || Answer("404 Not Found", &[], "no".to_owned());
+    let elsewhere = || {
+        Answer(
+            "307 Temporary Redirect",
+            &[("location", "http://example.invalid/mcp")],
+            String::new(),
+        )
+    };
+    let broken = || Answer("502 Bad Gateway", &[], "tok-987654".to_owned());
+    let error = || {
+        Answer(
+            "400 Bad Request",
+            &[("content-type", "application/json")],
+            json!({"error": {"code": -32600, "message": "go away"}, "id": null}).to_string(),
+        )
+    };
+    let told = [
+        refused(page, &[]).await,
+        refused(locked, &[]).await,
+        refused(locked, &[KEY]).await,
+        refused(gone, &[]).await,
+        refused(elsewhere, &[KEY]).await,
+        refused(broken, &[KEY]).await,
+        refused(error, &[]).await,
+    ];
+    assert_snapshot!(told.join("\n"), @"
+    the server `far` did not start: its answer cannot be read: it is neither JSON nor a stream of events
+      see that its `url` is that of its MCP endpoint
+    the server `far` did not start: it wants to be logged in to (HTTP 401)
+      run `planwright login far`, or put a key for it into its `headers`
+    the server `far` did not start: it answered with HTTP 401 Unauthorized
+      see that its `headers` hold a key that is valid there
+    the server `far` did not start: it answered with HTTP 404 Not Found
+      see that its `url` is that of its MCP endpoint
+    the server `far` did not start: it answered with HTTP 307 Temporary Redirect
+      write the address that it redirects to as `url`
+    the server `far` did not start: it answered with HTTP 502 Bad Gateway
+      look into the log of the server
+    the server `far` did not start: it refused to connect: go away
+      see that its `url` is that of its MCP endpoint
+    ");
+}
+
+#[tokio::test]
+async fn an_answer_may_be_lost() {
+    const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+    let told = [
+        called(|request| {
+            let Answer(_, _, message) = request.result(json!({"content": [], "structuredContent": {"odd": [1.50, null]}}));
+            Answer("200 OK", EVENTS, format!(": hello\n\nevent: ping\ndata: 1\n\ndata: {message}\n\n"))
+        })
+        .await,
+        called(|_| Answer("200 OK", EVENTS, "data: {}\n\n".to_owned())).await,
+        called(|_| Answer("200 OK", EVENTS, format!("data: {}\n\n", "x".repeat(3000)))).await,
+        called(|request| request.result(json!({"content": [{"type": "text", "text": "x".repeat(3000)}]}))).await,
+        called(|_| Answer("200 OK", &[("content-type", "application/json")], "nonsense".to_owned())).await,
+        called(|_| Answer("500 Internal Server Error", &[], String::new())).await,
+        called(|_| Answer("429 Too Many Requests", &[], String::new())).await,
+        called(|_| {
+            let error = json!({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32602, "message": "no such tool", "data": [1]}});
+            Answer("400 Bad Request", &[], error.to_string())
+        })
+        .await,
+    ];
+    assert_snapshot!(told.join("\n"), @r#"
+    {"odd":[1.5,null]}
+    nobody knows: unavailable: the server `far` did not answer: the connection was lost before the answer came (retry)
+    nobody knows: unavailable: the server `far` did not answer: it sent a message that is longer than the limit (retry)
+    nobody knows: unavailable: the server `far` did not answer: it sent a message that is longer than the limit (retry)
+    nobody knows: unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (retry)
+    nobody knows: unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error (retry)
+    it did not happen: unavailable: the server `far` was not reached: it answered with HTTP 429 Too Many Requests (retry)
+    arguments: no such tool {"code":-32602,"data":[1]}
+    "#);
+}
+
+#[tokio::test]
+async fn a_session_that_is_forgotten_is_begun_anew() {
+    let is_forgotten = Arc::new(AtomicBool::new(true));
+    let server = Scripted::start(move |request| {
+        let is_call = request.what() == "tools/call";
+        (is_call && is_forgotten.swap(false, Ordering::Relaxed))
+            .then(|| Answer("404 Not Found", &[], String::new()))
+    })
+    .await;
+    let connections = connect([server.config(&[KEY])]).await;
+    let outcome = call(&connections, "far", "echo", json!({})).await;
+    connections.shutdown().await;
+    assert_snapshot!(describe(outcome), @r#""done""#);
+    let mut asked = server.asked();
+    // The stream for what the server says of its own accord is asked for at a time of its own.
+    asked.retain(|what| what != "GET");
+    assert_snapshot!(asked.join("\n"), @"
+    server/discover
+    initialize
+    notifications/initialized
+    tools/list
+    tools/call
+    initialize
+    notifications/initialized
+    tools/call
+    DELETE
+    ");
+    let requests = server.requests.lock().unwrap();
+    let keys = requests
+        .iter()
+        .map(|request| request.headers.get("authorization"));
+    assert!(
+        keys.into_iter()
+            .all(|key| key.map(String::as_str) == Some(KEY.1))
+    );
+    let end = requests.iter().find(|request| request.method == "DELETE");
+    let headers = &end.unwrap().headers;
+    assert_eq!(headers["mcp-session-id"], "first");
+    assert_eq!(headers["mcp-protocol-version"], "2025-11-25");
+}
