@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
-use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget, Step};
+use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget, Sharing, Step};
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
@@ -36,6 +36,7 @@ pub struct Reading {
     policy: Policy,
     has_library: bool,
     reorder: bool,
+    share: bool,
     recalled: Object,
 }
 
@@ -59,6 +60,7 @@ impl Reading {
             policy: Policy::new(),
             has_library: false,
             reorder: false,
+            share: false,
             recalled: Object::default(),
         }
     }
@@ -83,6 +85,9 @@ impl Reading {
             .with_recalled(kept.recalled.clone());
         if kept.reorder {
             reading = reading.reordered();
+        }
+        if kept.share {
+            reading = reading.shared();
         }
         let find = |name: &str| {
             let mut plans = kept.library.iter();
@@ -124,6 +129,26 @@ impl Reading {
         self
     }
 
+    /// The same plan, with references in all parameters though its dialect wants tools to mark those that take them.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        if let Some(plan) = &mut self.plan {
+            plan.sharing = Sharing::Open;
+        }
+        self.share = true;
+        self
+    }
+
+    /// The same plan under this name.
+    #[must_use]
+    pub fn called(mut self, name: Arc<str>) -> Self {
+        if let Some(plan) = &mut self.plan {
+            plan.name = Some(Arc::clone(&name));
+        }
+        self.name = Some(name);
+        self
+    }
+
     /// The same plan, which may refer to results of earlier runs as `${runs.RUN.STEP}`: `results` has those of each run, by
     /// the steps' ids. For the plan they are the output of a step of its own that is called `runs`.
     #[must_use]
@@ -160,6 +185,7 @@ impl Reading {
             policy: Policy::new(),
             has_library: false,
             reorder: false,
+            share: false,
             recalled: Object::default(),
         }
     }
@@ -172,6 +198,7 @@ impl Reading {
             text: own.1.clone(),
             dialect: self.dialect?.to_owned(),
             reorder: self.reorder,
+            share: self.share,
             recalled: self.recalled.clone(),
             max_steps: self.policy.limits.max_steps,
             library: library

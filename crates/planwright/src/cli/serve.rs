@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use planwright::config::Config;
 use planwright::engine::options::RunOptions;
-use planwright::gateway::{GatewaySettings, Observe, Observed, PlanHost, RunObserver};
+use planwright::gateway::{GatewaySettings, Mode, Observe, Observed, PlanHost, RunObserver};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
 use tokio_util::sync::CancellationToken;
@@ -70,6 +70,11 @@ fn gateway_settings(
 ) -> Result<GatewaySettings, CommandError> {
     let mut settings = GatewaySettings::new(config.clone(), store::this_process(), keeping::now);
     settings.mode = arguments.mode();
+    settings.face = arguments.face();
+    if settings.face.is_some() && settings.mode == Mode::Search {
+        let error = CommandError::new("`--face` has no place in `--mode search`");
+        return Err(error.hint("leave `--mode` out"));
+    }
     settings.options = RunOptions {
         secrets: toolbox.secrets(),
         guards: config.guards().clone(),

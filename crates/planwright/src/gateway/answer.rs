@@ -26,6 +26,18 @@ pub(super) fn answer(structured: Object, is_error: bool) -> Value {
     result(vec![text_block(text)], Some(structured), is_error)
 }
 
+/// An answer in the form of another system, as text of its own; `whole`: the run whose output is longer than what is shown.
+pub(super) fn foreign(
+    structured: Value,
+    text: String,
+    whole: Option<&str>,
+    is_error: bool,
+) -> Value {
+    let mut blocks = vec![text_block(text)];
+    blocks.extend(whole.map(output_link));
+    result(blocks, Some(structured), is_error)
+}
+
 /// A failure that is about the request itself.
 pub(super) fn refused(message: &str) -> Value {
     let structured = Value::object([
@@ -46,10 +58,7 @@ pub(super) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -
         .into_iter()
         .filter(|finding| finding.is_error())
         .collect();
-    let mut text = "the plan was rejected; nothing was called".to_owned();
-    for finding in &findings {
-        let _ = write!(text, "\n{}", line(finding));
-    }
+    let text = rejection(findings.iter().copied());
     let structured = Value::object([
         ("status", Value::from("rejected")),
         (
@@ -62,6 +71,17 @@ pub(super) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -
         ),
     ]);
     result(vec![text_block(text)], Some(structured), true)
+}
+
+/// What is wrong with a plan that is not sound, as text.
+pub(super) fn rejection<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+    let mut text = "the plan was rejected; nothing was called".to_owned();
+    for finding in findings {
+        if finding.is_error() {
+            let _ = write!(text, "\n{}", line(finding));
+        }
+    }
+    text
 }
 
 /// A finding in one line.
@@ -136,13 +156,7 @@ pub(super) fn run(summary: &RunSummary, most: u64, can_resume: bool) -> Value {
     let structured = Value::from(fields);
     let mut blocks = vec![text_block(structured.to_json())];
     if is_trimmed {
-        blocks.push(Value::object([
-            ("type", Value::from("resource_link")),
-            ("uri", Value::from(output_address(&summary.run))),
-            ("name", Value::from("output")),
-            ("description", Value::from("the whole output of the run")),
-            ("mimeType", Value::from("application/json")),
-        ]));
+        blocks.push(output_link(&summary.run));
     }
     result(blocks, Some(structured), is_error)
 }
@@ -201,7 +215,7 @@ impl Outcome {
     }
 }
 
-fn because(reason: &SkipReason) -> String {
+pub(super) fn because(reason: &SkipReason) -> String {
     let of = &reason.of;
     match reason.because {
         Because::Step => format!("`{of}` did not succeed"),
@@ -245,6 +259,16 @@ fn texts(texts: Vec<Arc<str>>) -> Value {
         .map(Value::Text)
         .collect::<Vec<_>>()
         .into()
+}
+
+fn output_link(run: &str) -> Value {
+    Value::object([
+        ("type", Value::from("resource_link")),
+        ("uri", Value::from(output_address(run))),
+        ("name", Value::from("output")),
+        ("description", Value::from("the whole output of the run")),
+        ("mimeType", Value::from("application/json")),
+    ])
 }
 
 fn text_block(text: String) -> Value {

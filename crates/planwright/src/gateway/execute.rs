@@ -20,7 +20,7 @@ use super::host::PlanHost;
 use super::observer::Observed;
 use super::progress::Progress;
 use super::request::{BadRequest, Request};
-use super::running::{CancelOnDrop, Follow, Running, Stand};
+use super::running::{CancelOnDrop, Follow, Running};
 use super::tasks::task_handle;
 use crate::embedding::random_id;
 use crate::kept::{self, Begin};
@@ -43,15 +43,6 @@ pub(super) enum Unsound {
     Refused(BadRequest),
 }
 
-impl Unsound {
-    pub(super) fn answer(&self) -> Result<Value, BadRequest> {
-        match self {
-            Self::Findings(reading) => Ok(answer::rejected(reading.diagnostics.iter())),
-            Self::Refused(error) => Err(error.clone()),
-        }
-    }
-}
-
 impl PlanHost {
     /// `execute_plan`
     pub(super) async fn execute(&self, call: &HostCall) -> Result<Value, BadRequest> {
@@ -62,7 +53,7 @@ impl PlanHost {
         let dialect = request.optional_text("dialect")?;
         match self.checked(&call.client, &text, dialect, given).await {
             Ok(sound) => self.start(call, sound).await,
-            Err(unsound) => unsound.answer(),
+            Err(unsound) => Ok(self.rejected(&unsound)),
         }
     }
 
@@ -75,7 +66,7 @@ impl PlanHost {
         let dialect = request.optional_text("dialect")?;
         match self.checked(&call.client, &text, dialect, given).await {
             Ok(sound) => Ok(sound_answer(&sound)),
-            Err(unsound) => unsound.answer(),
+            Err(unsound) => Ok(self.rejected(&unsound)),
         }
     }
 
@@ -87,13 +78,26 @@ impl PlanHost {
         dialect: Option<&str>,
         given: Object,
     ) -> Result<Sound, Unsound> {
+        self.checked_as(client, text, dialect, given, |reading| reading)
+            .await
+    }
+
+    /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
+    pub(super) async fn checked_as(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+        adjust: impl Fn(Reading) -> Reading,
+    ) -> Result<Sound, Unsound> {
         let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
         let read = || {
             let mut reading = Reading::new("plan", parsed(text, dialect))
                 .with_given(given.clone())
                 .with_recalled(recalled.clone());
             reading.restrict(|_| self.policy(&client.id));
-            reading
+            adjust(reading)
         };
         self.check_when_there(read).await
     }
@@ -139,7 +143,7 @@ impl PlanHost {
     }
 
     /// Begins a run and waits for it.
-    async fn start(&self, call: &HostCall, sound: Sound) -> Result<Value, BadRequest> {
+    pub(super) async fn start(&self, call: &HostCall, sound: Sound) -> Result<Value, BadRequest> {
         let Sound { reading, plan } = sound;
         let options = self.options(&plan)?;
         let id = random_id();
@@ -234,6 +238,7 @@ impl PlanHost {
         Ok(self.runs.follow(Follow {
             id,
             client: client.id.clone(),
+            plan: plan.clone(),
             launched: engine.launch(start),
             board,
             began,
@@ -274,38 +279,6 @@ impl PlanHost {
         guard.release();
         Ok(self.standing(running, &stand))
     }
-
-    /// What is said of a run of this process.
-    pub(super) fn standing(&self, running: &Running, stand: &Stand) -> Value {
-        match stand {
-            Stand::Ended(summary) => self.came_to(summary),
-            Stand::Going { done, of } => {
-                let mut fields = Object::default();
-                fields.insert("status".into(), Value::from("running"));
-                fields.insert("run".into(), Value::Text(Arc::clone(&running.id)));
-                fields.insert("steps_done".into(), Value::from(*done as u64));
-                fields.insert("steps".into(), Value::from(*of as u64));
-                answer::answer(fields, false)
-            }
-            Stand::Suspended => interrupted(&running.id),
-        }
-    }
-
-    /// What a run came to, as a model is told.
-    pub(super) fn came_to(&self, summary: &RunSummary) -> Value {
-        let can_resume = self.settings.store.is_some();
-        answer::run(summary, self.settings.answer_bytes, can_resume)
-    }
-}
-
-/// What is said of a run that is not under way and has not ended.
-pub(super) fn interrupted(run: &str) -> Value {
-    let mut fields = Object::default();
-    fields.insert("status".into(), Value::from("interrupted"));
-    fields.insert("run".into(), Value::from(run));
-    let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
-    fields.insert("next".into(), Value::from(next));
-    answer::answer(fields, false)
 }
 
 /// Reads a plan in whichever dialect it is. One that may be of several is of ours: that is the one which clients are told of.

@@ -11,7 +11,6 @@ use planwright_mcp::gateway::{Client, ClientId, Host, HostCall, Passing, TaskReq
 use planwright_mcp::{Caller, UpstreamError, UpstreamState, Upstreams};
 use tokio::sync::watch;
 
-use super::answer;
 use super::entries;
 use super::offered::{Latest, Offered};
 use super::running::Registry;
@@ -133,7 +132,10 @@ impl PlanHost {
 
 impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
-        entries::instructions(self.settings.mode)
+        match self.settings.face {
+            Some(_) => None,
+            None => entries::instructions(self.settings.mode),
+        }
     }
 
     fn passing(&self) -> Passing {
@@ -145,11 +147,14 @@ impl Host for PlanHost {
     }
 
     fn keeps_tasks(&self) -> bool {
-        self.settings.mode.takes_plans()
+        self.settings.mode.takes_plans() || self.settings.face.is_some()
     }
 
     fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
+            if let Some(face) = self.settings.face {
+                return self.face_entries(&client, face).await;
+            }
             let offered = match self.settings.mode {
                 Mode::Plain => return self.stage_entries(&client),
                 _ => self.settled().await,
@@ -161,6 +166,9 @@ impl Host for PlanHost {
     }
 
     fn owns(&self, _: &Client, name: &str) -> bool {
+        if let Some(face) = self.settings.face {
+            return self.face_owns(face, name);
+        }
         entries::names(self.settings.mode).contains(&name)
             || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
@@ -194,6 +202,10 @@ impl Host for PlanHost {
 
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move {
+            if let Some(face) = self.settings.face {
+                let answered = self.call_face(&call, face).await;
+                return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
+            }
             let answered = match call.name.as_str() {
                 entries::EXECUTE_PLAN => self.execute(&call).await,
                 entries::CHECK_PLAN => self.check(&call).await,
@@ -210,7 +222,7 @@ impl Host for PlanHost {
                     ));
                 }
             };
-            Ok(answered.unwrap_or_else(|error| answer::refused(&error.0)))
+            Ok(answered.unwrap_or_else(|error| self.refused(&error.0)))
         })
     }
 

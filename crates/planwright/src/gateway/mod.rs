@@ -62,6 +62,13 @@ mod tasks;
 /// What a model is told.
 mod answer;
 
+/// In which form it is told.
+mod told;
+
+/// The tools of other systems in the place of ours.
+mod faces;
+
+pub use faces::FaceName;
 pub use host::PlanHost;
 pub use observer::{Observe, Observed, RunObserver};
 pub use settings::{GatewaySettings, GetOutside, Mode};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use planwright_core::{Catalog, Tool};
 use planwright_mcp::UpstreamView;
 
+use super::faces;
 use super::search::SearchIndex;
 use super::settings::GatewaySettings;
 
@@ -13,6 +14,7 @@ use super::settings::GatewaySettings;
 pub(super) struct Offered {
     pub(super) catalog: Catalog,
     index: OnceLock<SearchIndex>,
+    marks_sharing: OnceLock<bool>,
 }
 
 impl Offered {
@@ -20,12 +22,21 @@ impl Offered {
         Self {
             catalog,
             index: OnceLock::new(),
+            marks_sharing: OnceLock::new(),
         }
     }
 
     pub(super) fn index(&self) -> &SearchIndex {
         self.index
             .get_or_init(|| SearchIndex::new(self.catalog.tools()))
+    }
+
+    /// Whether any tool says which of its parameters take references.
+    pub(super) fn marks_sharing(&self) -> bool {
+        *self.marks_sharing.get_or_init(|| {
+            let mut tools = self.catalog.tools();
+            tools.any(|tool| faces::marks_sharing(tool.input.as_value()))
+        })
     }
 }
 

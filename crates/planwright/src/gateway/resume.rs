@@ -9,7 +9,7 @@ use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::RunInfo;
 
-use super::execute::{Sound, Unsound, interrupted};
+use super::execute::{Sound, Unsound};
 use super::host::PlanHost;
 use super::keep::Known;
 use super::request::{BadRequest, Request};
@@ -55,10 +55,10 @@ impl PlanHost {
             Known::Kept(kept) => {
                 let (info, run) = *kept;
                 if run.status().is_none() {
-                    return Ok(interrupted(&info.id));
+                    return Ok(self.interrupted(&info.id));
                 }
                 let summary = self.replayed(&info.id, run).await?;
-                Ok(self.came_to(&summary))
+                Ok(self.came_to(&summary, None))
             }
         }
     }
@@ -86,11 +86,11 @@ impl PlanHost {
         let changes_nothing = wishes.plan.is_none() && wishes.choices.is_empty();
         if kept.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, kept).await?;
-            return Ok(self.came_to(&summary));
+            return Ok(self.came_to(&summary, None));
         }
         match self.revive(call, (info, kept), wishes).await {
             Ok(running) => self.wait(call, &running).await,
-            Err(unsound) => unsound.answer(),
+            Err(unsound) => Ok(self.rejected(&unsound)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use planwright_core::CheckedPlan;
 use planwright_engine::{Canceller, RunHandle, RunSummary, StampedEvent};
 use planwright_mcp::gateway::ClientId;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,6 +23,7 @@ const ENDED_KEPT: usize = 50;
 pub(super) struct Running {
     pub(super) id: Arc<str>,
     pub(super) client: ClientId,
+    pub(super) plan: CheckedPlan,
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
     canceller: Canceller,
@@ -78,6 +80,7 @@ impl Running {
 pub(super) struct Follow {
     pub(super) id: Arc<str>,
     pub(super) client: ClientId,
+    pub(super) plan: CheckedPlan,
     pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
@@ -123,6 +126,7 @@ impl Registry {
         let Follow {
             id,
             client,
+            plan,
             launched: (handle, mut events),
             board,
             began,
@@ -138,6 +142,7 @@ impl Registry {
         let running = Arc::new(Running {
             id: Arc::clone(&id),
             client: client.clone(),
+            plan,
             board,
             began,
             canceller: handle.canceller(),

@@ -10,6 +10,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::{Backends, Confidential};
 use planwright_store::{Holder, Store};
 
+use super::faces::FaceName;
 use super::observer::RunObserver;
 use crate::config::Config;
 use crate::wire::ToolSourcesV1;
@@ -47,6 +48,8 @@ impl Mode {
 pub struct GatewaySettings {
     /// What clients see.
     pub mode: Mode,
+    /// The system whose tools stand in the place of the host's own.
+    pub face: Option<FaceName>,
     /// What plans may call, how much, how fast.
     pub config: Config,
     /// Where runs are kept. Without it they are forgotten with the process.
@@ -88,6 +91,7 @@ impl GatewaySettings {
         let guards = config.guards().clone();
         Self {
             mode: Mode::default(),
+            face: None,
             config,
             store: None,
             holder,

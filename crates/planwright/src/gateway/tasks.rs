@@ -9,7 +9,7 @@ use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
 
 use super::answer::{output_address, step_address};
-use super::execute::{Unsound, interrupted};
+use super::execute::Unsound;
 use super::host::PlanHost;
 use super::keep::Known;
 use super::request::BadRequest;
@@ -53,8 +53,9 @@ impl PlanHost {
             Known::Kept(kept) => {
                 let (info, run) = *kept;
                 if run.status().is_some() {
+                    let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
-                    let result = self.came_to(&summary);
+                    let result = self.came_to(&summary, plan.as_ref());
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
                 if info.holder.is_some() {
@@ -66,7 +67,7 @@ impl PlanHost {
                 match revived.await {
                     Ok(running) => Ok(self.detailed(&running)),
                     Err(unsound) => {
-                        let result = failed(&unsound, id);
+                        let result = self.cannot_go_on(&unsound, id);
                         Ok(task(id, "completed", created, [("result", result)]))
                     }
                 }
@@ -78,16 +79,29 @@ impl PlanHost {
         let (id, now) = (&*running.id, running.began);
         match (running.stand(), running.board.open()) {
             (Stand::Ended(summary), _) => {
-                let result = self.came_to(&summary);
+                let result = self.came_to(&summary, Some(&running.plan));
                 task(id, "completed", now, [("result", result)])
             }
-            (Stand::Suspended, _) => task(id, "completed", now, [("result", interrupted(id))]),
+            (Stand::Suspended, _) => {
+                let result = self.interrupted(id);
+                task(id, "completed", now, [("result", result)])
+            }
             (Stand::Going { .. }, Some(requests)) => {
                 task(id, "input_required", now, [("inputRequests", requests)])
             }
             (Stand::Going { done, of }, None) => {
                 let message = Value::from(format!("{done} of {of} steps"));
                 task(id, "working", now, [("statusMessage", message)])
+            }
+        }
+    }
+
+    /// What is said of a run that cannot go on.
+    fn cannot_go_on(&self, unsound: &Unsound, id: &str) -> Value {
+        match unsound {
+            Unsound::Findings(_) => self.rejected(unsound),
+            Unsound::Refused(error) => {
+                self.refused(&format!("the run `{id}` cannot go on: {}", error.0))
             }
         }
     }
@@ -166,14 +180,6 @@ fn state(id: &str, status: &str, time: SystemTime) -> Object {
         .into_iter()
         .map(|(name, value)| (Arc::from(name), value))
         .collect()
-}
-
-/// What is said of a run that cannot go on.
-fn failed(unsound: &Unsound, id: &str) -> Value {
-    match unsound.answer() {
-        Ok(answer) => answer,
-        Err(error) => super::answer::refused(&format!("the run `{id}` cannot go on: {}", error.0)),
-    }
 }
 
 /// A call that nobody waits for.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
-use planwright::gateway::Mode;
+use planwright::gateway::{FaceName, Mode};
 
 use super::{OPTIONS, StoreArguments, ToolArguments};
 use crate::cli::serve::edge::listen_address;
@@ -19,6 +19,9 @@ pub(crate) struct ServeArguments {
     /// Have the tools for plans beside those of servers: with `--mode plain`.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) with_plans: bool,
+    /// The tools of another system in the place of ours, for prompts that were written for it: with `--mode plan`, or `--mode plain`.
+    #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
+    pub(crate) face: Option<ServeFace>,
     /// Serve over HTTP at this address, or at this port of the loopback address; over standard input and output where it is left
     /// out.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
@@ -41,7 +44,27 @@ pub(crate) enum ServeMode {
     Plain,
 }
 
+/// A system whose tools clients see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServeFace {
+    /// `execute_plan`, and the tools for stages, as Concierge has them.
+    Concierge,
+    /// `execute_tool_plan`, as agentle4j has it.
+    Agentle,
+    /// `plan_execute`, for plans that are saved.
+    McpCli,
+}
+
 impl ServeArguments {
+    /// The system whose tools stand in the place of ours.
+    pub(crate) fn face(&self) -> Option<FaceName> {
+        self.face.map(|face| match face {
+            ServeFace::Concierge => FaceName::Concierge,
+            ServeFace::Agentle => FaceName::Agentle,
+            ServeFace::McpCli => FaceName::McpCli,
+        })
+    }
+
     pub(crate) fn mode(&self) -> Mode {
         match (self.mode, self.with_plans) {
             (ServeMode::Plan, _) => Mode::Plan,

@@ -38,6 +38,9 @@ pub struct PlanTextV1 {
     /// Whether independent steps run together though the dialect lists them in order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reorder: bool,
+    /// Whether all parameters take references though the dialect wants tools to mark them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub share: bool,
     /// What it refers to of earlier runs: their results, by runs and steps.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub recalled: Object,

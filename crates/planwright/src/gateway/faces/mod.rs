@@ -1,0 +1,136 @@
+//! Faces: the tools of other systems, with their names, their arguments and the form of their answers, so that prompts which were
+//! written for them work as they are. What happens behind them is the same.
+
+mod agentle;
+mod concierge;
+mod journey;
+mod mcp_cli;
+mod outcome;
+mod serve;
+
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Tool, Value};
+use planwright_engine::{RunStatus, RunSummary};
+use planwright_store::StoredPlan;
+
+use self::outcome::Outcome;
+use super::answer;
+use super::request::BadRequest;
+
+/// A system whose tools the gateway can show in the place of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaceName {
+    /// Concierge: `execute_plan`, and the tools for its stages.
+    Concierge,
+    /// agentle4j: `execute_tool_plan`.
+    Agentle,
+    /// mcp-cli: `plan_execute`.
+    McpCli,
+}
+
+/// The tools of another system.
+trait Face: Sync {
+    /// Their names.
+    fn names(&self) -> &'static [&'static str];
+
+    /// The tools, as `tools/list` writes them.
+    fn entries(&self, seen: &Seen<'_>) -> Vec<serde_json::Value>;
+
+    /// What a call hands over.
+    ///
+    /// # Errors
+    ///
+    /// The arguments are none of these.
+    fn plan(&self, arguments: &Value) -> Result<Handed, BadRequest>;
+
+    /// What a run came to, in the form of the system's answers.
+    fn answer(&self, outcome: &mut Outcome<'_>) -> Value;
+
+    /// An answer as text.
+    fn text(&self, answer: &Value) -> String {
+        answer.to_json()
+    }
+}
+
+/// What there is to tell of in a description.
+struct Seen<'a> {
+    /// The tools that plans may call, where the client does not see them anyway.
+    tools: Vec<&'a Arc<Tool>>,
+    /// Whether tools say which of their parameters take references.
+    marks_sharing: bool,
+    /// Plans that were saved.
+    saved: Vec<StoredPlan>,
+}
+
+/// What a call hands over.
+#[derive(Clone, Debug, PartialEq)]
+enum Handed {
+    /// A plan.
+    Plan {
+        text: String,
+        dialect: Option<&'static str>,
+        given: Object,
+    },
+    /// The name or id of one that was saved.
+    Saved { name: Arc<str>, given: Object },
+}
+
+impl FaceName {
+    fn face(self) -> &'static dyn Face {
+        match self {
+            Self::Concierge => &concierge::Concierge,
+            Self::Agentle => &agentle::Agentle,
+            Self::McpCli => &mcp_cli::McpCli,
+        }
+    }
+}
+
+/// What a run came to, as the system says it. No value is longer than `most` bytes.
+pub(super) fn came_to(
+    name: FaceName,
+    summary: &RunSummary,
+    plan: Option<&CheckedPlan>,
+    most: u64,
+) -> Value {
+    let face = name.face();
+    let mut outcome = Outcome::new(summary, plan.map(CheckedPlan::plan), most);
+    let answered = face.answer(&mut outcome);
+    let whole = outcome.is_trimmed().then_some(&*summary.run);
+    let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
+    let text = face.text(&answered);
+    answer::foreign(answered, text, whole, is_error)
+}
+
+/// What is said of a request that cannot be met, which all these systems say in the same form.
+pub(super) fn refused(name: FaceName, message: &str) -> Value {
+    let answered = Value::object([("error", Value::from(message))]);
+    let text = name.face().text(&answered);
+    answer::foreign(answered, text, None, true)
+}
+
+/// What is said of a run that was left before its end.
+pub(super) fn interrupted(name: FaceName, run: &str) -> Value {
+    let message =
+        format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
+    refused(name, &message)
+}
+
+/// Whether a tool's schema says of any part that it takes references.
+pub(super) fn marks_sharing(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| &**name == MARK || marks_sharing(value)),
+        Value::List(items) => items.iter().any(marks_sharing),
+        _ => false,
+    }
+}
+
+/// What a schema says about a parameter that takes references.
+const MARK: &str = "x-sharable";
+
+#[cfg(test)]
+mod tests;

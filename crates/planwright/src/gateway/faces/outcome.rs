@@ -1,0 +1,89 @@
+//! What a run came to, as faces look at it.
+
+use planwright_core::{Plan, Value};
+use planwright_engine::run::{StepStatus, StepSummary};
+use planwright_engine::{RunStatus, RunSummary};
+
+use crate::gateway::answer::because;
+use crate::wire::Trim;
+
+/// What a run came to.
+pub(super) struct Outcome<'a> {
+    pub(super) summary: &'a RunSummary,
+    /// What ran, where that is known.
+    pub(super) plan: Option<&'a Plan>,
+    most: u64,
+    is_trimmed: bool,
+}
+
+impl<'a> Outcome<'a> {
+    /// Values are shown up to `most` bytes.
+    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a Plan>, most: u64) -> Self {
+        Self {
+            summary,
+            plan,
+            most,
+            is_trimmed: false,
+        }
+    }
+
+    /// Whether a value was longer than what is shown of it.
+    pub(super) fn is_trimmed(&self) -> bool {
+        self.is_trimmed
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        self.summary.status == RunStatus::Succeeded
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = &'a StepSummary> + use<'a> {
+        self.summary.steps.iter()
+    }
+
+    /// `value`, as much of it as is shown.
+    pub(super) fn shown(&mut self, value: &Value) -> Value {
+        // A field is trimmed as a whole, whatever it is.
+        let shown = self.shown_fields(&Value::object([("value", value.clone())]));
+        shown.get("value").cloned().unwrap_or_default()
+    }
+
+    /// The fields of `values`, as much of each as is shown.
+    pub(super) fn shown_fields(&mut self, values: &Value) -> Value {
+        let mut shown = values.clone();
+        self.is_trimmed |= Trim::to(self.most).fields(&mut shown);
+        shown
+    }
+
+    /// Why a step has given nothing.
+    pub(super) fn trouble(&self, step: &StepSummary) -> String {
+        let (run, at) = (&self.summary.run, &step.at);
+        match step.status {
+            StepStatus::Succeeded => String::new(),
+            StepStatus::Failed => failure(step),
+            StepStatus::Skipped | StepStatus::NotRun => match &step.reason {
+                Some(reason) => format!("skipped: {}", because(reason)),
+                None => "skipped".to_owned(),
+            },
+            StepStatus::Cancelled => "cancelled".to_owned(),
+            StepStatus::Waiting => format!(
+                "a person has to decide about this call: `planwright approve {run} {at}` or `planwright reject {run} {at}`; then `planwright resume {run}` goes on"
+            ),
+            StepStatus::Unknown => format!(
+                "nobody knows whether this call happened; a person has to look and say, with `planwright resume {run}`"
+            ),
+            _ => step.status.as_str().to_owned(),
+        }
+    }
+}
+
+/// What went wrong, in the step or in one of its parts.
+fn failure(step: &StepSummary) -> String {
+    if let Some(error) = &step.error {
+        return error.message.clone();
+    }
+    let mut parts = step.parts.iter();
+    match parts.find(|part| part.status == StepStatus::Failed) {
+        Some(part) => format!("`{}` failed: {}", part.at, failure(part)),
+        None => "failed".to_owned(),
+    }
+}

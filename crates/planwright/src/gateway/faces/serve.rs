@@ -1,0 +1,162 @@
+//! Serves the tools of a face.
+
+use std::sync::Arc;
+
+use planwright_core::{Object, Value};
+use planwright_mcp::gateway::{Client, HostCall};
+use planwright_store::{StoreError, StoredPlan};
+
+use super::{FaceName, Handed, Seen, journey, mcp_cli};
+use crate::gateway::entries::MOVE_TO_STAGE;
+use crate::gateway::host::PlanHost;
+use crate::gateway::request::BadRequest;
+use crate::reading::Reading;
+
+impl PlanHost {
+    /// The tools of the face for a client, as `tools/list` writes them.
+    pub(in crate::gateway) async fn face_entries(
+        &self,
+        client: &Client,
+        name: FaceName,
+    ) -> Vec<Value> {
+        let offered = self.settled().await;
+        let policy = self.policy(&client.id);
+        let mut tools = Vec::new();
+        if !self.settings.mode.passes() {
+            let open = offered.catalog.tools();
+            tools.extend(open.filter(|tool| policy.objection(tool).is_none()));
+        }
+        let seen = Seen {
+            tools,
+            marks_sharing: offered.marks_sharing(),
+            saved: match name {
+                FaceName::McpCli => self.saved_plans().await,
+                FaceName::Concierge | FaceName::Agentle => Vec::new(),
+            },
+        };
+        let entries = name.face().entries(&seen).into_iter().map(Value::from);
+        let mut entries: Vec<Value> = entries.collect();
+        match name {
+            FaceName::Concierge => {
+                let journey = self.journey_entries(client).into_iter();
+                entries.extend(journey.map(Value::from));
+            }
+            FaceName::Agentle | FaceName::McpCli => entries.extend(self.stage_entries(client)),
+        }
+        entries
+    }
+
+    /// Whether `called` is a tool of the face.
+    pub(in crate::gateway) fn face_owns(&self, name: FaceName, called: &str) -> bool {
+        if name.face().names().contains(&called) {
+            return true;
+        }
+        let moves: &[&str] = match name {
+            FaceName::Concierge => &[journey::PROCEED, journey::TERMINATE],
+            FaceName::Agentle | FaceName::McpCli => &[MOVE_TO_STAGE],
+        };
+        !self.settings.config.stages().is_empty() && moves.contains(&called)
+    }
+
+    /// Calls a tool of the face.
+    pub(in crate::gateway) async fn call_face(
+        &self,
+        call: &HostCall,
+        name: FaceName,
+    ) -> Result<Value, BadRequest> {
+        match call.name.as_str() {
+            journey::PROCEED => return self.proceed(call),
+            journey::TERMINATE => return self.terminate(call),
+            MOVE_TO_STAGE => return self.move_to_stage(call),
+            _ => {}
+        }
+        let (text, dialect, given, called) = match name.face().plan(&call.arguments)? {
+            Handed::Plan {
+                text,
+                dialect,
+                given,
+            } => (text, dialect.map(str::to_owned), given, None),
+            Handed::Saved { name, given } => {
+                let saved = self.saved_plan(&name).await?;
+                (saved.text, saved.dialect, given, Some(name))
+            }
+        };
+        let adjust = |reading: Reading| {
+            let reading = match &called {
+                Some(name) => reading.called(Arc::clone(name)),
+                None => reading,
+            };
+            // Where no tool says which parameters take references, none was asked to.
+            if self.offered().marks_sharing() {
+                reading
+            } else {
+                reading.shared()
+            }
+        };
+        let checked = self
+            .checked_as(&call.client, &text, dialect.as_deref(), given, adjust)
+            .await;
+        match checked {
+            Ok(sound) => self.start(call, sound).await,
+            Err(unsound) => Ok(self.rejected(&unsound)),
+        }
+    }
+
+    /// The plans that were saved.
+    async fn saved_plans(&self) -> Vec<StoredPlan> {
+        let Some(store) = self.settings.store.clone() else {
+            return Vec::new();
+        };
+        match tokio::task::spawn_blocking(move || store.plans()).await {
+            Ok(Ok(plans)) => plans,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "saved plans cannot be listed");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The plan that was saved as `name`, or in the version of this id.
+    async fn saved_plan(&self, name: &str) -> Result<StoredPlan, BadRequest> {
+        let none = || {
+            BadRequest(format!(
+                "there is no plan `{name}`; the description of `{}` lists those there are",
+                mcp_cli::PLAN_EXECUTE
+            ))
+        };
+        let store = self.settings.store.clone().ok_or_else(none)?;
+        let selector = name.to_owned();
+        let found = tokio::task::spawn_blocking(move || store.plan(&selector, None))
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?;
+        found.map_err(|error| match error {
+            StoreError::Missing { .. } => none(),
+            other => BadRequest(other.to_string()),
+        })
+    }
+}
+
+/// A plan whose fields are the arguments themselves. Models write the list of steps as JSON within a text as well.
+pub(super) fn plan_of_steps(
+    arguments: &Value,
+    dialect: &'static str,
+    tool: &str,
+) -> Result<Handed, BadRequest> {
+    let mut fields: Object = arguments.as_object().cloned().unwrap_or_default();
+    let Some(steps) = fields.get_mut("steps").filter(|steps| !steps.is_null()) else {
+        return Err(BadRequest(format!(
+            "`{tool}` needs the argument `steps`: {{\"steps\": [{{\"id\": …, \"tool\": …}}, …]}}"
+        )));
+    };
+    if let Some(text) = steps.as_text()
+        && let Ok(list @ Value::List(_)) = Value::from_json(text)
+    {
+        *steps = list;
+    }
+    Ok(Handed::Plan {
+        text: Value::from(fields).to_json(),
+        dialect: Some(dialect),
+        given: Object::default(),
+    })
+}
