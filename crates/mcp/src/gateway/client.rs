@@ -37,6 +37,13 @@ impl fmt::Display for ClientId {
     }
 }
 
+/// What a client can be asked, and the capability by which it says so.
+const ASKABLE: &[(&str, &str)] = &[
+    ("elicitation/create", "elicitation"),
+    ("sampling/createMessage", "sampling"),
+    ("roots/list", "roots"),
+];
+
 /// A client, as one of its requests shows it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -78,6 +85,20 @@ impl Client {
     pub fn is_asked_directly(&self) -> bool {
         // Revisions are dates, which sort as texts.
         self.revision.as_str() < ProtocolVersion::V_2026_07_28.as_str()
+    }
+
+    /// Whether it has an answer to requests of this method.
+    pub(super) fn can_answer(&self, method: &str) -> bool {
+        let found = ASKABLE.iter().find(|(of, _)| *of == method);
+        found.is_some_and(|(_, capability)| self.capabilities.get(capability).is_some())
+    }
+
+    /// What it can be asked, as `ClientCapabilities`. What else it can do is between it and the gateway.
+    pub(super) fn askable(&self) -> Value {
+        let fields = ASKABLE.iter().filter_map(|(_, capability)| {
+            Some((*capability, self.capabilities.get(capability)?.clone()))
+        });
+        Value::object(fields)
     }
 
     /// Whether it can show a form to a person.

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use planwright_core::Value;
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, GetExtensions, ServerNotification, ServerRequest};
+use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -87,6 +87,14 @@ impl Work {
                 }
                 Some(word) = self.words.recv() => match word {
                     Word::Note { method, params } => note(context, client, method, params).await,
+                    Word::Question(question) if !client.can_answer(&question.method) => {
+                        let error = UpstreamError::new(
+                            UpstreamError::UNKNOWN_METHOD,
+                            format!("the client has no answer to `{}`", question.method),
+                        );
+                        // As below.
+                        let _ = question.answer.send(Err(error));
+                    }
                     Word::Question(question) if client.is_asked_directly() => {
                         asking.push(Box::pin(ask(context.clone(), question)));
                     }
@@ -168,31 +176,24 @@ async fn ask(context: RequestContext<RoleServer>, question: Question) -> Answer 
         params,
         answer,
     } = question;
-    let request = serde_json::json!({"method": method, "params": serde_json::Value::from(params)});
-    let response = match serde_json::from_value::<ServerRequest>(request) {
-        Ok(mut request) => {
-            // Over HTTP it belongs on the stream of the call that it is about.
-            request
-                .extensions_mut()
-                .insert(OriginatingRequestId(context.id.clone()));
-            match context.peer.send_request(request).await {
-                Ok(response) => match serde_json::to_value(response) {
-                    Ok(response) => Ok(Value::from(response)),
-                    Err(error) => Err(UpstreamError::new(
-                        UpstreamError::UNAVAILABLE,
-                        error.to_string(),
-                    )),
-                },
-                Err(ServiceError::McpError(error)) => Err(error.into()),
-                Err(error) => Err(UpstreamError::new(
-                    UpstreamError::UNAVAILABLE,
-                    format!("the client could not be asked: {error}"),
-                )),
-            }
-        }
+    // The types of `rmcp` would write some of it in another way.
+    let mut request = CustomRequest::new(method, Some(params.into()));
+    // Over HTTP it belongs on the stream of the call that it is about.
+    request
+        .extensions
+        .insert(OriginatingRequestId(context.id.clone()));
+    let response = match context.peer.send_request(request.into()).await {
+        Ok(response) => match serde_json::to_value(response) {
+            Ok(response) => Ok(Value::from(response)),
+            Err(error) => Err(UpstreamError::new(
+                UpstreamError::UNAVAILABLE,
+                error.to_string(),
+            )),
+        },
+        Err(ServiceError::McpError(error)) => Err(error.into()),
         Err(error) => Err(UpstreamError::new(
             UpstreamError::UNAVAILABLE,
-            format!("`{method}` cannot be asked: {error}"),
+            format!("the client could not be asked: {error}"),
         )),
     };
     (answer, response)

@@ -17,7 +17,7 @@ use rmcp::model::{
     GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
@@ -62,7 +62,7 @@ impl Front {
             Arc<dyn Caller>,
         ) -> futures::future::BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (line, words) = Line::new(&client.id, trace_context(context));
+        let (line, words) = Line::new(&client.id, made_for(client, context));
         Work::new(start(Arc::new(line)), words)
             .conduct(client, &self.shared.parked, context)
             .await
@@ -108,6 +108,14 @@ impl ServerHandler for Front {
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(capabilities::REVISIONS)
+    }
+
+    /// The tool whose arguments are compared with the headers of a request, where it wants some of them as headers.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        if !self.shared.passes() {
+            return None;
+        }
+        read(self.shared.current().tool(name)?.entry.clone()).ok()
     }
 
     async fn initialize(
@@ -528,16 +536,29 @@ impl Front {
     }
 }
 
-/// What of the client's own trace goes into requests that are made for it.
-fn trace_context(context: &Context) -> Value {
+/// What goes into requests that are made for the client: its own trace, which logs it wants, and what it can be asked.
+fn made_for(client: &Client, context: &Context) -> Value {
     let meta = &context.meta;
-    let fields = [
+    let texts = [
         ("traceparent", meta.get_traceparent()),
         ("tracestate", meta.get_tracestate()),
         ("baggage", meta.get_baggage()),
     ];
-    let known = fields.into_iter();
-    Value::object(known.filter_map(|(name, value)| Some((name, Value::from(value?)))))
+    let mut fields: Vec<(&str, Value)> = texts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, Value::from(value?))))
+        .collect();
+    if let Some(level) = meta.log_level()
+        && let Ok(level) = write(&level)
+    {
+        fields.push(("io.modelcontextprotocol/logLevel", level));
+    }
+    let capabilities = (
+        "io.modelcontextprotocol/clientCapabilities",
+        client.askable(),
+    );
+    fields.push(capabilities);
+    Value::object(fields)
 }
 
 /// The parameters of a request, with what the client has put beside them for the server. What is about the connection to

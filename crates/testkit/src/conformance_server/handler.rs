@@ -4,6 +4,7 @@
     reason = "the suite asks for logging, which older revisions have"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use rmcp::model::{
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
     LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
-    ServerConfig, ServerRequest, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, ServerRequest, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -176,13 +177,29 @@ impl ServerHandler for Handler {
         } else {
             does.rounds.clone()
         };
+        let question = match &does.asks {
+            Some(question) => Some(offers::fill(
+                question,
+                &offers::words(request.arguments.as_ref()),
+            )),
+            None => None,
+        };
+        let is_newest = context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28);
+        let rounds = match &question {
+            // Since 2026-07-28 only results ask.
+            Some(question) if is_newest => {
+                vec![BTreeMap::from([("answer".to_owned(), typed(question)?)])]
+            }
+            _ => rounds,
+        };
         if let Some(questions) = rounds::next(&rounds, does.sealed, reply)? {
             return Ok(questions.into());
         }
         self.tell(does, &context).await;
         let mut result: CallToolResult = typed(&complete(&does.result))?;
-        if let Some(question) = &does.asks {
-            let question = offers::fill(question, &offers::words(request.arguments.as_ref()));
+        if let Some(question) = question
+            && !is_newest
+        {
             let question: ServerRequest = typed(&question)?;
             match context.peer.send_request(question).await {
                 Ok(answer) => {
