@@ -160,8 +160,16 @@ async fn note(
     {
         return;
     }
-    let notification =
-        serde_json::json!({"method": method, "params": serde_json::Value::from(params)});
+    let mut params = serde_json::Value::from(params);
+    if method == "notifications/progress" {
+        // A call that was put aside goes on for another request, which has a token of its own.
+        let (token, fields) = (context.meta.get_progress_token(), params.as_object_mut());
+        let (Some(token), Some(fields)) = (token, fields) else {
+            return;
+        };
+        fields.insert("progressToken".to_owned(), serde_json::json!(token));
+    }
+    let notification = serde_json::json!({"method": method, "params": params});
     match serde_json::from_value::<ServerNotification>(notification) {
         // A client that is gone will be noticed by the one who reads from it.
         Ok(notification) => drop(context.peer.send_notification(notification).await),
