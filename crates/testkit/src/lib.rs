@@ -24,5 +24,8 @@ pub mod pages;
 /// The real MCP servers that tests talk to.
 pub mod real_servers;
 
+/// A client that sees exactly what a server sends.
+pub mod wire_client;
+
 /// Where the programs of this crate are.
 mod programs;

@@ -1,10 +1,13 @@
 //! What the official conformance suite says.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use planwright_testkit::conformance::{Findings, Suite, judge_server};
 use planwright_testkit::conformance_server;
 use planwright_testkit::listening::Listening;
+
+use super::serve::Behind;
 
 /// The server that the gateway stands before passes everything itself, so what fails through the gateway is its own doing.
 fn check_server(suite: Suite) {
@@ -31,6 +34,89 @@ fn the_server_itself_passes_at_2025_11_25() {
 #[test]
 fn the_server_itself_passes_at_2026_07_28() {
     check_server(Suite::Next("2026-07-28"));
+}
+
+/// Through the gateway, each check comes out as it does when the server is asked directly: none fails, none is left out.
+fn check_gateway(suite: Suite) {
+    let server = server();
+    let direct = judge_server(suite, server.url(), None);
+    let behind = Behind::new(&[("conformance", conformance_server::program(), &[])]);
+    let gateway = behind.listening(&["--mode", "plain"]);
+    let through = judge_server(suite, gateway.url(), None);
+    let failures = failures(&through);
+    assert!(failures.is_empty(), "{failures:#?}");
+    let (direct, through) = (outcomes(&direct), outcomes(&through));
+    let lost: Vec<_> = direct.difference(&through).collect();
+    let new: Vec<_> = through.difference(&direct).collect();
+    assert!(
+        lost.is_empty() && new.is_empty(),
+        "lost: {lost:#?}\nnew: {new:#?}"
+    );
+}
+
+#[test]
+fn the_gateway_passes_the_stable_suite() {
+    check_gateway(Suite::Stable);
+}
+
+#[test]
+fn the_gateway_passes_at_2025_06_18() {
+    check_gateway(Suite::Next("2025-06-18"));
+}
+
+#[test]
+fn the_gateway_passes_at_2025_11_25() {
+    check_gateway(Suite::Next("2025-11-25"));
+}
+
+#[test]
+fn the_gateway_passes_at_2026_07_28() {
+    check_gateway(Suite::Next("2026-07-28"));
+}
+
+/// What holds where clients see the tools for plans alone: all that is about the connection. What else there is calls tools
+/// and reads what only servers have, see `docs/conformance.md`.
+const ABOUT_THE_CONNECTION: &[&str] = &[
+    "caching",
+    "dns-rebinding-protection",
+    "http-header-validation",
+    "input-required-result-unsupported-methods",
+    "ping",
+    "resources-list",
+    "sep-2164-resource-not-found",
+    "server-initialize",
+    "server-session-lifecycle",
+    "server-sse-multiple-streams",
+    "tools-list",
+];
+
+#[test]
+fn plans_are_served_over_the_same_connection() {
+    let behind = Behind::new(&[("conformance", conformance_server::program(), &[])]);
+    let gateway = behind.listening(&[]);
+    let mut missed: BTreeSet<&str> = ABOUT_THE_CONNECTION.iter().copied().collect();
+    for suite in [
+        Suite::Stable,
+        Suite::Next("2025-06-18"),
+        Suite::Next("2025-11-25"),
+        Suite::Next("2026-07-28"),
+    ] {
+        let mut findings = judge_server(suite, gateway.url(), None);
+        findings.retain(|scenario, _| ABOUT_THE_CONNECTION.contains(&scenario.as_str()));
+        let failures = failures(&findings);
+        assert!(failures.is_empty(), "{suite:?}: {failures:#?}");
+        missed.retain(|scenario| !findings.contains_key(*scenario));
+    }
+    assert!(missed.is_empty(), "no suite has {missed:?}");
+}
+
+/// How each check came out, a line for each.
+fn outcomes(findings: &Findings) -> BTreeSet<String> {
+    findings
+        .iter()
+        .flat_map(|(scenario, checks)| checks.iter().map(move |check| (scenario, check)))
+        .map(|(scenario, check)| format!("{scenario}: {}: {}", check.id, check.status))
+        .collect()
 }
 
 fn server() -> Listening {

@@ -1,6 +1,10 @@
 //! The gateway as its clients meet it, and as those judge it who know nothing of it.
 
 mod client;
+mod clients;
+mod complaints;
 mod conformance;
 mod faces;
+mod fidelity;
 mod host;
+mod serve;

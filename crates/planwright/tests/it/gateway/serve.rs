@@ -1,0 +1,84 @@
+//! The gateway as a program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use planwright_testkit::listening::Listening;
+use planwright_testkit::wire_client::WireClient;
+use serde_json::{Value, json};
+
+/// Servers for the gateway to stand before, as a file `mcp.json` in a folder of its own.
+pub(crate) struct Behind {
+    folder: tempfile::TempDir,
+}
+
+impl Behind {
+    /// A server for each name, with the program and its arguments.
+    pub(crate) fn new(servers: &[(&str, &Path, &[&str])]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let servers: serde_json::Map<String, Value> = servers
+            .iter()
+            .map(|(name, program, arguments)| {
+                let server = json!({"command": program, "args": arguments});
+                ((*name).to_owned(), server)
+            })
+            .collect();
+        let file = json!({"mcpServers": servers}).to_string();
+        std::fs::write(folder.path().join("mcp.json"), file).expect("the folder can be written to");
+        Self { folder }
+    }
+
+    /// `planwright serve` before these servers, over stdio, in a home of its own.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        command
+            .args(self.arguments(arguments))
+            .current_dir(self.folder.path())
+            .envs(self.environment());
+        command
+    }
+
+    /// The same as data, for clients that start it themselves.
+    pub(crate) fn launch(&self, arguments: &[&str]) -> Value {
+        let program = env!("CARGO_BIN_EXE_planwright").to_owned();
+        let line: Vec<String> = std::iter::once(program)
+            .chain(self.arguments(arguments))
+            .collect();
+        let environment: BTreeMap<_, _> = self.environment().into_iter().collect();
+        json!({"command": line, "env": environment})
+    }
+
+    fn arguments(&self, more: &[&str]) -> Vec<String> {
+        let servers = self.folder.path().join("mcp.json").display().to_string();
+        let mut arguments = vec!["serve".to_owned(), "--servers".to_owned(), servers];
+        arguments.extend(more.iter().map(|argument| (*argument).to_owned()));
+        arguments
+    }
+
+    fn environment(&self) -> [(&'static str, String); 3] {
+        let home = self.folder.path().display();
+        [
+            ("HOME", home.to_string()),
+            ("XDG_DATA_HOME", format!("{home}/data")),
+            ("XDG_CONFIG_HOME", format!("{home}/config")),
+        ]
+    }
+
+    /// The gateway over HTTP.
+    pub(crate) fn listening(&self, arguments: &[&str]) -> Listening {
+        let mut command = self.command(&["--listen", "127.0.0.1:0"]);
+        command.args(arguments);
+        Listening::start(command)
+    }
+
+    /// A client over stdio that sees all that the gateway sends.
+    pub(crate) fn client(
+        &self,
+        arguments: &[&str],
+        revision: &'static str,
+        answers: &[(&str, Value)],
+    ) -> WireClient {
+        WireClient::start(self.command(arguments), revision, answers)
+    }
+}

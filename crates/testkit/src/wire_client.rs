@@ -1,0 +1,210 @@
+//! A client that sees exactly what a server sends: JSON-RPC over stdio, line by line, without a library in between.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long a test waits for what has to happen before it fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The revision in which every request says by itself who sends it.
+const NEWEST: &str = "2026-07-28";
+
+/// A client and the server that it has started. Both end when this is dropped.
+#[derive(Debug)]
+pub struct WireClient {
+    server: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<Value>,
+    revision: &'static str,
+    capabilities: Value,
+    answers: BTreeMap<String, Value>,
+    requests: u64,
+    /// The server's own requests, as they came.
+    pub asked: Vec<Value>,
+    /// Its notifications, as they came.
+    pub notifications: Vec<Value>,
+}
+
+impl WireClient {
+    /// Starts the server and greets it, as clients of `revision` do. `answers` are those to the server's own requests, by
+    /// their methods; they are also what the client says it is able to.
+    ///
+    /// # Panics
+    ///
+    /// Where the server cannot be started or refuses.
+    pub fn start(mut command: Command, revision: &'static str, answers: &[(&str, Value)]) -> Self {
+        let server = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut server = server.expect("the server can be started");
+        let input = server.stdin.take();
+        let output = read(server.stdout.take().expect("its output is piped"));
+        let mut capabilities = json!({});
+        for (method, _) in answers {
+            let (name, ability) = match *method {
+                "elicitation/create" => ("elicitation", json!({"form": {}, "url": {}})),
+                "sampling/createMessage" => ("sampling", json!({})),
+                "roots/list" => ("roots", json!({})),
+                other => panic!("no server asks `{other}`"),
+            };
+            capabilities[name] = ability;
+        }
+        let answers = answers
+            .iter()
+            .map(|(method, answer)| ((*method).to_owned(), answer.clone()));
+        let mut client = Self {
+            server,
+            input,
+            output,
+            revision,
+            capabilities,
+            answers: answers.collect(),
+            requests: 0,
+            asked: Vec::new(),
+            notifications: Vec::new(),
+        };
+        client.greet();
+        client
+    }
+
+    fn greet(&mut self) {
+        if self.revision == NEWEST {
+            return;
+        }
+        let greeting = json!({
+            "protocolVersion": self.revision,
+            "capabilities": self.capabilities,
+            "clientInfo": {"name": "wire", "version": "1"},
+        });
+        let answer = self.request("initialize", greeting);
+        assert_eq!(
+            answer["result"]["protocolVersion"], self.revision,
+            "{answer}"
+        );
+        self.notify("notifications/initialized", json!({}));
+    }
+
+    /// Sends a request and waits for its answer: `{"result": …}` or `{"error": …}`.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    /// Sends a request and gives its id.
+    pub fn send(&mut self, method: &str, mut params: Value) -> u64 {
+        self.requests += 1;
+        if self.revision == NEWEST {
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = NEWEST.into();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "wire", "version": "1"});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+        }
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params});
+        self.write(&request);
+        self.requests
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Waits for the answer to the request `id`.
+    ///
+    /// # Panics
+    ///
+    /// Where none comes.
+    pub fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let mut message = self.next(&format!("the answer to request {id}"));
+            if message["id"] == id && message["method"].is_null() {
+                let fields = message.as_object_mut().expect("an answer is an object");
+                fields.remove("jsonrpc");
+                fields.remove("id");
+                return message;
+            }
+            self.take(message);
+        }
+    }
+
+    /// Waits until a notification of this method has come, since this was asked last.
+    ///
+    /// # Panics
+    ///
+    /// Where none comes.
+    pub fn notification(&mut self, method: &str) -> Value {
+        loop {
+            let mut seen = self.notifications.iter();
+            if let Some(index) = seen.position(|notification| notification["method"] == method) {
+                return self.notifications.remove(index);
+            }
+            let message = self.next(&format!("a notification `{method}`"));
+            self.take(message);
+        }
+    }
+
+    fn next(&mut self, what: &str) -> Value {
+        self.output
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| panic!("waited for {what}: {error}"))
+    }
+
+    /// Takes a message that is no answer: keeps it, and answers it if it is a request.
+    fn take(&mut self, message: Value) {
+        let id = &message["id"];
+        if id.is_null() {
+            self.notifications.push(message);
+            return;
+        }
+        let method = message["method"].as_str().unwrap_or_default();
+        let answer = match self.answers.get(method) {
+            Some(answer) => json!({"jsonrpc": "2.0", "id": id, "result": answer}),
+            None => {
+                let error = json!({"code": -32601, "message": "Method not found"});
+                json!({"jsonrpc": "2.0", "id": id, "error": error})
+            }
+        };
+        self.write(&answer);
+        self.asked.push(message);
+    }
+
+    fn write(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("the client is not yet dropped");
+        let written = input.write_all(format!("{message}\n").as_bytes());
+        written.expect("the server reads");
+    }
+}
+
+impl Drop for WireClient {
+    fn drop(&mut self) {
+        // A server ends when nobody writes to it any more.
+        drop(self.input.take());
+        while self.output.recv_timeout(PATIENCE).is_ok() {}
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn read(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
+    let (sender, messages) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            // What is no JSON is no message; whoever waits for one says that none came.
+            let Ok(message) = serde_json::from_str(&line) else {
+                continue;
+            };
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    messages
+}
