@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::config::Config;
-use planwright::engine::options::RunOptions;
 use planwright::gateway::{GatewaySettings, Mode, Observe, Observed, PlanHost, RunObserver};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
@@ -75,11 +74,7 @@ fn gateway_settings(
         let error = CommandError::new("`--face` has no place in `--mode search`");
         return Err(error.hint("leave `--mode` out"));
     }
-    settings.options = RunOptions {
-        secrets: toolbox.secrets(),
-        guards: config.guards().clone(),
-        ..RunOptions::default()
-    };
+    settings.options.secrets = toolbox.secrets();
     settings.sources = keeping::sources(&arguments.tools)?;
     if !arguments.no_store {
         settings.store = Some(store::open(&arguments.store)?);

@@ -1,12 +1,14 @@
 //! How a gateway works.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::Catalog;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
+use planwright_engine::schedule::Limits;
 use planwright_engine::{Backends, Confidential};
 use planwright_store::{Holder, Store};
 
@@ -14,6 +16,9 @@ use super::faces::FaceName;
 use super::observer::RunObserver;
 use crate::config::Config;
 use crate::wire::ToolSourcesV1;
+
+/// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
+const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
 /// What clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +103,10 @@ impl GatewaySettings {
             sources: ToolSourcesV1::default(),
             options: RunOptions {
                 guards,
+                limits: Limits {
+                    total: TOGETHER,
+                    ..Limits::default()
+                },
                 ..RunOptions::default()
             },
             own: (Catalog::new(), Backends::new()),
