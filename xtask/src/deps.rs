@@ -112,7 +112,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],
     ),
     ("reqwest", &["planwright-mcp"]),
-    ("rustls", &["planwright-mcp"]),
+    ("rustls", &["planwright-mcp", "planwright"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright"]),
     (

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use planwright_mcp::gateway::ClientId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -92,6 +93,12 @@ impl TokenFile {
                 CommandError::new(format!("`{name}` can be no name of a client"))
                     .hint("use up to 64 letters, digits, `_`, `-` and `.`"),
             );
+        }
+        if name == ClientId::local().as_str() {
+            return Err(CommandError::new(format!(
+                "`{name}` is who works on this machine without a token"
+            ))
+            .hint("choose another name"));
         }
         let mut bytes = [0; LENGTH];
         getrandom::fill(&mut bytes).map_err(|error| {
@@ -221,6 +228,10 @@ mod tests {
         let file = TokenFile::at(folder.path().join("tokens.json"));
         check_error(file.create(""), "`` can be no name of a client");
         check_error(file.create("a b"), "`a b` can be no name of a client");
+        check_error(
+            file.create("local"),
+            "`local` is who works on this machine without a token",
+        );
         check_error(file.revoke("ada"), "no client `ada` has a token");
         file.create("ada").unwrap();
         check_error(file.create("ada"), "`ada` has a token already");
