@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::{Object, Value};
 use rmcp::RoleServer;
@@ -37,6 +38,9 @@ use super::{capabilities, translate};
 use crate::client::{Caller, ResourceFollowing, UpstreamError};
 
 type Context = RequestContext<RoleServer>;
+
+/// How often it is looked whether a client to which there is no news is still there.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// One connection to a gateway.
 #[derive(Clone)]
@@ -148,7 +152,21 @@ impl ServerHandler for Front {
         let (mut news, subscriptions) = (Newsreader::new(&self.shared), self.subscriptions.clone());
         let peer = context.peer;
         tokio::spawn(async move {
-            while let Some(news) = news.next().await {
+            let mut look = tokio::time::interval(LOOK);
+            loop {
+                let news = tokio::select! {
+                    news = news.next() => news,
+                    // Nobody tells of a client that is gone.
+                    _ = look.tick() => {
+                        if peer.is_transport_closed() {
+                            return;
+                        }
+                        continue;
+                    }
+                };
+                let Some(news) = news else {
+                    return;
+                };
                 let told = match news {
                     News::Tools => peer.notify_tool_list_changed().await,
                     News::Prompts => peer.notify_prompt_list_changed().await,

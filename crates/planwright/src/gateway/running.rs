@@ -15,8 +15,8 @@ use super::board::Board;
 use super::observer::Observe;
 use super::progress::Progress;
 
-/// The most runs that have ended of which one client's are remembered here.
-const ENDED_KEPT: usize = 50;
+/// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
+const ENDED_KEPT: usize = 16;
 
 /// A run of this process.
 #[derive(Debug)]
