@@ -198,7 +198,10 @@ mod tests {
         check_code(
             core,
             "//! A.\nuse rmcp::model;",
-            &["crates/core/src/a.rs:2: `rmcp` belongs in crates/mcp/, bench/src/stdio.rs"],
+            &[
+                "crates/core/src/a.rs:2: `rmcp` belongs in crates/mcp/, bench/src/stdio.rs, \
+                 crates/testkit/src/conformance_server/",
+            ],
         );
         check_code(
             core,

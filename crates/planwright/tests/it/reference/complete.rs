@@ -42,7 +42,19 @@ fn pages_leave_nothing_out() {
     check(
         "docs/formats/mcp-json.md",
         "crates/mcp/src/config/one_server.rs",
+        ("impl", "/// A text with its variables put in"),
+        r#"shift_remove\("(\w+)"\)"#,
+    );
+    check(
+        "docs/formats/mcp-json.md",
+        "crates/mcp/src/config/program.rs",
         ("match field.as_str()", "self.unknown.push"),
+        r#""(\w+)" =>"#,
+    );
+    check(
+        "docs/formats/mcp-json.md",
+        "crates/mcp/src/config/http.rs",
+        ("match field.as_str()", "fn scopes"),
         r#""(\w+)" =>"#,
     );
     check(
