@@ -1,6 +1,6 @@
 //! The server side: one MCP server for whatever plans and the servers behind it offer.
 //!
-//! What a client may ask stands in [`Host`], which knows plans and nothing of the protocol. This side knows the protocol
+//! What a client may ask stands in [`Host`](crate::gateway::Host), which knows plans and nothing of the protocol. This side knows the protocol
 //! in all its revisions: how a client is asked something in the middle of a call, which notifications it takes, what a
 //! result of one revision is in another.
 

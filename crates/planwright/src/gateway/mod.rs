@@ -1,6 +1,6 @@
 //! The gateway: one MCP server in front of many, which a model hands its plans to.
 //!
-//! [`PlanHost`] says what the tools of the gateway do; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
+//! [`PlanHost`](crate::gateway::PlanHost) says what the tools of the gateway do; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
 /// How a gateway works.
 mod settings;
