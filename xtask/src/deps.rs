@@ -43,12 +43,22 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "planwright-planner",
+        may_use: &[
+            "planwright-core",
+            "planwright-dialects",
+            "planwright-engine",
+        ],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
         name: "planwright",
         may_use: &[
             "planwright-core",
             "planwright-dialects",
             "planwright-engine",
             "planwright-mcp",
+            "planwright-planner",
             "planwright-store",
         ],
         tests_may_use: &["planwright-testkit"],
@@ -128,6 +138,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &[
             "planwright-engine",
             "planwright-mcp",
+            "planwright-planner",
             "planwright-store",
             "planwright-testkit",
             "planwright-bench",

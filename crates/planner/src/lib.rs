@@ -1,0 +1,9 @@
+//! Who *writes* plans for us: from a sentence to a sound plan, from a failure to a better one, from results to an answer.
+//!
+//! No model is needed for anything else in Planwright, and nothing here runs a tool but through the engine.
+//!
+//! The modules are listed in the order in which a question passes through them.
+#![warn(missing_docs)]
+
+/// What models are asked, and what they answer.
+pub mod model;

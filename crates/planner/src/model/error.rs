@@ -1,0 +1,71 @@
+//! Why a model did not answer.
+
+use std::time::Duration;
+
+use super::Usage;
+
+/// Why a model did not answer, after all attempts.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct ModelError {
+    /// What kind of failure it is.
+    pub kind: ModelErrorKind,
+    /// One clause: what failed.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// How long the provider asks to be left alone.
+    pub retry_after: Option<Duration>,
+    /// What it has cost all the same.
+    pub usage: Usage,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// There is no such provider, or what it needs to know was not said.
+    Configuration,
+    /// The provider knows no such key, or does not let it do this.
+    Key,
+    /// The provider takes no such request: no such model, too long, not allowed.
+    Refused,
+    /// Too many requests, or no money left.
+    Limited,
+    /// It could not be reached, or had a failure of its own.
+    Unavailable,
+    /// No answer in time.
+    Timeout,
+    /// What came is no answer, or half of one.
+    Malformed,
+    /// A script has no further answer.
+    Ended,
+}
+
+impl ModelError {
+    /// A failure, as one clause.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            help: None,
+            retry_after: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// The same failure, with what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same failure, with what it has cost.
+    #[must_use]
+    pub fn after(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+}

@@ -1,0 +1,53 @@
+//! What models are asked, and what they answer: one form for all providers, scripts, and clients that sample for us.
+
+mod error;
+mod message;
+mod replay;
+mod request;
+mod usage;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+pub use error::{ModelError, ModelErrorKind};
+pub use message::{Message, ModelCall, Reply};
+pub use replay::{Replay, ReplayError};
+pub use request::{AnswerSchema, Delivery, ModelRequest, TEMPERATURE, ToolOffer};
+pub use usage::Usage;
+
+/// Somebody who answers in words.
+pub trait Model: Send + Sync + 'static {
+    /// `provider:name`, as people write it.
+    fn name(&self) -> &str;
+
+    /// Asks it. The answer comes piece by piece where that was wished for, and the whole of it last. Dropping the stream
+    /// gives the question up.
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>>;
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// The next words.
+    Text(String),
+    /// The whole answer. Nothing comes after it.
+    Done(Reply),
+}
+
+/// Asks `model`, and waits for the whole answer.
+///
+/// # Errors
+///
+/// What the model fails with, and [`ModelErrorKind::Malformed`] where its answer breaks off.
+pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
+    let mut pieces = model.ask(request);
+    while let Some(piece) = pieces.next().await {
+        if let Piece::Done(reply) = piece? {
+            return Ok(reply);
+        }
+    }
+    Err(ModelError::new(
+        ModelErrorKind::Malformed,
+        format!("the answer of `{}` broke off", model.name()),
+    ))
+}
