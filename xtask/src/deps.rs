@@ -100,7 +100,7 @@ const LAYERS: &[Layer] = &[
 /// The only crates of ours that may depend on a foreign one.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright"]),
-    ("bm25", &["planwright"]),
+    ("bm25", &["planwright-planner"]),
     ("axum", &["planwright", "planwright-testkit"]),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright"]),
@@ -124,7 +124,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("reqwest", &["planwright-mcp"]),
     ("rustls", &["planwright-mcp", "planwright"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
-    ("rust-stemmers", &["planwright"]),
+    ("rust-stemmers", &["planwright-planner"]),
     (
         "schemars",
         &["planwright-dialects", "planwright-engine", "planwright"],

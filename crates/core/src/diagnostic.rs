@@ -48,10 +48,34 @@ pub enum Severity {
 /// A change to the plan's text that mends a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fix {
-    /// The value to replace, as a JSON pointer.
+    /// Where, as a JSON pointer.
     pub pointer: String,
+    /// What to replace there.
+    #[serde(skip_serializing_if = "FixPart::is_value")]
+    pub part: FixPart,
     /// What to put there: a JSON text value without its quotes.
     pub replacement: String,
+}
+
+/// What a fix replaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixPart {
+    /// The value that the pointer leads to.
+    #[default]
+    Value,
+    /// The key under which it stands in its object.
+    Key,
+}
+
+impl FixPart {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_value(&self) -> bool {
+        *self == Self::Value
+    }
 }
 
 impl Diagnostic {
@@ -101,10 +125,20 @@ impl Diagnostic {
     }
 
     /// Adds a safe fix: replace the value at this finding's pointer.
-    pub fn fix(mut self, replacement: impl Into<String>) -> Self {
+    pub fn fix(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Value, replacement.into())
+    }
+
+    /// Adds a safe fix: replace the key at this finding's pointer.
+    pub fn rename(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Key, replacement.into())
+    }
+
+    fn with_fix(mut self, part: FixPart, replacement: String) -> Self {
         self.fix = Some(Fix {
             pointer: self.pointer.clone(),
-            replacement: replacement.into(),
+            part,
+            replacement,
         });
         self
     }

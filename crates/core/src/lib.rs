@@ -58,7 +58,7 @@ pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,
 };
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
 pub use pattern::ToolPattern;
 pub use place::{Place, PointerSegment, Source, Sources, Span};

@@ -5,5 +5,14 @@
 //! The modules are listed in the order in which a question passes through them.
 #![warn(missing_docs)]
 
+/// How models are told of tools.
+pub mod tools;
+
 /// What models are asked, and what they answer.
 pub mod model;
+
+/// What a model is told that is to write a plan.
+pub mod prompt;
+
+/// From a sentence to a sound plan.
+pub mod create;

@@ -338,6 +338,10 @@ pub use planwright_engine as engine;
 /// How we speak MCP.
 pub use planwright_mcp as mcp;
 
+/// Models that write plans: prompts, answers, the loop in which a plan adapts.
+#[cfg(feature = "planner")]
+pub use planwright_planner as planner;
+
 /// Where plans and runs are remembered.
 #[cfg(feature = "store")]
 pub use planwright_store as store;

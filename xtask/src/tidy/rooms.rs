@@ -7,7 +7,7 @@ use crate::project::ProjectFile;
 /// Paths that code may begin with only in the files below certain folders.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anstream", &["crates/planwright/"]),
-    ("bm25", &["crates/planwright/src/gateway/search/"]),
+    ("bm25", &["crates/planner/src/tools/search/"]),
     (
         "axum",
         &[
@@ -49,7 +49,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/planwright/src/telemetry/",
         ],
     ),
-    ("rust_stemmers", &["crates/planwright/src/gateway/search/"]),
+    ("rust_stemmers", &["crates/planner/src/tools/search/"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/planwright/src/cli/token/"]),
     (
@@ -102,7 +102,7 @@ const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
     "crates/planwright/src/config/",
-    "crates/planwright/src/gateway/search/",
+    "crates/planner/src/tools/search/",
     "crates/planwright/src/gateway/signatures/",
     "crates/planwright/src/gateway/stages/",
     "crates/engine/src/durations.rs",

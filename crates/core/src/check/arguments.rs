@@ -122,6 +122,18 @@ impl CallPass<'_> {
         }
     }
 
+    /// The parameter that is surely meant by `written`: the only one near it, and not given yet.
+    fn surely<'n>(
+        &self,
+        written: &str,
+        known: &'n [Arc<str>],
+        findings: &Findings<'_>,
+    ) -> Option<&'n str> {
+        let near = findings.only_near(written, known.iter().map(|name| &**name))?;
+        let is_given = |fields: Vec<(Arc<str>, Node)>| fields.iter().any(|(key, _)| **key == *near);
+        (!self.fields(findings).is_some_and(is_given)).then_some(near)
+    }
+
     /// The arguments by name, where that much is known.
     fn fields(&self, findings: &Findings<'_>) -> Option<Vec<(Arc<str>, Node)>> {
         let args = &self.step.args;
@@ -225,7 +237,10 @@ impl CallPass<'_> {
                 finding.help = findings
                     .advice(&field, "parameters", known.iter().map(|name| &**name))
                     .or_else(|| Some("it takes no parameters".to_owned()));
-                finding
+                match self.surely(&field, &known, findings) {
+                    Some(name) => finding.rename(name),
+                    None => finding,
+                }
             }
             kind => {
                 let message = format!("the argument {argument} of {name} does not fit: {message}");

@@ -86,6 +86,18 @@ impl<'a> Findings<'a> {
         nearest(name, known)
     }
 
+    /// The same, where it is the only one that may have been meant.
+    pub(super) fn only_near<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        let known: Vec<&str> = known.into_iter().collect();
+        let near = self.nearest(name, known.iter().copied())?;
+        let others = known.into_iter().filter(|other| *other != near);
+        self.nearest(name, others).is_none().then_some(near)
+    }
+
     /// Advice for an unknown name: the one that was probably meant, else those that there are.
     pub(super) fn advice<'n>(
         &self,

@@ -138,6 +138,12 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// Whether `name`, the nearest to `written`, is the only field near it, and there is room for it.
+    fn is_surely(&self, name: &str, written: &str) -> bool {
+        let others = self.known.iter().copied().filter(|known| *known != name);
+        nearest(written, others).is_none() && !self.entries.iter().any(|entry| *entry.key == *name)
+    }
+
     /// Reports every field that nobody asked for.
     pub fn finish(self, findings: &mut Findings) {
         for entry in self.entries {
@@ -145,12 +151,19 @@ impl<'a> Fields<'a> {
                 continue;
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
-            let help = match nearest(&entry.key, self.known.iter().copied()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => format!("it may have {}", listing(&self.known)),
-            };
             let finding = Diagnostic::error(Code::UnknownField, message);
-            findings.push_key(entry, finding.help(help));
+            let finding = match nearest(&entry.key, self.known.iter().copied()) {
+                Some(name) => {
+                    let finding = finding.help(format!("did you mean `{name}`?"));
+                    if self.is_surely(name, &entry.key) {
+                        finding.rename(name)
+                    } else {
+                        finding
+                    }
+                }
+                None => finding.help(format!("it may have {}", listing(&self.known))),
+            };
+            findings.push_key(entry, finding);
         }
     }
 }

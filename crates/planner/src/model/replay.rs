@@ -138,10 +138,10 @@ impl Model for Replay {
         let Some(entry) = self.left().pop_front() else {
             let error = ModelError::new(
                 ModelErrorKind::Ended,
-                format!(
-                    "the script has {} answers, and one more was asked for",
-                    self.all
-                ),
+                match self.all {
+                    1 => "the script has one answer, and a second was asked for".to_owned(),
+                    all => format!("the script has {all} answers, and one more was asked for"),
+                },
             );
             return stream::iter([Err(error)]).boxed();
         };

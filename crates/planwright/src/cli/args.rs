@@ -1,9 +1,11 @@
 //! The command line, as clap reads it.
 
 mod consent;
+mod create;
 mod inspect;
 mod kept;
 mod login;
+mod model;
 mod resume;
 mod serve;
 mod stored;
@@ -23,6 +25,7 @@ use planwright::config::{size, time as duration};
 pub(crate) use consent::{
     Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
 };
+pub(crate) use create::{CreateArguments, PlanningArguments};
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, Picture, ShowArguments, ToolsArguments,
 };
@@ -31,6 +34,7 @@ pub(crate) use kept::{
     ReplayArguments, RunsArguments, StandingArgument,
 };
 pub(crate) use login::LoginArguments;
+pub(crate) use model::ModelArguments;
 pub(crate) use resume::ResumeArguments;
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
@@ -130,6 +134,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 converted, 2 usage, 3 the plan has faults, or something in it cannot be said; nothing was written.
     Convert(ConvertArguments),
+    /// Let a model write a plan for what you want.
+    ///
+    /// It is told of the tools, of today's date and of what phrases of time mean. Its plan is checked, and everything that is wrong
+    /// goes back to it, until the plan is sound or the tries are used up. Nothing is called.
+    ///
+    /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
+    Create(Box<CreateArguments>),
     /// Save a plan under a name, as the newest version of it.
     ///
     /// Its text is read and must be without faults; tools are not needed. Wherever a command takes a plan, the name, with

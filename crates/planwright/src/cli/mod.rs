@@ -9,6 +9,7 @@ mod config;
 mod consent;
 mod convert;
 mod course;
+mod create;
 mod decide;
 mod demo;
 mod diff;
@@ -27,6 +28,7 @@ mod live;
 mod logging;
 mod login;
 mod logs;
+mod model;
 mod output;
 mod outside;
 mod plan_file;
@@ -108,6 +110,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Convert(arguments) => {
                 interruptible(convert::convert(&arguments, printer)).await
             }
+            Command::Create(arguments) => interruptible(create::command(&arguments, printer)).await,
             Command::Save(arguments) => stored::save(&arguments, printer),
             Command::List(arguments) => stored::list(&arguments, printer),
             Command::Delete(arguments) => stored::delete(&arguments, printer),

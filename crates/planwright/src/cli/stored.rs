@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use planwright::core::plan::Input;
 use planwright::core::{Plan, Value};
 use planwright::legible;
-use planwright_store::{NewPlan, StoreError, StoredPlan};
+use planwright_store::{NewPlan, Store, StoreError, StoredPlan};
 use serde::Serialize;
 
 use super::args::{
@@ -30,23 +30,32 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
         printer.talk("the plan was rejected; nothing was saved");
         return Ok(Exit::Rejected);
     };
+    let store = store::open(&arguments.text.store)?;
+    let name = name_of(arguments, &plan);
+    let version = keep(&store, name, text, (result.dialect, &plan), printer)?;
+    printer.data_line(&version);
+    Ok(Exit::Success)
+}
+
+/// Keeps the plan of a text as the newest version of `name`: `NAME@VERSION`.
+pub(crate) fn keep(
+    store: &Store,
+    name: String,
+    text: String,
+    (dialect, plan): (Option<&str>, &Plan),
+    printer: Printer,
+) -> Result<String, CommandError> {
     let new = NewPlan {
-        name: name_of(arguments, &plan),
+        name: name.clone(),
         text,
-        dialect: result.dialect.map(str::to_owned),
+        dialect: dialect.map(str::to_owned),
         inputs: Value::list(plan.inputs.iter().map(describe)),
         saved: keeping::now(),
     };
-    let name = new.name.clone();
-    let saved =
-        store::open(&arguments.text.store)?
-            .save_plan(new)
-            .map_err(|error| match error {
-                StoreError::BadName { .. } => {
-                    store::explain(error).hint("name it with `--name NAME`")
-                }
-                other => store::explain(other),
-            })?;
+    let saved = store.save_plan(new).map_err(|error| match error {
+        StoreError::BadName { .. } => store::explain(error).hint("name it with `--name NAME`"),
+        other => store::explain(other),
+    })?;
     let (version, id) = (saved.version, short(&saved.id));
     let how = if saved.is_new {
         "saved as"
@@ -54,8 +63,7 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
         "is already"
     };
     printer.quote(&format!("`{name}` {how} version {version} ({id})"));
-    printer.data_line(&format!("{name}@{version}"));
-    Ok(Exit::Success)
+    Ok(format!("{name}@{version}"))
 }
 
 /// What a plan is called that nobody has given a name.

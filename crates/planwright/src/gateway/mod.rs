@@ -8,12 +8,6 @@ mod settings;
 /// The tools that plans may call, as they are at one moment.
 mod offered;
 
-/// Which tools a few words are about.
-pub mod search;
-
-/// Tools in few words, as a model reads them.
-pub mod signatures;
-
 /// Which tools there are now, and where one can go from here.
 pub mod stages;
 
@@ -71,4 +65,5 @@ mod faces;
 pub use faces::FaceName;
 pub use host::PlanHost;
 pub use observer::{Observe, Observed, RunObserver};
+pub use planwright_planner::tools::{search, signatures};
 pub use settings::{GatewaySettings, GetOutside, Mode};

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use planwright::core::{Diagnostic, Object, Severity, Value};
+use planwright::core::{Diagnostic, FixPart, Object, Severity, Value};
 
 use crate::inspect::{Inspection, Subject};
 
@@ -135,7 +135,17 @@ fn mended_by_its_fix(finding: &Diagnostic, subject: &Subject, blame: &mut impl F
         return;
     };
     let mut plan: serde_json::Value = serde_json::from_slice(&subject.text).unwrap();
-    *plan.pointer_mut(&fix.pointer).unwrap() = fix.replacement.as_str().into();
+    match fix.part {
+        FixPart::Value => {
+            *plan.pointer_mut(&fix.pointer).unwrap() = fix.replacement.as_str().into();
+        }
+        FixPart::Key => {
+            let (around, key) = fix.pointer.rsplit_once('/').unwrap();
+            let around = plan.pointer_mut(around).unwrap().as_object_mut().unwrap();
+            let value = around.remove(&key.replace("~1", "/").replace("~0", "~"));
+            around.insert(fix.replacement.clone(), value.unwrap());
+        }
+    }
     let mended = Subject {
         text: plan.to_string().into_bytes(),
         ..subject.clone()
@@ -161,7 +171,16 @@ fn show(finding: &Diagnostic, inspection: &Inspection) -> String {
         write!(shown, "\n  help: {help}").unwrap();
     }
     if let Some(fix) = &finding.fix {
-        write!(shown, "\n  fix: {:?} at {:?}", fix.replacement, fix.pointer).unwrap();
+        let part = match fix.part {
+            FixPart::Value => "",
+            FixPart::Key => " as the key",
+        };
+        write!(
+            shown,
+            "\n  fix: {:?} at {:?}{part}",
+            fix.replacement, fix.pointer
+        )
+        .unwrap();
     }
     if let Some(text) = inspection.text_at(finding) {
         write!(shown, "\n  text: {}", short(text)).unwrap();

@@ -123,7 +123,7 @@ fn faults_of_steps() {
     check_step(r#""value": null"#, &[]);
     check_step(
         r#""tool": "t", "arg": {}"#,
-        &["PW0105 /steps/0/arg the step has an unknown field `arg` | did you mean `args`?"],
+        &["PW0105 /steps/0/arg the step has an unknown field `arg` | did you mean `args`? => args"],
     );
     check_step(
         r#""tool": "t", "when": "b.x > 1""#,
@@ -236,7 +236,7 @@ fn faults_of_steps() {
         r#""plan": {"step": []}"#,
         &[
             "PW0103 /steps/0/plan the plan has no `steps` | add `steps`",
-            "PW0105 /steps/0/plan/step the plan has an unknown field `step` | did you mean `steps`?",
+            "PW0105 /steps/0/plan/step the plan has an unknown field `step` | did you mean `steps`? => steps",
         ],
     );
 }
@@ -254,7 +254,7 @@ fn faults_of_plans() {
     check_plan(
         r#""slots": {"stat": {}, "data": []}"#,
         &[
-            "PW0105 /slots/stat `slots` has an unknown field `stat` | did you mean `state`?",
+            "PW0105 /slots/stat `slots` has an unknown field `stat` | did you mean `state`? => state",
             "PW0104 /slots/data expected an object in `data`, found a list | -",
         ],
     );

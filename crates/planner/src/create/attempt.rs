@@ -1,0 +1,168 @@
+//! Asking for a plan, again with everything that was wrong, until it is sound or the tries are used up.
+
+use std::num::NonZeroU32;
+
+use planwright_core::{CheckContext, CheckedPlan, Diagnostics};
+
+use super::meta::Origin;
+use super::reading::{Answered, read};
+use super::repair::Repair;
+use crate::model::{Message, Model, ModelError, ModelRequest, Reply, TEMPERATURE, Usage, answer};
+use crate::prompt::{Task, WRITING, answer_schema, feedback};
+
+/// A plan that is to be created.
+#[derive(Clone, Copy)]
+pub struct Creation<'a> {
+    /// Who writes it.
+    pub model: &'a dyn Model,
+    /// What is wanted.
+    pub task: Task<'a>,
+    /// What the plan is checked against.
+    pub check: CheckContext<'a>,
+    /// What is noted down in the plan.
+    pub origin: Origin<'a>,
+    /// How it is gone about.
+    pub settings: &'a CreateSettings,
+}
+
+/// How a plan is created.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CreateSettings {
+    /// How often the model is asked, in all.
+    pub tries: NonZeroU32,
+    /// How many tokens are spent on telling of tools.
+    pub tool_tokens: usize,
+    /// How many tokens are spent on what is remembered.
+    pub memory_tokens: usize,
+    /// How large an answer is looked at, in bytes.
+    pub reply_bytes: usize,
+    /// How free the model is.
+    pub temperature: f64,
+    /// The most tokens that it may answer with.
+    pub max_tokens: Option<u32>,
+}
+
+impl Default for CreateSettings {
+    fn default() -> Self {
+        Self {
+            tries: NonZeroU32::MIN.saturating_add(2),
+            tool_tokens: 6000,
+            memory_tokens: 1000,
+            reply_bytes: 256 * 1024,
+            temperature: TEMPERATURE,
+            max_tokens: None,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Created {
+    /// The plan, where there is a sound one.
+    pub plan: Option<CreatedPlan>,
+    /// Every answer of the model, in order.
+    pub attempts: Vec<Attempt>,
+    /// Why the model did not answer, where it did not.
+    pub failure: Option<ModelError>,
+    /// What it has cost.
+    pub usage: Usage,
+}
+
+/// A sound plan.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CreatedPlan {
+    /// Its text, in Planwright's own dialect.
+    pub text: String,
+    /// The plan as `check` has proven it.
+    pub checked: CheckedPlan,
+}
+
+/// One answer of the model.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// What it said.
+    pub reply: String,
+    /// What was found about it, after the repairs.
+    pub diagnostics: Diagnostics,
+    /// What was mended without asking.
+    pub repairs: Vec<Repair>,
+}
+
+/// Asks for a plan. It is there in the end, or the last attempt says why not.
+pub async fn create(creation: &Creation<'_>) -> Created {
+    let settings = creation.settings;
+    let text = creation
+        .task
+        .text(settings.tool_tokens, settings.memory_tokens);
+    let mut messages = vec![Message::User(text)];
+    let mut created = Created::default();
+    let mut seen: Vec<Option<String>> = Vec::new();
+    for _ in 0..settings.tries.get() {
+        let reply = match answer(creation.model, request(settings, &messages)).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                created.usage += error.usage;
+                created.failure = Some(error);
+                break;
+            }
+        };
+        created.usage += reply.usage;
+        let Answered {
+            plan,
+            written,
+            diagnostics,
+            repairs,
+        } = read(&reply, creation);
+        messages.push(Message::Assistant {
+            text: said(&reply, written.as_deref(), settings.reply_bytes),
+            calls: Vec::new(),
+        });
+        let is_repeated = seen.contains(&written);
+        messages.push(Message::User(feedback(&diagnostics, is_repeated)));
+        seen.push(written);
+        created.attempts.push(Attempt {
+            reply: reply.text,
+            diagnostics,
+            repairs,
+        });
+        if plan.is_some() {
+            created.plan = plan;
+            break;
+        }
+    }
+    created
+}
+
+fn request(settings: &CreateSettings, messages: &[Message]) -> ModelRequest {
+    ModelRequest {
+        answer: Some(answer_schema()),
+        temperature: settings.temperature,
+        max_tokens: settings.max_tokens,
+        ..ModelRequest::new(WRITING, messages.iter().cloned())
+    }
+}
+
+/// An answer as the model hears it again: the plan alone, as far as there is one. Providers take no message without words.
+fn said(reply: &Reply, written: Option<&str>, most: usize) -> String {
+    let text = written.unwrap_or(reply.text.trim());
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    match &text[..end.unwrap_or(0)] {
+        "" => "(nothing)".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+impl std::fmt::Debug for Creation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Creation")
+            .field("model", &self.model.name())
+            .field("goal", &self.task.goal)
+            .finish_non_exhaustive()
+    }
+}

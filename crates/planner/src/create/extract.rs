@@ -1,0 +1,127 @@
+//! The plan in an answer: models put words around it, and fences.
+
+use serde_json::Value;
+
+/// The part of `reply` that is meant to be the plan: JSON that looks like one, the last where there are several; else the part
+/// that comes nearest to being JSON. Nothing where there is no brace at all.
+pub fn extract(reply: &str) -> Option<&str> {
+    let candidates = candidates(reply);
+    let is_json = |text: &&str| serde_json::from_str::<Value>(text).is_ok();
+    let planned = candidates.iter().rev().copied().find(|text| {
+        let value = serde_json::from_str::<Value>(text);
+        value.is_ok_and(|value| is_plan(&value))
+    });
+    planned
+        .or_else(|| candidates.iter().copied().find(is_json))
+        .or_else(|| broken(reply))
+}
+
+/// Whether a value has the look of a plan in some dialect.
+fn is_plan(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => {
+            ["steps", "calls", "tool_calls"]
+                .iter()
+                .any(|name| fields.get(*name).is_some_and(Value::is_array))
+                || fields.get("plan").is_some_and(is_plan)
+        }
+        Value::Array(items) => {
+            !items.is_empty()
+                && items.iter().all(|item| {
+                    let has = |name| item.get(name).is_some();
+                    has("tool") || has("_tool") || has("name")
+                })
+        }
+        _ => false,
+    }
+}
+
+/// How many braces are taken for the beginning of a value: a text of nothing else would take the square of its length.
+const BEGINNINGS: usize = 400;
+
+/// Everything in `reply` that is one whole JSON object or list and stands in no other.
+fn candidates(reply: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for _ in 0..BEGINNINGS {
+        let Some(start) = reply[at..].find(['{', '[']).map(|start| at + start) else {
+            break;
+        };
+        let mut values = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
+        if let Some(Ok(_)) = values.next() {
+            let end = start + values.byte_offset();
+            found.push(&reply[start..end]);
+            at = end;
+        } else {
+            at = start + 1;
+        }
+    }
+    found
+}
+
+/// What was meant to be JSON: from the first brace to the last, or to the end where it breaks off.
+fn broken(reply: &str) -> Option<&str> {
+    let start = reply.find('{')?;
+    let end = reply.rfind('}').map_or(reply.len(), |end| end + 1);
+    Some(if end > start {
+        &reply[start..end]
+    } else {
+        &reply[start..]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(reply: &str, expected: Option<&str>) {
+        assert_eq!(extract(reply), expected, "{reply}");
+    }
+
+    #[test]
+    fn a_plan_is_found_among_words() {
+        let plan = r#"{"steps": [{"tool": "a"}]}"#;
+        check(plan, Some(plan));
+        check(&format!("Plan: {plan} done"), Some(plan));
+        check(
+            &format!("Here:\n```json\n{plan}\n```\nIt takes {{care}} of [it]."),
+            Some(plan),
+        );
+        check(&format!("A set {{1, 2}} and [3].\n{plan}"), Some(plan));
+    }
+
+    #[test]
+    fn the_last_plan_is_the_answer() {
+        let first = r#"{"steps": []}"#;
+        let last = r#"{"steps": [{"tool": "a"}]}"#;
+        check(
+            &format!("First {first}, better {last}, as {{\"said\": 1}}"),
+            Some(last),
+        );
+    }
+
+    #[test]
+    fn an_argument_is_no_plan() {
+        let plan = r#"{"steps": [{"tool": "run", "args": {"plan": {"steps": [{"tool": "b"}]}}}]}"#;
+        check(plan, Some(plan));
+    }
+
+    #[test]
+    fn other_json_is_better_than_none() {
+        check(r#"I would say {"answer": 1}."#, Some(r#"{"answer": 1}"#));
+    }
+
+    #[test]
+    fn half_a_plan_is_shown_as_it_is() {
+        check(
+            r#"Sure: {"steps": [{"tool": "a""#,
+            Some(r#"{"steps": [{"tool": "a""#),
+        );
+        check(
+            r#"Sure: {"steps": [{"tool": "a",}]} ok"#,
+            Some(r#"{"steps": [{"tool": "a",}]}"#),
+        );
+        check("no plan", None);
+        check("", None);
+    }
+}

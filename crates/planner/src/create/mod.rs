@@ -1,0 +1,14 @@
+//! From a sentence to a sound plan: asked for, found in the answer, mended where that is safe, checked, and asked for again with
+//! everything that was wrong.
+
+mod attempt;
+mod extract;
+mod meta;
+mod reading;
+mod repair;
+mod slots;
+
+pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};
+pub use extract::extract;
+pub use meta::Origin;
+pub use repair::Repair;

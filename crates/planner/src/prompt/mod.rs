@@ -1,0 +1,13 @@
+//! What a model is told that is to write a plan.
+
+mod choice;
+mod feedback;
+mod memory;
+mod native;
+mod task;
+
+pub use feedback::feedback;
+pub use memory::{Memory, MemoryError};
+pub use native::{WRITING, answer_schema};
+pub(crate) use task::slot_names;
+pub use task::{Task, TimePhrase};

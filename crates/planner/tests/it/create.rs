@@ -1,0 +1,180 @@
+//! Plans that scripted models write: what they are told, what is made of their answers.
+//!
+//! A case is a file in `tests/golden/create`: the goal, the tools, what is known, the model's answers. Its snapshot holds the whole
+//! conversation and what came of it.
+
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool, Value};
+use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright_planner::model::{Message, Model, ModelError, ModelRequest, Piece, Replay};
+use planwright_planner::prompt::{Memory, Task, TimePhrase};
+use serde_json::Value as Json;
+
+/// A scripted model that remembers what it was asked.
+struct Heard {
+    script: Replay,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl Model for Heard {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+        self.requests.lock().unwrap().push(request.clone());
+        self.script.ask(request)
+    }
+}
+
+#[tokio::test]
+async fn plans_are_created_from_goals() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/create");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .filter(|path| !path.ends_with("tools.json"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        check(&file).await;
+    }
+}
+
+/// Plays the case in `file`, and compares with its snapshot.
+async fn check(file: &Path) {
+    let case = read(file);
+    let catalog = catalog(&case, file);
+    let times: Vec<TimePhrase> = list(&case["times"]).iter().map(time).collect();
+    let memory = case
+        .get("context")
+        .map(|memory| Memory::read(&value(memory)).unwrap());
+    let state = case.get("state").map(value);
+    let model = Heard {
+        script: Replay::read("replay", &case["replies"].to_string()).unwrap(),
+        requests: Mutex::default(),
+    };
+    let mut settings = CreateSettings::default();
+    if let Some(tries) = case["tries"].as_u64() {
+        settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();
+    }
+    if let Some(tokens) = case["tool_tokens"].as_u64() {
+        settings.tool_tokens = tokens.try_into().unwrap();
+    }
+    let estimate = |_: &CheckedPlan| Some(Duration::from_millis(1500));
+    let creation = Creation {
+        model: &model,
+        task: Task {
+            goal: case["goal"].as_str().unwrap(),
+            today: case["today"].as_str().unwrap_or("2025-10-12 (Sunday), UTC"),
+            times: &times,
+            catalog: &catalog,
+            memory: memory.as_ref(),
+            state: state.as_ref(),
+        },
+        check: CheckContext::new(&catalog),
+        origin: Origin {
+            timestamp: "2025-10-12T06:00:00.000Z",
+            estimate: &estimate,
+        },
+        settings: &settings,
+    };
+    let created = create(&creation).await;
+    let requests = model.requests.into_inner().unwrap();
+    assert_eq!(
+        case["sound"],
+        created.plan.is_some(),
+        "{}: {created:?}",
+        file.display()
+    );
+    assert_golden(file, &shown(&requests, &created));
+}
+
+/// The conversation, and what came of it. Each request repeats the one before, so only what is new is shown.
+fn shown(requests: &[ModelRequest], created: &Created) -> String {
+    let mut text = String::new();
+    for (index, request) in requests.iter().enumerate() {
+        let Some(Message::User(words)) = request.messages.last() else {
+            panic!("the last word is the model's: {request:?}");
+        };
+        writeln!(text, "--- asked\n{}", words.trim_end()).unwrap();
+        if let Some(attempt) = created.attempts.get(index) {
+            for repair in &attempt.repairs {
+                writeln!(text, "--- mended\n{repair:?}").unwrap();
+            }
+            for finding in &attempt.diagnostics {
+                writeln!(text, "--- found\n{finding}").unwrap();
+            }
+        }
+    }
+    if let Some(failure) = &created.failure {
+        writeln!(text, "--- failed\n{failure}").unwrap();
+    }
+    if let Some(plan) = &created.plan {
+        writeln!(text, "--- plan\n{}", plan.text.trim_end()).unwrap();
+    }
+    text
+}
+
+fn read(file: &Path) -> Json {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// The tools that a case names of those beside it, or all of them; or its own.
+fn catalog(case: &Json, file: &Path) -> Catalog {
+    let own = case.get("tools").filter(|tools| tools.is_object());
+    let shared = read(&file.with_file_name("tools.json"));
+    let all = own.unwrap_or(&shared).as_object().unwrap();
+    let tools = all.iter().map(|(name, tool)| {
+        let (server, name) = name.split_once('.').unwrap_or(("waste", name));
+        Tool {
+            description: tool["description"].as_str().map(Into::into),
+            input: Schema::from_value(value(&tool["input"])),
+            output: Schema::from_value(value(
+                tool.get("output")
+                    .unwrap_or(&Json::Object(serde_json::Map::new())),
+            )),
+            ..Tool::new(server, name)
+        }
+    });
+    tools.collect()
+}
+
+fn list(value: &Json) -> Vec<Json> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn time(value: &Json) -> TimePhrase {
+    let text = |index: usize| value[index].as_str().unwrap().to_owned();
+    TimePhrase {
+        phrase: text(0),
+        from: text(1),
+        to: text(2),
+    }
+}
+
+fn value(json: &Json) -> Value {
+    Value::from(json.clone())
+}
+
+/// Compares `content` with the snapshot that lies beside the case `file`.
+fn assert_golden(file: &Path, content: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(file.parent().unwrap());
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
+    });
+}

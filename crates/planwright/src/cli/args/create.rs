@@ -1,0 +1,65 @@
+//! The arguments of `create`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, positive};
+
+/// The heading of what is about the plan.
+const PLANNING: &str = "Planning";
+
+/// `create`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CreateArguments {
+    /// What is wanted, in your words.
+    #[arg(value_name = "GOAL")]
+    pub(crate) goal: String,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    /// Show what the model would be told, and ask nobody.
+    #[arg(help_heading = PLANNING, long)]
+    pub(crate) show_prompt: bool,
+    /// Take the plan from the last time, if the same was wanted with the same tools; else keep it for the next time.
+    #[arg(help_heading = PLANNING, long)]
+    pub(crate) cache: bool,
+    /// Write the plan to this file.
+    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file where it is there already.
+    #[arg(help_heading = OPTIONS, long, requires = "output")]
+    pub(crate) force: bool,
+    /// Save the plan under this name, for `run NAME`.
+    #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
+    pub(crate) save: Option<String>,
+    /// What to print: the plan, or the plan with everything that happened on the way.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Keep nothing on disk.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "save", "cache"])]
+    pub(crate) no_store: bool,
+}
+
+/// What a plan is written from, beside the goal.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanningArguments {
+    /// How often the model is asked, in all: each time with everything that was wrong.
+    #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
+    pub(crate) tries: NonZeroU32,
+    /// What is remembered of earlier questions: JSON with `semantic`, `episodic` and `entities`.
+    #[arg(help_heading = PLANNING, long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// A JSON Schema of the state that the plan is to fill.
+    #[arg(help_heading = PLANNING, long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// How many tokens are spent on telling of tools; where there are more, those that fit the goal best.
+    #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
+    pub(crate) tool_tokens: usize,
+}

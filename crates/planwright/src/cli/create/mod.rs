@@ -1,0 +1,272 @@
+//! `planwright create`: a model writes a plan.
+
+mod cache;
+mod told;
+
+use std::path::Path;
+use std::time::Duration;
+
+use planwright::config::Config;
+use planwright::core::check::{CheckContext, CheckedPlan, Library, Policy};
+use planwright::core::expression::EvaluationLimits;
+use planwright::core::{Catalog, Object, Value};
+use planwright::dialects::{ReadOptions, native::Native, parse_as};
+use planwright::engine::Durations;
+use planwright::engine::run::estimate;
+use planwright::engine::schedule::Limits;
+use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright::planner::model::Model;
+use planwright::planner::prompt::{Memory, Task, WRITING};
+use planwright::wire::{CreatedV1, timestamp};
+
+use super::args::{CreateArguments, Format, PlanningArguments, RunFormat};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::settings::{self, Settings};
+use super::toolbox::Toolbox;
+use super::{convert, keeping, model, output, store, stored};
+
+/// `planwright create GOAL`
+pub(crate) async fn command(
+    arguments: &CreateArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if let Some(file) = &arguments.output {
+        convert::may_write(file, arguments.force)?;
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let known = Known::read(&arguments.planning)?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    toolbox.close().await;
+    toolbox.govern(&config);
+    for note in toolbox.notes() {
+        printer.talk(&note);
+    }
+    let wanted = Wanted::new(&arguments.goal, &toolbox, &known, &config);
+    if arguments.show_prompt {
+        let task = wanted.task().text(
+            arguments.planning.tool_tokens,
+            CreateSettings::default().memory_tokens,
+        );
+        printer.data(&format!("{WRITING}\n\n{task}"));
+        return Ok(Exit::Success);
+    }
+    let model = model::open(&arguments.model, &config)?;
+    let earlier = if arguments.cache {
+        cached(&wanted, model.name())?
+    } else {
+        None
+    };
+    let (text, report, exit) = match earlier {
+        Some(text) => {
+            printer.talk("the plan is the one of the last time");
+            let report = CreatedV1::cached(Value::from_json(&text).ok(), model.name());
+            (Some(text), report, Exit::Success)
+        }
+        None => {
+            let created = wanted.ask(model.as_ref(), &arguments.planning).await;
+            told::tell(&created, printer);
+            let report = CreatedV1::new(&created, model.name());
+            let exit = exit(&created);
+            let text = created.plan.map(|plan| plan.text);
+            if let (Some(text), true) = (&text, arguments.cache) {
+                cache::keep(&wanted.key(model.name()), text)?;
+            }
+            (text, report, exit)
+        }
+    };
+    if let Some(text) = &text {
+        deliver(text, arguments, printer)?;
+    }
+    match (arguments.format, &text) {
+        (Format::Json, _) => output::json(&report, RunFormat::Json, printer)?,
+        (Format::Text, Some(text)) if arguments.output.is_none() => printer.data(text),
+        (Format::Text, _) => {}
+    }
+    Ok(exit)
+}
+
+/// Puts the plan where it was wished to be.
+fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<(), CommandError> {
+    if let Some(file) = &arguments.output {
+        convert::write(text, file, arguments.force)?;
+        printer.quote(&format!("written to `{}`", file.display()));
+    }
+    if let Some(name) = &arguments.save {
+        let store = store::open(&arguments.store)?;
+        let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
+        let plan = plan.unwrap_or_default();
+        stored::keep(
+            &store,
+            name.clone(),
+            text.to_owned(),
+            (Some("native"), &plan),
+            printer,
+        )?;
+    }
+    Ok(())
+}
+
+fn exit(created: &Created) -> Exit {
+    match (&created.plan, &created.failure) {
+        (Some(_), _) => Exit::Success,
+        (None, Some(_)) => Exit::Failed,
+        (None, None) => Exit::Rejected,
+    }
+}
+
+/// The plan of an earlier time, where it is still sound.
+fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandError> {
+    let Some(text) = cache::get(&wanted.key(model))? else {
+        return Ok(None);
+    };
+    let result = parse_as(&Native, text.as_bytes(), &ReadOptions::new("cached"));
+    let sound = result
+        .plan
+        .filter(|_| !result.diagnostics.has_errors())
+        .and_then(|plan| planwright::core::check(plan, &wanted.context()).0);
+    Ok(sound.map(|_| text))
+}
+
+/// What is known beside the goal.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    memory: Option<Memory>,
+    state: Option<Value>,
+}
+
+impl Known {
+    /// Reads the files that the arguments name.
+    pub(crate) fn read(arguments: &PlanningArguments) -> Result<Self, CommandError> {
+        let memory = match &arguments.context {
+            Some(path) => Some(Memory::read(&json(path)?).map_err(|error| {
+                CommandError::new(format!("`{}` cannot be used: {error}", path.display())).hint(
+                    "write it as {\"semantic\": [{\"text\", \"score\"}], \"episodic\": [{\"query\"}], \"entities\": [\"kind:name\"]}",
+                )
+            })?),
+            None => None,
+        };
+        let state = arguments.state.as_deref().map(json).transpose()?;
+        if let (Some(state), Some(path)) = (&state, &arguments.state)
+            && state.get("properties").and_then(Value::as_object).is_none()
+        {
+            return Err(CommandError::new(format!(
+                "`{}` describes no state",
+                path.display()
+            ))
+            .hint("write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}"));
+        }
+        Ok(Self { memory, state })
+    }
+}
+
+fn json(path: &Path) -> Result<Value, CommandError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    Value::from_json(&text)
+        .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
+}
+
+/// A plan that is wanted, and all that it is written from.
+pub(crate) struct Wanted<'a> {
+    goal: &'a str,
+    today: String,
+    timestamp: String,
+    catalog: &'a Catalog,
+    durations: &'a Durations,
+    known: &'a Known,
+    library: Library,
+    policy: Policy,
+    given: Object,
+}
+
+impl<'a> Wanted<'a> {
+    /// A plan for `goal` with the tools of `toolbox`.
+    pub(crate) fn new(
+        goal: &'a str,
+        toolbox: &'a Toolbox,
+        known: &'a Known,
+        config: &Config,
+    ) -> Self {
+        let timestamp = timestamp(keeping::now());
+        Self {
+            goal,
+            today: timestamp.chars().take(10).collect(),
+            timestamp,
+            catalog: &toolbox.catalog,
+            durations: &toolbox.durations,
+            known,
+            library: Library::new(),
+            policy: config.restrict(Policy::new()),
+            given: Object::default(),
+        }
+    }
+
+    /// Asks for it.
+    pub(crate) async fn ask(&self, model: &dyn Model, arguments: &PlanningArguments) -> Created {
+        let waiting = told::Waiting::new(model.name());
+        let estimate = |plan: &CheckedPlan| self.estimate(plan);
+        let mut settings = CreateSettings::default();
+        settings.tries = arguments.tries;
+        settings.tool_tokens = arguments.tool_tokens;
+        let creation = Creation {
+            model,
+            task: self.task(),
+            check: self.context(),
+            origin: Origin {
+                timestamp: &self.timestamp,
+                estimate: &estimate,
+            },
+            settings: &settings,
+        };
+        let created = create(&creation).await;
+        waiting.end();
+        created
+    }
+
+    fn task(&self) -> Task<'_> {
+        Task {
+            goal: self.goal,
+            today: &self.today,
+            times: &[],
+            catalog: self.catalog,
+            memory: self.known.memory.as_ref(),
+            state: self.known.state.as_ref(),
+        }
+    }
+
+    fn context(&self) -> CheckContext<'_> {
+        CheckContext::new(self.catalog)
+            .with_library(&self.library)
+            .with_policy(&self.policy)
+            .with_given(&self.given)
+    }
+
+    /// How long a run is expected to take, where that is known of every tool.
+    fn estimate(&self, plan: &CheckedPlan) -> Option<Duration> {
+        let limits = Limits::default();
+        let estimate = estimate(plan, self.durations, &limits, &EvaluationLimits::default());
+        Some(estimate.expected)
+    }
+
+    /// What makes a plan the same as an earlier one: all that the model is told.
+    fn key(&self, model: &str) -> String {
+        let budget = usize::MAX;
+        cache::key(&[
+            WRITING,
+            model,
+            &self.task().text(budget, budget),
+            &self.schemas(),
+        ])
+    }
+
+    /// The tools as they are, which their signatures tell in part.
+    fn schemas(&self) -> String {
+        let tools = self.catalog.tools().map(|tool| {
+            let (input, output) = (tool.input.as_value(), tool.output.as_value());
+            format!("{} {input} {output}", tool.qualified_name())
+        });
+        tools.collect::<Vec<_>>().join("\n")
+    }
+}

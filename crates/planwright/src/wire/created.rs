@@ -1,0 +1,143 @@
+//! What became of a plan that a model was to write, `planwright.created/1`.
+
+use planwright_core::{Diagnostic, Value};
+use planwright_planner::create::{Attempt, Created, Repair};
+use planwright_planner::model::{ModelError, Usage};
+use serde::Serialize;
+
+/// The schema's name and version.
+pub const CREATED_SCHEMA: &str = "planwright.created/1";
+
+/// A plan that a model wrote, or why there is none.
+#[derive(Clone, Debug, Serialize)]
+pub struct CreatedV1 {
+    /// [`CREATED_SCHEMA`].
+    pub schema: &'static str,
+    /// The plan in Planwright's own dialect; none where no answer was a sound one.
+    pub plan: Option<Value>,
+    /// Who wrote it.
+    pub model: String,
+    /// How often the model answered.
+    pub model_calls: usize,
+    /// Whether the plan is one of an earlier time.
+    pub cached: bool,
+    /// What was found about each answer.
+    pub attempts: Vec<AttemptV1>,
+    /// What the answers cost.
+    pub usage: UsageV1,
+    /// Why the model did not answer, where it did not.
+    pub error: Option<ModelErrorV1>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptV1 {
+    /// What was found about it, after the repairs. Places are those of the model's own JSON.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What was mended without asking.
+    pub repairs: Vec<RepairV1>,
+}
+
+/// Something that was mended.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepairV1 {
+    /// Where, as a JSON pointer into the model's own JSON.
+    pub pointer: String,
+    /// What stood there.
+    pub before: String,
+    /// What stands there now.
+    pub after: String,
+}
+
+/// What answers cost.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct UsageV1 {
+    /// Requests that were sent, those that failed included.
+    pub requests: u32,
+    /// Tokens that were read.
+    pub input_tokens: u64,
+    /// Of these, how many the provider had at hand.
+    pub cached_tokens: u64,
+    /// Tokens that were written.
+    pub output_tokens: u64,
+    /// In US dollars, where the price is known.
+    pub cost: Option<f64>,
+}
+
+/// Why a model did not answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelErrorV1 {
+    /// One clause.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl CreatedV1 {
+    /// What became of it; `model` was asked.
+    pub fn new(created: &Created, model: &str) -> Self {
+        let plan = created.plan.as_ref();
+        Self {
+            plan: plan.and_then(|plan| Value::from_json(&plan.text).ok()),
+            model_calls: created.attempts.len(),
+            attempts: created.attempts.iter().map(AttemptV1::from).collect(),
+            usage: UsageV1::from(created.usage),
+            error: created.failure.as_ref().map(ModelErrorV1::from),
+            ..Self::cached(None, model)
+        }
+    }
+
+    /// A plan of an earlier time.
+    pub fn cached(plan: Option<Value>, model: &str) -> Self {
+        Self {
+            schema: CREATED_SCHEMA,
+            cached: plan.is_some(),
+            plan,
+            model: model.to_owned(),
+            model_calls: 0,
+            attempts: Vec::new(),
+            usage: UsageV1::default(),
+            error: None,
+        }
+    }
+}
+
+impl From<&Attempt> for AttemptV1 {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            diagnostics: attempt.diagnostics.iter().cloned().collect(),
+            repairs: attempt.repairs.iter().map(RepairV1::from).collect(),
+        }
+    }
+}
+
+impl From<&Repair> for RepairV1 {
+    fn from(repair: &Repair) -> Self {
+        Self {
+            pointer: repair.pointer.clone(),
+            before: repair.before.clone(),
+            after: repair.after.clone(),
+        }
+    }
+}
+
+impl From<Usage> for UsageV1 {
+    fn from(usage: Usage) -> Self {
+        Self {
+            requests: usage.requests,
+            input_tokens: usage.input_tokens,
+            cached_tokens: usage.cached_tokens,
+            output_tokens: usage.output_tokens,
+            cost: usage.cost,
+        }
+    }
+}
+
+impl From<&ModelError> for ModelErrorV1 {
+    fn from(error: &ModelError) -> Self {
+        Self {
+            message: error.message.clone(),
+            help: error.help.clone(),
+        }
+    }
+}
