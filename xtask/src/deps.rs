@@ -105,6 +105,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("cap-std", &["planwright"]),
     ("clap", &["planwright"]),
     ("clap_complete", &["planwright"]),
+    ("genai", &["planwright-planner"]),
     ("governor", &["planwright"]),
     ("hyper-util", &["planwright"]),
     ("indicatif", &["planwright"]),
@@ -121,8 +122,11 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "rmcp",
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],
     ),
-    ("reqwest", &["planwright-mcp"]),
-    ("rustls", &["planwright-mcp", "planwright"]),
+    ("reqwest", &["planwright-mcp", "planwright-planner"]),
+    (
+        "rustls",
+        &["planwright-mcp", "planwright-planner", "planwright"],
+    ),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright-planner"]),
     (

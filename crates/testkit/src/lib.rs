@@ -18,6 +18,9 @@ pub mod judges;
 /// Programs that listen.
 pub mod listening;
 
+/// A server that answers as a model's provider would.
+pub mod model_server;
+
 /// Pages of the documentation, as tests read them.
 pub mod pages;
 

@@ -18,6 +18,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("cap_std", &["crates/planwright/src/workspace/"]),
     ("clap", &["crates/planwright/"]),
     ("clap_complete", &["crates/planwright/"]),
+    ("genai", PROVIDERS),
     ("governor", EDGE),
     ("hyper", EDGE),
     ("hyper_util", EDGE),
@@ -32,7 +33,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("opentelemetry_otlp", &["crates/planwright/src/telemetry/"]),
     ("opentelemetry_sdk", &["crates/planwright/src/telemetry/"]),
     ("prometheus_client", EDGE),
-    ("reqwest", &["crates/mcp/"]),
+    (
+        "reqwest",
+        &["crates/mcp/", "crates/planner/src/model/providers/"],
+    ),
     (
         "rmcp",
         &[
@@ -46,6 +50,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "rustls",
         &[
             "crates/mcp/src/client/http/",
+            "crates/planner/src/model/providers/",
             "crates/planwright/src/telemetry/",
         ],
     ),
@@ -63,6 +68,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 /// Where the program speaks HTTP as a server.
 const EDGE: &[&str] = &["crates/planwright/src/cli/serve/edge/"];
+
+/// Where models of providers are asked.
+const PROVIDERS: &[&str] = &["crates/planner/src/model/providers/"];
 
 /// Where runtimes are started: a library lives in that of whoever embeds it.
 const RUNTIMES: &[&str] = &[

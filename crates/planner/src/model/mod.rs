@@ -2,15 +2,23 @@
 
 mod error;
 mod message;
+mod recorder;
 mod replay;
 mod request;
 mod usage;
+
+/// Models of providers, over HTTP.
+#[cfg(feature = "providers")]
+pub mod providers;
+
+use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use message::{Message, ModelCall, Reply};
+pub use recorder::{Recorder, ScriptSink};
 pub use replay::{Replay, ReplayError};
 pub use request::{AnswerSchema, Delivery, ModelRequest, TEMPERATURE, ToolOffer};
 pub use usage::Usage;
@@ -23,6 +31,16 @@ pub trait Model: Send + Sync + 'static {
     /// Asks it. The answer comes piece by piece where that was wished for, and the whole of it last. Dropping the stream
     /// gives the question up.
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>>;
+}
+
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+        (**self).ask(request)
+    }
 }
 
 /// A part of an answer.

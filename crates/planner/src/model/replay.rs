@@ -1,7 +1,8 @@
 //! A model that answers from a script: for tests, and to hear a recorded conversation again.
 //!
 //! A script is a JSON list. Each entry is an answer: its text, or an object with `text`, `calls` (each `name`, `arguments` and
-//! maybe `id`), `usage` and `tokens_per_second`, at which pace it is written where it is wanted piece by piece.
+//! maybe `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and `tokens_per_second`, at which pace it is
+//! written where it is wanted piece by piece.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,6 +51,8 @@ pub(super) struct Entry {
     pub(super) usage: Option<Tokens>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tokens_per_second: Option<f64>,
+    #[serde(default, rename = "cut_off", skip_serializing_if = "is_false")]
+    pub(super) is_cut_off: bool,
 }
 
 /// A call, as it stands in a script.
@@ -176,9 +179,17 @@ impl Entry {
                 output_tokens: tokens.output,
                 cost: None,
             },
-            is_cut_off: false,
+            is_cut_off: self.is_cut_off,
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "`serde` wants a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The answer token by token, at its pace.

@@ -1,3 +1,5 @@
 //! What the crate promises, from outside.
 
 mod create;
+#[cfg(feature = "providers")]
+mod providers;

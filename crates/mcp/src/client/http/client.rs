@@ -124,6 +124,9 @@ impl HttpClient {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEPALIVE)
             .redirect(within_one_origin())
+            // Whatever others have `reqwest` built with.
+            .http1_only()
+            .no_gzip()
             .build()
             .map_err(HttpFailure::unreachable)?;
         let gate = Gate::new(server, &url, config, options).map(Arc::new);

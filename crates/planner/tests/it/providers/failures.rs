@@ -1,0 +1,181 @@
+//! What is no answer.
+
+use std::time::Duration;
+
+use planwright_planner::model::providers::{self, ProviderSettings};
+use planwright_planner::model::{Delivery, ModelErrorKind};
+use planwright_testkit::model_server::{Answered, Ending, ModelServer};
+
+use super::anthropic::ANTHROPIC;
+use super::openai::OPENAI;
+use super::{
+    DELIVERIES, HELLO, PROTOCOLS, SHORT, ask, check, check_all, check_with, protocol, reply,
+    request, settings,
+};
+
+/// An answer that is none, what it comes to, and how often the question is sent.
+type Refusal = (
+    u16,
+    Option<(&'static str, &'static str)>,
+    ModelErrorKind,
+    &'static str,
+    usize,
+);
+
+#[tokio::test]
+async fn what_does_not_pass_is_a_failure() {
+    use ModelErrorKind::{Key, Limited, Refused, Unavailable};
+    let soon = Some(("retry-after", "0"));
+    let late = Some(("retry-after", "3600"));
+    let yes = Some(("x-should-retry", "true"));
+    let no = Some(("x-should-retry", "false"));
+    let cases: [Refusal; 9] = [
+        (500, None, Unavailable, "failed (status 500): it hurts", 3),
+        (500, no, Unavailable, "failed", 1),
+        (503, None, Unavailable, "has too much to do", 3),
+        (
+            429,
+            soon,
+            Limited,
+            "takes no more questions for now: it hurts",
+            3,
+        ),
+        (429, late, Limited, "takes no more questions", 1),
+        (401, None, Key, "refuses the key: it hurts", 1),
+        (403, None, Key, "does not let this key", 1),
+        (404, yes, Refused, "knows no model", 1),
+        (
+            400,
+            None,
+            Refused,
+            "refuses the question (status 400): it hurts",
+            1,
+        ),
+    ];
+    for (status, header, kind, part, sent) in cases {
+        check_all(
+            |protocol, _| {
+                let answer = protocol.failure(status, "it hurts, says sk-secret");
+                vec![match header {
+                    Some((name, value)) => answer.header(name, value),
+                    None => answer,
+                }]
+            },
+            |_| (Err((kind, part)), sent),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_a_failure() {
+    use ModelErrorKind::Malformed;
+    check_all(
+        |protocol, delivery| vec![protocol.garbled(delivery)],
+        |_| (Err((Malformed, "cannot be read")), 1),
+    )
+    .await;
+    for protocol in &PROTOCOLS {
+        let page = Answered::new(200, "text/html", vec!["<html></html>".to_owned()]);
+        let expected = Err((Malformed, "cannot be read: it is text/html and no JSON"));
+        check(protocol, Delivery::Whole, vec![page], (expected, 1)).await;
+    }
+    let nothing = Answered::json(200, &serde_json::json!({}));
+    let expected = Err((Malformed, "it holds no answer"));
+    check(&OPENAI, Delivery::Whole, vec![nothing], (expected, 1)).await;
+}
+
+#[tokio::test]
+async fn half_an_answer_is_a_failure() {
+    use ModelErrorKind::{Timeout, Unavailable};
+    for protocol in &PROTOCOLS {
+        let whole = protocol.answer(Delivery::Live, &HELLO);
+        let all = whole.parts.len();
+        // The end is missing, the last words and the end are missing; the connection is closed as it should be, or is not.
+        for (parts, ending, kind, part) in [
+            (all - 1, Ending::Whole, Unavailable, "broke off"),
+            (all - 1, Ending::Closed, Unavailable, "broke off"),
+            (all - 2, Ending::Whole, Unavailable, "broke off"),
+            (
+                all - 1,
+                Ending::Silent,
+                Timeout,
+                "fell silent within its answer",
+            ),
+        ] {
+            let half = whole.clone().ending(parts, ending);
+            let expected = (Err((kind, part)), 1);
+            check(protocol, Delivery::Live, vec![half], expected).await;
+        }
+        let whole = protocol.answer(Delivery::Whole, &HELLO);
+        let part = whole.parts[0].get(..40).unwrap().to_owned();
+        let mut half = whole.ending(0, Ending::Closed);
+        half.parts.push(part);
+        let expected = (Err((Unavailable, "broke off")), 3);
+        check(protocol, Delivery::Whole, vec![half], expected).await;
+    }
+}
+
+#[tokio::test]
+async fn failures_within_an_answer_are_told() {
+    let overloaded = "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n";
+    let failed = "data: {\"error\": {\"message\": \"Overloaded\", \"code\": 502}}\n\n";
+    for (protocol, event) in [(&ANTHROPIC, overloaded), (&OPENAI, failed)] {
+        let whole = protocol.answer(Delivery::Live, &HELLO);
+        let mut answer = whole.clone().ending(5, Ending::Whole);
+        answer.parts.push(event.to_owned());
+        let expected = Err((ModelErrorKind::Unavailable, ": Overloaded"));
+        check(protocol, Delivery::Live, vec![answer], (expected, 1)).await;
+        // Before the first word, it is tried again.
+        let answer = protocol::events([event.to_owned()]);
+        let expected = (Ok(reply(&HELLO)), 2);
+        check(protocol, Delivery::Live, vec![answer, whole], expected).await;
+    }
+    let body = serde_json::json!({"error": {"message": "Overloaded", "code": 502}});
+    let script = vec![
+        Answered::json(200, &body),
+        OPENAI.answer(Delivery::Whole, &HELLO),
+    ];
+    check(&OPENAI, Delivery::Whole, script, (Ok(reply(&HELLO)), 2)).await;
+}
+
+#[tokio::test]
+async fn nobody_waits_for_ever() {
+    for protocol in &PROTOCOLS {
+        for delivery in DELIVERIES {
+            let server = ModelServer::start(vec![Answered::silence()]);
+            let mut settings = settings(protocol, &server);
+            settings.timeout = SHORT;
+            let expected = Err((ModelErrorKind::Timeout, "did not answer within 100ms"));
+            check_with(settings, delivery, &server, (expected, 1)).await;
+        }
+        let expected = Err((ModelErrorKind::Timeout, "did not begin to answer"));
+        check(
+            protocol,
+            Delivery::Live,
+            vec![Answered::silence()],
+            (expected, 3),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_a_failure() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    for delivery in DELIVERIES {
+        let mut settings = ProviderSettings::new("ollama:a");
+        settings.base_url = Some(format!("http://{address}"));
+        settings.first_wait = Duration::from_millis(2);
+        let provider = providers::open(settings).unwrap();
+        let (outcome, _) = ask(&provider, request(delivery)).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Unavailable);
+        assert_eq!(error.usage.requests, 3);
+        let expected =
+            format!("`ollama:a` cannot be reached at http://{address}: Connection refused");
+        assert!(error.message.starts_with(&expected), "{}", error.message);
+    }
+}

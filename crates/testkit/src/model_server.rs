@@ -1,0 +1,193 @@
+//! A server that answers as a model's provider would, from a script, and keeps what it was asked. It knows no protocol: a
+//! script says what goes over the wire, half answers and silence included.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::Value;
+
+/// A server that lives until the process ends.
+#[derive(Debug)]
+pub struct ModelServer {
+    url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// What it was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Method and path.
+    pub line: String,
+    /// Header fields; names are in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body, null where it is no JSON.
+    pub body: Value,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The status.
+    pub status: u16,
+    /// Header fields.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, in the parts in which it is sent.
+    pub parts: Vec<String>,
+    /// How it ends.
+    pub ending: Ending,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As it should.
+    Whole,
+    /// The connection is closed before the end.
+    Closed,
+    /// Nothing more comes, and the connection stays open. If nothing has come yet, the status does not come either.
+    Silent,
+}
+
+impl Answered {
+    /// An answer of JSON.
+    pub fn json(status: u16, body: &Value) -> Self {
+        Self::new(status, "application/json", vec![body.to_string()])
+    }
+
+    /// An answer of any kind.
+    pub fn new(status: u16, kind: &str, parts: Vec<String>) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", kind.to_owned())],
+            parts,
+            ending: Ending::Whole,
+        }
+    }
+
+    /// No answer at all.
+    pub fn silence() -> Self {
+        Self {
+            ending: Ending::Silent,
+            ..Self::new(200, "application/json", Vec::new())
+        }
+    }
+
+    /// The same answer with another header field.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The first `parts` of the same answer, and then this ending.
+    #[must_use]
+    pub fn ending(mut self, parts: usize, ending: Ending) -> Self {
+        self.parts.truncate(parts);
+        self.ending = ending;
+        self
+    }
+}
+
+impl ModelServer {
+    /// Starts one that gives these answers one after the other, and the last of them ever after.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot listen.
+    pub fn start(script: Vec<Answered>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it listens");
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let server = Self {
+            url: format!("http://{address}"),
+            asked: Arc::clone(&asked),
+        };
+        thread::spawn(move || {
+            let mut script = script.into_iter().peekable();
+            for stream in listener.incoming().map_while(Result::ok) {
+                let Some(answer) = script.peek().cloned() else {
+                    return;
+                };
+                if script.len() > 1 {
+                    script.next();
+                }
+                let asked = Arc::clone(&asked);
+                thread::spawn(move || serve(stream, &answer, &asked));
+            }
+        });
+        server
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What it was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.clone()
+    }
+}
+
+/// One request on one connection. A client that goes away early is none of our business.
+fn serve(stream: TcpStream, answer: &Answered, asked: &Mutex<Vec<Asked>>) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let request = read(&mut reader)?;
+    let mut kept = asked.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.push(request);
+    drop(kept);
+    let mut stream = reader.into_inner();
+    if answer.ending != Ending::Silent || !answer.parts.is_empty() {
+        write(&mut stream, answer)?;
+    }
+    if answer.ending == Ending::Silent {
+        // It ends when the client has had enough.
+        stream.read_to_end(&mut Vec::new())?;
+    }
+    Ok(())
+}
+
+fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Asked> {
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let line = first.trim().trim_end_matches(" HTTP/1.1").to_owned();
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut field = String::new();
+        reader.read_line(&mut field)?;
+        let Some((name, value)) = field.trim_end().split_once(':') else {
+            break;
+        };
+        headers.insert(name.to_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length");
+    let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(Asked {
+        line,
+        headers,
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+    })
+}
+
+/// Each part is a chunk of its own, so the end of an answer is a thing that can be missing.
+fn write(stream: &mut TcpStream, answer: &Answered) -> io::Result<()> {
+    write!(stream, "HTTP/1.1 {} Status\r\n", answer.status)?;
+    for (name, value) in &answer.headers {
+        write!(stream, "{name}: {value}\r\n")?;
+    }
+    stream.write_all(b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n")?;
+    for part in answer.parts.iter().filter(|part| !part.is_empty()) {
+        write!(stream, "{:x}\r\n{part}\r\n", part.len())?;
+        stream.flush()?;
+    }
+    if answer.ending == Ending::Whole {
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+    stream.flush()
+}
