@@ -16,3 +16,6 @@ pub mod prompt;
 
 /// From a sentence to a sound plan.
 pub mod create;
+
+/// From a failure to a better plan.
+pub mod adapt;

@@ -83,3 +83,8 @@ fn left_out(tools: &[&Arc<Tool>], chosen: &[usize]) -> String {
         servers.join(", ")
     )
 }
+
+/// Signatures of tools that have to do with `goal`, for at most `budget` tokens.
+pub(crate) fn tools_for(catalog: &Catalog, goal: &str, budget: usize) -> String {
+    choice(catalog, goal, None, budget)
+}

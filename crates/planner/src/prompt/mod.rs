@@ -6,6 +6,7 @@ mod memory;
 mod native;
 mod task;
 
+pub(crate) use choice::tools_for;
 pub use feedback::feedback;
 pub use memory::{Memory, MemoryError};
 pub use native::{WRITING, answer_schema};

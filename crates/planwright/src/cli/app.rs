@@ -6,12 +6,14 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::plan::Mode;
 use planwright::engine::Start;
+use planwright::engine::journal::Journal;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
 use planwright::kept::{self, Begin};
 use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1};
 
+use super::adapting::Kept;
 use super::args::{RunArguments, RunFormat};
 use super::course::{Course, approved};
 use super::error::CommandError;
@@ -69,6 +71,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 options.durations = store.durations().map_err(store::explain)?;
             }
             let mut start = Start::new(id.as_str(), plan.clone());
+            let mut adapting = arguments.adapt.open(&config)?;
             if let Some(store) = &store {
                 let begin = Begin {
                     id: &id,
@@ -82,7 +85,14 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 let run = begin.keep(store, &store::this_process())?;
                 let mut process = kept::process(&plan, &options, keeping::now());
                 process.approved_plan.clone_from(&approved);
-                start = start.with_journal(Arc::new(run), process.to_value());
+                let journal: Arc<dyn Journal> = Arc::new(run);
+                if let Some(adapting) = &mut adapting {
+                    adapting.journal = Kept::InStore(Arc::clone(&journal));
+                }
+                start = start.with_journal(journal, process.to_value());
+            } else if let Some(adapting) = &adapting {
+                let process = kept::process(&plan, &options, keeping::now());
+                start = start.with_journal(adapting.journal.as_journal(), process.to_value());
             }
             let course = Course {
                 id: &id,
@@ -97,6 +107,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 max_output,
                 printer,
                 telemetry,
+                adapting,
             };
             return course.drive(start, options, signals).await;
         }

@@ -34,7 +34,7 @@ pub(crate) use kept::{
     ReplayArguments, RunsArguments, StandingArgument,
 };
 pub(crate) use login::LoginArguments;
-pub(crate) use model::ModelArguments;
+pub(crate) use model::{AdaptArguments, ModelArguments};
 pub(crate) use resume::ResumeArguments;
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
@@ -325,6 +325,8 @@ pub(crate) struct RunArguments {
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) adapt: AdaptArguments,
     /// What to print: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Engine, RunSummary, Start};
+use planwright::engine::{Engine, RunStatus, RunSummary, Start};
 use planwright::reading::Reading;
 use planwright::telemetry::Telemetry;
+use planwright::wire::RevisionV1;
 use planwright_store::Store;
 
+use super::adapting::{Adapting, Going};
 use super::approvals::{Subject, approver};
 use super::args::{Approve, ConsentArguments, RunFormat};
 use super::error::CommandError;
@@ -60,6 +62,8 @@ pub(crate) struct Course<'a> {
     pub(crate) printer: Printer,
     /// Who is told of it.
     pub(crate) telemetry: Telemetry,
+    /// Who may write another plan where this one fails.
+    pub(crate) adapting: Option<Adapting<'a>>,
 }
 
 impl Course<'_> {
@@ -68,28 +72,40 @@ impl Course<'_> {
         self,
         start: Start,
         options: RunOptions,
-        signals: Signals,
+        mut signals: Signals,
     ) -> Result<Exit, CommandError> {
-        let live = Live::new(self.plan, self.format, self.printer);
         let known = options.durations.clone();
-        let subject = Subject {
-            toolbox: self.toolbox,
-            kept: self.store.map(|store| (store.clone(), self.id)),
-            is_approved: self.is_approved,
-            live: &live,
-        };
-        let engine = Engine::new(self.toolbox.backends.clone())
-            .with_options(options)
-            .with_approver(approver(self.consent, subject, self.printer)?);
-        let (handle, events) = engine.launch(start);
-        let to = Watch {
-            live: Arc::clone(&live),
-            format: self.format,
-            max_output: self.max_output,
-            printer: self.printer,
-            spans: self.telemetry.run(telemetry::parent().as_ref()),
-        };
-        let summary = watch(handle, events, signals, to).await;
+        let mut live = Live::new(self.plan, self.format, self.printer);
+        let mut summary = self
+            .follow(
+                start,
+                options.clone(),
+                &live,
+                self.is_approved,
+                &mut signals,
+            )
+            .await?;
+        let mut revisions = Vec::new();
+        let mut revised: Option<Going> = None;
+        if let Some(mut adapting) = self.adapting.as_ref().map(Adapting::begin) {
+            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
+                let plan = revised.as_ref().map_or(self.plan, |going| &going.plan);
+                let next = tokio::select! {
+                    next = adapting.next(&self, plan, failed, options.clone()) => next?,
+                    () = signals.next() => None,
+                };
+                let Some((going, start, options)) = next else {
+                    break;
+                };
+                revisions.push(going.revision.clone());
+                live = Live::new(&going.plan, self.format, self.printer);
+                summary = self
+                    .follow(start, options, &live, going.is_approved, &mut signals)
+                    .await?;
+                revised = Some(going);
+            }
+        }
+        signals.leave_on_next();
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
             keeping::left(self.id, self.store.is_some(), self.printer);
@@ -100,21 +116,65 @@ impl Course<'_> {
             (None, Some(store)) => keeping::learn(store, &known, &summary, self.printer),
             (None, None) => {}
         }
-        let exit = self.report(&summary, &live);
+        let reading = revised
+            .as_ref()
+            .map_or(self.reading, |going| &going.reading);
+        let exit = self.report(&summary, reading, &revisions, &live);
         self.toolbox.close().await;
         exit
     }
 
-    fn report(&self, summary: &RunSummary, live: &Live) -> Result<Exit, CommandError> {
+    /// Drives the run as far as its plan goes.
+    async fn follow(
+        &self,
+        start: Start,
+        options: RunOptions,
+        live: &Arc<Live>,
+        is_approved: bool,
+        signals: &mut Signals,
+    ) -> Result<Option<RunSummary>, CommandError> {
+        let subject = Subject {
+            toolbox: self.toolbox,
+            kept: self.store.map(|store| (store.clone(), self.id)),
+            is_approved,
+            live,
+        };
+        let engine = Engine::new(self.toolbox.backends.clone())
+            .with_options(options)
+            .with_approver(approver(self.consent, subject, self.printer)?);
+        let (handle, events) = engine.launch(start);
+        let to = Watch {
+            live: Arc::clone(live),
+            format: self.format,
+            max_output: self.max_output,
+            printer: self.printer,
+            spans: self.telemetry.run(telemetry::parent().as_ref()),
+        };
+        Ok(watch(handle, events, signals, to).await)
+    }
+
+    fn report(
+        &self,
+        summary: &RunSummary,
+        reading: &Reading,
+        revisions: &[RevisionV1],
+        live: &Live,
+    ) -> Result<Exit, CommandError> {
         output::report(
             summary,
-            self.reading,
+            reading,
             self.format,
             self.max_output,
+            revisions,
             live,
             self.printer,
         )?;
         let is_kept = self.store.is_some();
         Ok(keeping::end(summary, is_kept, self.format, self.printer))
     }
+}
+
+/// Whether another plan may help.
+fn is_adaptable(summary: &RunSummary) -> bool {
+    summary.status == RunStatus::Failed && summary.unkept.is_none()
 }

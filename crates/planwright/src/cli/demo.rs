@@ -53,14 +53,17 @@ pub(crate) async fn demo(
         printer,
         spans: Telemetry::off().run(None),
     };
-    let Some(summary) = watch(handle, events, Signals::new()?, to).await else {
+    let mut signals = Signals::new()?;
+    let Some(summary) = watch(handle, events, &mut signals, to).await else {
         return Ok(Exit::Interrupted);
     };
+    signals.leave_on_next();
     output::report(
         &summary,
         &Reading::builtin(PLAN),
         arguments.format,
         None,
+        &[],
         &live,
         printer,
     )?;

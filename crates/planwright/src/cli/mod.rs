@@ -1,5 +1,6 @@
 //! The command line: everything that knows clap, terminals, environment variables and exit statuses.
 
+mod adapting;
 mod app;
 mod approvals;
 mod args;

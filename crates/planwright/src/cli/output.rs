@@ -6,7 +6,7 @@ use planwright::drawing;
 use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
 use planwright::reading::Reading;
-use planwright::wire::{ReportStatus, ReportV1, StepV1, Trim};
+use planwright::wire::{ReportStatus, ReportV1, RevisionV1, StepV1, Trim};
 use serde::Serialize;
 
 use super::args::RunFormat;
@@ -30,6 +30,7 @@ pub(crate) fn report(
     reading: &Reading,
     format: RunFormat,
     max_output: Option<u64>,
+    revisions: &[RevisionV1],
     live: &Live,
     printer: Printer,
 ) -> Result<(), CommandError> {
@@ -44,7 +45,8 @@ pub(crate) fn report(
         }
         RunFormat::Json => {
             let findings = reading.diagnostics.iter().cloned();
-            let mut report = ReportV1::of_run(summary, reading.dialect, findings);
+            let mut report =
+                ReportV1::of_run(summary, reading.dialect, findings).revised(revisions);
             if let Some(bytes) = max_output {
                 report = Trim::to(bytes).report(report);
             }

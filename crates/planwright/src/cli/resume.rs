@@ -112,6 +112,7 @@ pub(crate) async fn resume(
         max_output,
         printer,
         telemetry,
+        adapting: None,
     };
     course.drive(start, options, signals).await
 }
@@ -141,6 +142,7 @@ fn show_once_more(
         &reading,
         arguments.format,
         max_output,
+        &kept.revisions(),
         &live,
         printer,
     )?;

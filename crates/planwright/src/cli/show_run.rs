@@ -7,7 +7,8 @@ use planwright::drawing::{Drawing, DrawnRunV1, StepState};
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
 use planwright::kept::KeptRun;
-use planwright::wire::KeptRunV1;
+use planwright::legible;
+use planwright::wire::{KeptRunV1, RevisionV1};
 use planwright_store::{Store, StoreError};
 
 use super::args::{Picture, ShowArguments};
@@ -43,7 +44,7 @@ pub(super) fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let kept = KeptRun::read(store, id)?;
+    let kept = revision(KeptRun::read(store, id)?, arguments)?;
     let run = described(&store.run(id).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
         printer.data(&kept.plan.text);
@@ -52,6 +53,9 @@ pub(super) fn show(
     let drawing = drawing(id, &kept, &run)?;
     if let Picture::Text | Picture::Ascii = arguments.picture {
         printer.data_line(&headline(&run));
+        for line in revised(&kept) {
+            printer.data_line(&legible::lines(&line));
+        }
     }
     let drawn = DrawnRunV1 {
         id: run.id.clone(),
@@ -60,6 +64,37 @@ pub(super) fn show(
     };
     draw(&drawing, arguments.picture, Some(drawn), printer)?;
     Ok(Exit::Success)
+}
+
+/// The run as it stood with the plan that the arguments name.
+fn revision(kept: KeptRun, arguments: &ShowArguments) -> Result<KeptRun, CommandError> {
+    let Some(number) = arguments.revision else {
+        return Ok(kept);
+    };
+    let count = kept.revisions().len() + 1;
+    kept.with_plan(number.get() - 1)?.ok_or_else(|| {
+        CommandError::new(format!("the run has no plan number {number}"))
+            .hint(format!("it had {}", counted(count, "plan")))
+    })
+}
+
+/// Why the run went on with other plans.
+fn revised(kept: &KeptRun) -> Vec<String> {
+    let revisions = kept.revisions();
+    let count = revisions.len() + 1;
+    let line = |(index, revision): (usize, &RevisionV1)| {
+        let RevisionV1 {
+            kind,
+            step,
+            error,
+            model,
+        } = revision;
+        format!(
+            "plan {} of {count}: {kind} by {model}, since `{step}` failed ({error})",
+            index + 2
+        )
+    };
+    revisions.iter().enumerate().map(line).collect()
 }
 
 fn drawing(id: &str, kept: &KeptRun, run: &KeptRunV1) -> Result<Drawing, CommandError> {

@@ -43,7 +43,7 @@ impl Watch {
 pub(crate) async fn watch(
     handle: RunHandle,
     mut events: UnboundedReceiver<StampedEvent>,
-    mut signals: Signals,
+    signals: &mut Signals,
     mut watch: Watch,
 ) -> Option<RunSummary> {
     let canceller = handle.canceller();
@@ -57,7 +57,6 @@ pub(crate) async fn watch(
                     watch.event(&event);
                 }
                 watch.live.finish();
-                signals.leave_on_next();
                 return Some(summary);
             }
             () = signals.next() => {

@@ -81,6 +81,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         forgotten: Vec::new(),
         approved_plan: None,
         plan: None,
+        revision: None,
         vars: None,
     }
 }

@@ -146,7 +146,7 @@ fn settle_doubt(
 }
 
 /// The steps of `before` that `now` does not have, or has otherwise.
-fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
+pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
     let is_same = |index: usize, id: &StepId| {
         let at = now.step_index(id.as_str()).map(|at| at as usize);
         at.is_some_and(|at| now.step_digest(at) == before.step_digest(index))

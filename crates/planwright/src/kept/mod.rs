@@ -8,5 +8,5 @@ mod run;
 
 pub use begin::{Begin, process, tools_of};
 pub use error::KeptRunError;
-pub use go_on::{GoOn, Ready};
-pub use run::KeptRun;
+pub use go_on::{GoOn, Ready, changed};
+pub use run::{KeptRun, history};

@@ -12,7 +12,7 @@ use planwright_store::Store;
 
 use super::{KeptRunError, tools_of};
 use crate::reading::Reading;
-use crate::wire::{KeptError, PlanTextV1, ProcessV1, RunV1, ToolV1};
+use crate::wire::{KeptError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
 
 /// A run as it is kept.
 #[derive(Debug)]
@@ -41,6 +41,10 @@ impl KeptRun {
         let entries = store
             .entries(id)
             .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+        Self::of(run, entries)
+    }
+
+    fn of(run: RunV1, entries: Vec<Entry>) -> Result<Self, KeptRunError> {
         let mut plan = run.plan.clone();
         let mut vars = run.vars.clone();
         let mut process = None;
@@ -63,6 +67,41 @@ impl KeptRun {
             vars,
             process,
         })
+    }
+
+    /// Why the run went on with another plan, each time that a model wrote it.
+    pub fn revisions(&self) -> Vec<RevisionV1> {
+        let headers = self.entries.iter().filter_map(|entry| match &entry.record {
+            Record::Opened { header, .. } => ProcessV1::from_value(header).ok(),
+            _ => None,
+        });
+        headers.filter_map(|process| process.revision).collect()
+    }
+
+    /// The run as it stood when it left its plan of this number, counted from 0, for another; nothing where it had no such plan.
+    ///
+    /// # Errors
+    ///
+    /// Where another version wrote it.
+    pub fn with_plan(self, number: usize) -> Result<Option<Self>, KeptRunError> {
+        let has_plan = |entry: &Entry| match &entry.record {
+            Record::Opened { header, .. } => {
+                ProcessV1::from_value(header).is_ok_and(|process| process.plan.is_some())
+            }
+            _ => false,
+        };
+        let changes = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| has_plan(entry));
+        let changes: Vec<usize> = changes.map(|(index, _)| index).collect();
+        if number > changes.len() {
+            return Ok(None);
+        }
+        let mut entries = self.entries;
+        entries.truncate(changes.get(number).copied().unwrap_or(entries.len()));
+        Self::of(self.run, entries).map(Some)
     }
 
     /// The ids of the steps of the latest plan.
@@ -95,16 +134,7 @@ impl KeptRun {
     ///
     /// Where another version wrote it.
     pub fn history(&self) -> Result<History, KeptRunError> {
-        let mut history = History::default();
-        for entry in &self.entries {
-            if let Record::Opened { header, .. } = &entry.record {
-                for step in &ProcessV1::from_value(header)?.forgotten {
-                    history.forget(&StepId::new(step.as_str()));
-                }
-            }
-            history.add(entry);
-        }
-        Ok(history)
+        history(&self.entries)
     }
 
     /// How the run stood when its last process came to an end, if it did.
@@ -146,4 +176,22 @@ impl From<KeptError> for KeptRunError {
     fn from(error: KeptError) -> Self {
         Self::Unreadable(error.to_string())
     }
+}
+
+/// What was done for the steps that the plan has now, as a journal with headers of [`ProcessV1`] tells.
+///
+/// # Errors
+///
+/// Where another version wrote it.
+pub fn history(entries: &[Entry]) -> Result<History, KeptRunError> {
+    let mut history = History::default();
+    for entry in entries {
+        if let Record::Opened { header, .. } = &entry.record {
+            for step in &ProcessV1::from_value(header)?.forgotten {
+                history.forget(&StepId::new(step.as_str()));
+            }
+        }
+        history.add(entry);
+    }
+    Ok(history)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::kept::ChoiceV1;
 use super::record::{Clock, is_about};
 use super::report::{ErrorV1, milliseconds};
-use super::{KeptRunV1, ProcessV1, utc};
+use super::{KeptRunV1, ProcessV1, RevisionV1, utc};
 
 /// The schema's name and version.
 pub const LOG_SCHEMA: &str = "planwright.log/1";
@@ -86,6 +86,9 @@ pub struct LogLineV1 {
     /// How many steps the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
+    /// Why the process went on with another plan than before, where a model wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionV1>,
     /// The version of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -236,7 +239,8 @@ fn line(record: &Record) -> Option<LogLineV1> {
             let process = ProcessV1::from_value(header).ok();
             LogLineV1 {
                 pid: process.as_ref().map(|process| process.pid),
-                version: process.map(|process| process.version),
+                version: process.as_ref().map(|process| process.version.clone()),
+                revision: process.and_then(|process| process.revision),
                 ..named("began")
             }
         }

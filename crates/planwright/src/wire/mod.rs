@@ -32,7 +32,8 @@ pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
 pub use event::{EVENT_SCHEMA, EventV1};
 pub use kept::{
     BoundV1, ChoiceV1, GuardsV1, KeptError, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
-    PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RunV1, ToolSourcesV1, ToolV1,
+    PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1, ToolSourcesV1,
+    ToolV1,
 };
 pub use log::{LOG_SCHEMA, LogLineV1, LogV1};
 pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1};

@@ -12,6 +12,8 @@ use planwright_engine::run::{
 };
 use serde::Serialize;
 
+use super::RevisionV1;
+
 /// The schema's name and version.
 pub const REPORT_SCHEMA: &str = "planwright.report/1";
 
@@ -53,9 +55,23 @@ pub struct ReportV1 {
         schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
     )]
     pub instances: IndexMap<Arc<str>, Value>,
+    /// Whether a model wrote another plan while the run went on.
+    #[serde(skip_serializing_if = "is_false")]
+    pub replanned: bool,
+    /// Why the run went on with another plan, each time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub revisions: Vec<RevisionV1>,
     /// What was found about the plan, before and during the run.
     #[cfg_attr(test, schemars(with = "Vec<super::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Which plan.
@@ -214,6 +230,16 @@ impl ReportV1 {
         }
     }
 
+    /// The same report of a run that went on with other plans.
+    #[must_use]
+    pub fn revised(mut self, revisions: &[RevisionV1]) -> Self {
+        self.replanned = revisions
+            .iter()
+            .any(|revision| revision.kind == "replanned");
+        self.revisions = revisions.to_vec();
+        self
+    }
+
     /// The report of a plan that was not run.
     pub fn without_run(
         status: ReportStatus,
@@ -234,6 +260,8 @@ impl ReportV1 {
             state: Value::empty_object(),
             data: Value::empty_object(),
             instances: IndexMap::new(),
+            replanned: false,
+            revisions: Vec::new(),
             diagnostics: diagnostics.into_iter().collect(),
         }
     }

@@ -19,6 +19,7 @@ mod guide;
 mod init;
 mod inspect;
 mod interrupts;
+mod planner;
 mod program;
 mod real_servers;
 mod reference;

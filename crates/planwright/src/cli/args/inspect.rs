@@ -33,6 +33,9 @@ pub(crate) struct ShowArguments {
     /// The kind of picture.
     #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
     pub(crate) picture: Picture,
+    /// Of a run that went on with other plans: the plan that it had at first (1), then (2), and so on.
+    #[arg(help_heading = OPTIONS, long, value_name = "N", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, conflicts_with = "estimate")]
+    pub(crate) revision: Option<NonZeroUsize>,
     /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
     #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
     pub(crate) estimate: bool,

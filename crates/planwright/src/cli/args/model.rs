@@ -12,3 +12,16 @@ pub(crate) struct ModelArguments {
     #[arg(help_heading = MODEL, long, value_name = "PROVIDER:NAME")]
     pub(crate) model: Option<String>,
 }
+
+/// What becomes of a run that fails.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AdaptArguments {
+    /// How often a model may write what comes next where a step has failed: what is done stays done.
+    #[arg(help_heading = MODEL, long, value_name = "N", default_value_t = 0)]
+    pub(crate) replan: u32,
+    /// Let a model correct the arguments of a step that its tool has refused, once for each step.
+    #[arg(help_heading = MODEL, long)]
+    pub(crate) repair: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+}

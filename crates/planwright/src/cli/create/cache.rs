@@ -1,5 +1,6 @@
 //! Plans that were written before, each under a digest of everything that it was written from.
 
+use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -15,8 +16,12 @@ pub(super) fn key(parts: &[&str]) -> String {
         hasher.update(part.len().to_le_bytes());
         hasher.update(part.as_bytes());
     }
-    let digest = hasher.finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in hasher.finalize() {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// The plan that was written from the same.

@@ -1,7 +1,7 @@
 //! `planwright create`: a model writes a plan.
 
 mod cache;
-mod told;
+pub(crate) mod told;
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,7 +43,8 @@ pub(crate) async fn command(
     for note in toolbox.notes() {
         printer.talk(&note);
     }
-    let wanted = Wanted::new(&arguments.goal, &toolbox, &known, &config);
+    let durations = durations(arguments, &toolbox)?;
+    let wanted = Wanted::new(&arguments.goal, &toolbox, &known, durations, &config);
     if arguments.show_prompt {
         let task = wanted.task().text(
             arguments.planning.tool_tokens,
@@ -106,6 +107,20 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
         )?;
     }
     Ok(())
+}
+
+/// How long calls take, as earlier runs and simulated tools tell.
+fn durations(arguments: &CreateArguments, toolbox: &Toolbox) -> Result<Durations, CommandError> {
+    let mut known = toolbox.durations.clone();
+    if !arguments.no_store
+        && let Some(store) = store::open_if_there(&arguments.store)?
+    {
+        let learned = store.durations().map_err(store::explain)?;
+        for (server, tool, learned) in learned.tools() {
+            known.insert(server, tool, learned);
+        }
+    }
+    Ok(known)
 }
 
 fn exit(created: &Created) -> Exit {
@@ -174,7 +189,7 @@ pub(crate) struct Wanted<'a> {
     today: String,
     timestamp: String,
     catalog: &'a Catalog,
-    durations: &'a Durations,
+    durations: Durations,
     known: &'a Known,
     library: Library,
     policy: Policy,
@@ -187,6 +202,7 @@ impl<'a> Wanted<'a> {
         goal: &'a str,
         toolbox: &'a Toolbox,
         known: &'a Known,
+        durations: Durations,
         config: &Config,
     ) -> Self {
         let timestamp = timestamp(keeping::now());
@@ -195,7 +211,7 @@ impl<'a> Wanted<'a> {
             today: timestamp.chars().take(10).collect(),
             timestamp,
             catalog: &toolbox.catalog,
-            durations: &toolbox.durations,
+            durations,
             known,
             library: Library::new(),
             policy: config.restrict(Policy::new()),
@@ -205,8 +221,8 @@ impl<'a> Wanted<'a> {
 
     /// Asks for it.
     pub(crate) async fn ask(&self, model: &dyn Model, arguments: &PlanningArguments) -> Created {
-        let waiting = told::Waiting::new(model.name());
-        let estimate = |plan: &CheckedPlan| self.estimate(plan);
+        let waiting = told::Waiting::new(&format!("{} writes a plan", model.name()));
+        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
         let mut settings = CreateSettings::default();
         settings.tries = arguments.tries;
         settings.tool_tokens = arguments.tool_tokens;
@@ -243,11 +259,10 @@ impl<'a> Wanted<'a> {
             .with_given(&self.given)
     }
 
-    /// How long a run is expected to take, where that is known of every tool.
-    fn estimate(&self, plan: &CheckedPlan) -> Option<Duration> {
+    /// How long a run is expected to take.
+    fn estimate(&self, plan: &CheckedPlan) -> Duration {
         let limits = Limits::default();
-        let estimate = estimate(plan, self.durations, &limits, &EvaluationLimits::default());
-        Some(estimate.expected)
+        estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).expected
     }
 
     /// What makes a plan the same as an earlier one: all that the model is told.

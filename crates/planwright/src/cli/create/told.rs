@@ -15,11 +15,11 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Waits for `model`.
-    pub(crate) fn new(model: &str) -> Self {
+    /// Says `what` is waited for.
+    pub(crate) fn new(what: &str) -> Self {
         // Nothing is drawn where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        bar.set_message(format!("{} writes a plan", legible::one_line(model)));
+        bar.set_message(legible::one_line(what).into_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar }
     }

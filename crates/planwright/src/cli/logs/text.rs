@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use planwright::core::Value;
 use planwright::legible;
-use planwright::wire::{ErrorV1, LogLineV1, LogV1};
+use planwright::wire::{ErrorV1, LogLineV1, LogV1, RevisionV1};
 
 use super::super::keeping;
 use super::super::live::words::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
@@ -41,6 +41,17 @@ pub(super) fn text(log: &LogV1, width: usize) -> String {
                     .map_or_else(String::new, |pid| format!(", process {pid}"));
                 let head = format!("{} UTC  planwright {version}{pid}", moment(&line.time));
                 let _ = writeln!(text, "\n{}", styled(DIM, head));
+                if let Some(revision) = &line.revision {
+                    let RevisionV1 {
+                        kind,
+                        step,
+                        error,
+                        model,
+                        ..
+                    } = revision;
+                    let why = format!("{kind} by {model}, since `{step}` failed ({error})");
+                    let _ = writeln!(text, "{}", styled(DIM, legible::one_line(&why)));
+                }
             }
             _ => one(line, room, &mut text),
         }

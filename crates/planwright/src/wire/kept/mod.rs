@@ -4,12 +4,14 @@
 mod guards;
 mod options;
 mod process;
+mod revision;
 mod run;
 mod tool;
 
 pub use guards::{BoundV1, GuardsV1, NamedBoundV1, RateV1};
 pub use options::{LimitV1, OptionsV1};
 pub use process::{ChoiceV1, PROCESS_SCHEMA, ProcessV1};
+pub use revision::RevisionV1;
 pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1};
 pub use tool::ToolV1;
 

@@ -6,7 +6,7 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
 use serde::{Deserialize, Serialize};
 
-use super::{KeptError, OptionsV1, PlanTextV1, ToolV1};
+use super::{KeptError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
 use crate::wire::DurationsV1;
 
 /// The schema's name and version.
@@ -42,6 +42,9 @@ pub struct ProcessV1 {
     /// The plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,
+    /// Why it did, where a model wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionV1>,
     /// What it was given in place of what the one before was given; secrets stand as `[redacted]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vars: Option<Object>,

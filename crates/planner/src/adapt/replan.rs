@@ -1,0 +1,157 @@
+//! A failed run goes on with another plan: the model writes what comes now.
+
+use planwright_core::{Catalog, CheckedPlan, Code, Diagnostic, Diagnostics};
+
+use super::Judge;
+use super::merge::merged;
+use super::situation::Situation;
+use crate::create::{Attempt, CreateSettings, extract};
+use crate::model::{Message, Model, ModelError, ModelRequest, Usage, answer};
+use crate::prompt::{WRITING, answer_schema, feedback, tools_for};
+
+/// What the model is told beside how plans are written.
+const ADAPTING: &str = "
+
+A plan has failed in the middle of its run. Write the steps that are to come now, as a plan of their own: {\"steps\": […], \"output\": […]}.
+- Steps that are done stay done. Do not write them again; refer to their results by their ids, as if they stood before yours.
+- Go another way around what failed, or call it again otherwise. Keep of the rest what is still of use.
+- \"output\" names what answers the question in the end, done steps included; leave it out where it stays as it was.";
+
+/// A plan that is to be revised.
+#[derive(Clone, Copy)]
+pub struct Revision<'a> {
+    /// Who writes it.
+    pub model: &'a dyn Model,
+    /// How the run stands.
+    pub situation: &'a Situation,
+    /// The plan so far.
+    pub before: &'a CheckedPlan,
+    /// The tools that the plan may call.
+    pub catalog: &'a Catalog,
+    /// What says whether the new plan is sound.
+    pub judge: &'a Judge<'a>,
+    /// How it is gone about.
+    pub settings: &'a CreateSettings,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Revised {
+    /// The plan that the run can go on with, where there is one, in Planwright's own dialect.
+    pub plan: Option<(String, CheckedPlan)>,
+    /// Every answer of the model, in order.
+    pub attempts: Vec<Attempt>,
+    /// Why the model did not answer, where it did not.
+    pub failure: Option<ModelError>,
+    /// What it has cost.
+    pub usage: Usage,
+}
+
+/// Asks for the steps that are to come now.
+pub async fn replan(revision: &Revision<'_>) -> Revised {
+    let Revision {
+        model,
+        situation,
+        catalog,
+        settings,
+        ..
+    } = *revision;
+    let goal = situation.goal.as_deref().unwrap_or_default();
+    let tools = tools_for(catalog, goal, settings.tool_tokens);
+    let text = format!(
+        "{}\nTools:\n{tools}\nWrite the steps that are to come now.",
+        situation.text()
+    );
+    let mut messages = vec![Message::User(text)];
+    let mut revised = Revised::default();
+    for _ in 0..settings.tries.get() {
+        let request = ModelRequest {
+            answer: Some(answer_schema()),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            ..ModelRequest::new(format!("{WRITING}{ADAPTING}"), messages.iter().cloned())
+        };
+        let reply = match answer(model, request).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                revised.usage += error.usage;
+                revised.failure = Some(error);
+                break;
+            }
+        };
+        revised.usage += reply.usage;
+        let (plan, diagnostics) = read(&reply.text, revision);
+        messages.push(Message::Assistant {
+            text: if reply.text.trim().is_empty() {
+                "(nothing)".to_owned()
+            } else {
+                reply.text.clone()
+            },
+            calls: Vec::new(),
+        });
+        messages.push(Message::User(feedback(&diagnostics, false)));
+        revised.attempts.push(Attempt {
+            reply: reply.text,
+            diagnostics,
+            repairs: Vec::new(),
+        });
+        if plan.is_some() {
+            revised.plan = plan;
+            break;
+        }
+    }
+    revised
+}
+
+fn read(reply: &str, revision: &Revision<'_>) -> (Option<(String, CheckedPlan)>, Diagnostics) {
+    let unreadable = |message: &str| {
+        let finding = Diagnostic::error(Code::NotJson, message);
+        let help =
+            "answer with one JSON object, {\"steps\": [...]}, of the steps that are to come now";
+        (None, Diagnostics::from_iter([finding.help(help)]))
+    };
+    if reply.len() > revision.settings.reply_bytes {
+        return unreadable("the answer is too long to be looked at");
+    }
+    let json = extract(reply).and_then(|text| serde_json::from_str(text).ok());
+    let Some(text) = json.and_then(|json| merged(revision.situation, revision.before, &json))
+    else {
+        return unreadable("the answer holds no steps");
+    };
+    let (plan, mut diagnostics) = (revision.judge)(&text);
+    let plan = plan.filter(|plan| {
+        let again = repeated(revision, plan);
+        for step in &again {
+            let message = format!("the step `{step}` is done, and would run again");
+            diagnostics.push(Diagnostic::error(Code::DuplicateStep, message));
+        }
+        again.is_empty()
+    });
+    (plan.map(|plan| (text, plan)), diagnostics)
+}
+
+/// The done steps that `plan` has otherwise, so that they would run again.
+fn repeated(revision: &Revision<'_>, plan: &CheckedPlan) -> Vec<String> {
+    let done = revision.situation.done_ids();
+    let is_same = |id: &str| {
+        let before = revision.before.step_index(id).map(|at| at as usize);
+        let now = plan.step_index(id).map(|at| at as usize);
+        match (before, now) {
+            (Some(before), Some(now)) => {
+                revision.before.step_digest(before) == plan.step_digest(now)
+            }
+            _ => false,
+        }
+    };
+    let again = done.into_iter().filter(|id| !is_same(id));
+    again.map(str::to_owned).collect()
+}
+
+impl std::fmt::Debug for Revision<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Revision")
+            .field("model", &self.model.name())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,203 @@
+//! `run --replan` and `run --repair`: a run that fails goes on with another plan.
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::program::{planwright, stderr, stdout};
+
+fn desk() -> Desk {
+    let desk = Desk::new(&json!({
+        "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
+        "charge": {"echo": true},
+        "pay": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
+        "invoice": {"echo": true},
+        "book": {"cases": [
+            {"when": {"nights": 2}, "returns": "booked"},
+            {"fails": {"code": "bad", "message": "nights must be a number"}}
+        ]}
+    }));
+    desk.write(
+        "plan.json",
+        &json!({"name": "order", "title": "Pay all orders", "steps": [
+        {"id": "orders", "tool": "find"},
+        {"id": "fee", "tool": "charge", "args": {"order": "${orders.ids[1]}"}},
+        {"id": "paid", "tool": "pay", "args": {"order": "${orders.ids[0]}"}, "after": ["fee"]},
+        {"id": "told", "tool": "invoice", "args": {"of": "${paid}"}}
+    ], "output": ["told"]}),
+    );
+    desk.write(
+        "trip.json",
+        &json!({"steps": [
+            {"id": "room", "tool": "book", "args": {"nights": "two"}},
+            {"id": "told", "tool": "invoice", "args": {"of": "${room}"}}
+        ]}),
+    );
+    desk
+}
+
+/// Another way to the end of `plan.json`.
+fn by_invoice() -> Value {
+    json!({"steps": [{"id": "told", "tool": "invoice", "args": {"of": "${orders.ids}"}}]})
+}
+
+/// The steps that were called, in order.
+fn called(report: &Value) -> Vec<&str> {
+    let calls = report["calls"].as_array().unwrap().iter();
+    calls.map(|call| call["step"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_is_done_stays_done() {
+    let desk = desk();
+    for keeping in [&[][..], &["--no-store"]] {
+        desk.answers(&[by_invoice()]);
+        let report = desk.json(
+            &[&["run", "plan.json", "--replan", "1"], keeping].concat(),
+            0,
+        );
+        assert_eq!(report["status"], "succeeded");
+        assert_eq!(report["output"], json!({"told": {"of": [1, 2]}}));
+        assert_eq!(report["replanned"], true);
+        assert_eq!(report["revisions"][0]["step"], "paid");
+        let ids: Vec<&str> = report["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| step["id"].as_str().unwrap())
+            .collect();
+        assert_eq!(ids, ["orders", "fee", "told"]);
+        let calls = called(&report);
+        assert_eq!(
+            calls.iter().filter(|step| **step == "fee").count(),
+            1,
+            "{calls:?}"
+        );
+    }
+}
+
+#[test]
+fn every_revision_is_kept() {
+    let desk = desk();
+    desk.answers(&[by_invoice()]);
+    let report = desk.json(&["run", "plan.json", "--replan", "1"], 0);
+    let run = report["run"].as_str().unwrap();
+    let told = |arguments: &[&str]| {
+        let output = planwright(desk.path()).args(arguments).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        stdout(&output)
+    };
+    told(&["replay", run]);
+    let now = told(&["show", run]);
+    assert!(
+        now.contains("plan 2 of 2: replanned") && !now.contains("paid  "),
+        "{now}"
+    );
+    let before = told(&["show", run, "--revision", "1"]);
+    assert!(before.contains("Your card was declined."), "{before}");
+    let logs = told(&["logs", run]);
+    assert!(
+        logs.contains("replanned by replay:answers.json, since `paid` failed"),
+        "{logs}"
+    );
+    let none = planwright(desk.path())
+        .args(["show", run, "--revision", "3"])
+        .output()
+        .unwrap();
+    assert_eq!(none.status.code(), Some(2));
+    assert!(stderr(&none).contains("it had 2 plans"));
+}
+
+#[test]
+fn it_is_bounded_and_explained() {
+    let desk = desk();
+    let again = json!({"steps": [{"id": "other", "tool": "pay", "args": {"order": 3}}], "output": ["other"]});
+    desk.answers(&[again.clone(), again]);
+    let report = desk.json(&["run", "plan.json", "--replan", "1"], 1);
+    assert_eq!(report["status"], "failed");
+    assert_eq!(report["revisions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_unsound_revision_runs_nothing() {
+    let desk = desk();
+    let cases: &[(Value, &str)] = &[
+        (json!("I give up"), "the answer holds no steps"),
+        (
+            json!({"steps": [{"id": "x", "tool": "delete_everything"}]}),
+            "there is no tool `delete_everything`",
+        ),
+        (
+            json!({"steps": [{"id": "x", "tool": "invoice", "args": {"of": "${nowhere}"}}]}),
+            "`nowhere`",
+        ),
+    ];
+    for (answer, expected) in cases {
+        desk.answers(&[answer.clone(), answer.clone(), answer.clone()]);
+        let output = desk.run(&["run", "plan.json", "--replan", "2", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(1));
+        let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(called(&report), ["orders", "fee", "paid"]);
+        assert!(
+            stderr(&output).contains(expected),
+            "{expected}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_done_step_is_never_called_again() {
+    let desk = desk();
+    // The model writes a done step once more, otherwise: it stays as it was.
+    let again = json!({"steps": [
+        {"id": "fee", "tool": "charge", "args": {"order": 9}},
+        {"id": "told", "tool": "invoice", "args": {"of": "${fee}"}}
+    ]});
+    desk.answers(&[again]);
+    let report = desk.json(&["run", "plan.json", "--replan", "1"], 0);
+    assert_eq!(report["output"], json!({"told": {"of": {"order": 2}}}));
+    assert_eq!(
+        called(&report)
+            .iter()
+            .filter(|step| **step == "fee")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn refused_arguments_are_corrected_once() {
+    let desk = desk();
+    desk.answers(&[json!({"args": {"nights": 2}})]);
+    let report = desk.json(&["run", "trip.json", "--repair"], 0);
+    assert_eq!(report["output"]["told"], json!({"of": "booked"}));
+    assert_eq!(report["revisions"][0]["kind"], "repaired");
+    assert_eq!(report["replanned"], Value::Null);
+    for answer in [
+        json!({"args": {"nights": 3}}),
+        json!({"args": null}),
+        json!("no"),
+    ] {
+        desk.answers(&[answer]);
+        let report = desk.json(&["run", "trip.json", "--repair"], 1);
+        assert_eq!(report["status"], "failed");
+    }
+}
+
+#[test]
+fn a_model_that_fails_leaves_the_run_as_it_is() {
+    let desk = desk();
+    desk.answers(&[]);
+    let output = desk.run(&["run", "plan.json", "--replan", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("the plan was not revised: "),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,57 @@
+//! Models in the program, played by scripts: plans are created, and revised where they fail.
+
+mod adapting;
+mod create;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::program::{planwright, stderr, stdout};
+
+/// A folder with simulated tools, and what a model answers.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new(tools: &Value) -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        desk.write("tools.json", &json!({ "tools": tools }));
+        desk
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, content: &Value) {
+        fs::write(self.path().join(name), content.to_string()).unwrap();
+    }
+
+    /// Gives the model these answers: texts, or values whose JSON is the text.
+    fn answers(&self, answers: &[Value]) {
+        let text = |answer: &Value| match answer {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let answers: Vec<String> = answers.iter().map(text).collect();
+        self.write("answers.json", &json!(answers));
+    }
+
+    /// Runs the program with these arguments, the tools and the model.
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = planwright(self.path());
+        command.args(arguments);
+        command.args(["--simulate", "tools.json", "--model", "replay:answers.json"]);
+        command.output().unwrap()
+    }
+
+    /// What the program prints as JSON that ends with `exit`.
+    fn json(&self, arguments: &[&str], exit: i32) -> Value {
+        let output = self.run(&[arguments, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    }
+}
