@@ -19,6 +19,9 @@ pub mod expression;
 /// Files that set things up: servers and simulated tools.
 pub mod settings;
 
+/// Questions, and the phrases of time in them.
+pub mod dates;
+
 /// Two texts in one input.
 mod halves;
 

@@ -2,7 +2,7 @@
 
 use planwright_dialects::dialects;
 
-use crate::{binding, expression, notation, settings, soundness};
+use crate::{binding, dates, expression, notation, settings, soundness};
 
 /// A property, by name.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,7 @@ const OTHERS: &[(&str, Bytes)] = &[
     ("expression", expression::evaluate),
     ("servers", settings::servers),
     ("simulated", settings::simulated),
+    ("dates", dates::find_all),
 ];
 
 impl Target {

@@ -5,6 +5,9 @@
 //! The modules are listed in the order in which a question passes through them.
 #![warn(missing_docs)]
 
+/// What phrases of time mean.
+pub mod dates;
+
 /// How models are told of tools.
 pub mod tools;
 

@@ -324,6 +324,7 @@
 //! - `config`: reads `planwright.toml`; a part of `cli`.
 //! - `telemetry`: tells a collector of OpenTelemetry about runs; a part of `cli`.
 //! - `gateway`: what a gateway in front of many servers shows of their tools; a part of `cli`.
+//! - `planner`: models that write plans, and what phrases of time mean; a part of `cli`.
 #![warn(missing_docs)]
 
 /// What a plan is, and when it is sound.

@@ -65,7 +65,7 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
                 .flat_map(|file| file.text.lines())
                 .map(|line| format!("[{{\"a\":[1,\"b\",null]}},[1,2,3]]\0{line}")),
         ),
-        "servers" => {}
+        "servers" | "dates" => {}
         dialect => {
             let named = format!("/{dialect}/");
             let ending = format!(".{dialect}.");

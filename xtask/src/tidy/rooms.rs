@@ -23,6 +23,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("hyper", EDGE),
     ("hyper_util", EDGE),
     ("indicatif", &["crates/planwright/"]),
+    (
+        "jiff",
+        &[
+            "crates/planner/src/dates/",
+            "crates/planwright/src/cli/environment.rs",
+        ],
+    ),
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/planwright/"]),
     (
@@ -109,6 +116,7 @@ const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
 const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
+    "crates/planner/src/dates/",
     "crates/planwright/src/config/",
     "crates/planner/src/tools/search/",
     "crates/planwright/src/gateway/signatures/",

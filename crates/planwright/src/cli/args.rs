@@ -2,6 +2,7 @@
 
 mod consent;
 mod create;
+mod dates;
 mod inspect;
 mod kept;
 mod login;
@@ -26,6 +27,7 @@ pub(crate) use consent::{
     Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
 };
 pub(crate) use create::{CreateArguments, PlanningArguments};
+pub(crate) use dates::{DatesArguments, MomentArguments};
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, Picture, ShowArguments, ToolsArguments,
 };
@@ -196,6 +198,12 @@ pub(crate) enum Command {
     /// (barrier), first come first served, and in our order, beside the lower bound: the longest path, or the work
     /// spread over the width, whichever is more.
     Bench(BenchArguments),
+    /// Tell what a phrase of time means: `last week`, `October 1st to October 10th`, `3 days ago`.
+    ///
+    /// Printed are the first day and the last, both included. No model is asked.
+    ///
+    /// Exit status: 0 it is known, 2 it is not, or means no days.
+    Dates(DatesArguments),
     /// Print a script that completes commands and flags in a shell.
     Completions {
         /// The shell.

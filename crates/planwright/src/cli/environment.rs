@@ -2,6 +2,11 @@
 
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
+use planwright::planner::dates::Zone;
+
+use super::error::CommandError;
+
 /// The environment variable `name`, if it is set to text.
 #[expect(
     clippy::disallowed_methods,
@@ -38,4 +43,17 @@ pub(crate) fn settings_folder() -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))?;
     Some(base.join("planwright"))
+}
+
+/// The time zone of whoever is here: what `TZ` says, else what the system is set to, else UTC.
+pub(crate) fn zone() -> Result<Zone, CommandError> {
+    let said = variable("TZ");
+    match (TimeZone::try_system(), said) {
+        (Ok(zone), _) => Ok(Zone::from(zone)),
+        (Err(_), None) => Ok(Zone::utc()),
+        (Err(_), Some(said)) => Err(CommandError::new(format!(
+            "`TZ` is `{said}`, which is no time zone that is known"
+        ))
+        .hint("name one: `--tz Europe/Berlin`")),
+    }
 }

@@ -11,6 +11,7 @@ mod consent;
 mod convert;
 mod course;
 mod create;
+mod dates;
 mod decide;
 mod demo;
 mod diff;
@@ -125,6 +126,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Token(arguments) => token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Bench(arguments) => bench::bench(&arguments, printer),
+            Command::Dates(arguments) => dates::dates(&arguments, printer),
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),
         }
     });

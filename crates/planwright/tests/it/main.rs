@@ -6,6 +6,7 @@ mod code_pages;
 mod convert;
 mod converted;
 mod crashes;
+mod dates;
 mod decisions;
 mod demo;
 mod durations;

@@ -1,0 +1,25 @@
+//! What phrases of time mean: from "last week" to two days of the calendar.
+//!
+//! Pure and without choice: what time it is, and where, is given. So the same phrase gives the same days again, and a
+//! model never counts days.
+
+mod day;
+mod error;
+mod find;
+mod grammar;
+mod help;
+mod meaning;
+mod now;
+mod phrase;
+mod resolve;
+mod token;
+mod vocabulary;
+
+#[cfg(test)]
+mod tests;
+
+pub use day::{DateRange, Day};
+pub use error::DateError;
+pub use find::{Mention, find};
+pub use now::{Now, TimeError, Zone};
+pub use resolve::resolve;

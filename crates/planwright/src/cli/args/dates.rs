@@ -1,0 +1,29 @@
+//! The arguments of `dates`.
+
+use clap::Args;
+
+use super::Format;
+
+/// `dates`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DatesArguments {
+    /// The phrase, such as `last week` or `October 1st to October 10th`.
+    #[arg(value_name = "PHRASE", required = true)]
+    pub(crate) phrase: Vec<String>,
+    #[command(flatten)]
+    pub(crate) moment: MomentArguments,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// What time it is taken to be, and where.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct MomentArguments {
+    /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// The time zone whose days are meant, such as `Europe/Berlin`; else what `TZ` says, else the system's.
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+}

@@ -1,0 +1,59 @@
+//! `planwright dates PHRASE`: what a phrase of time means.
+
+use std::time::UNIX_EPOCH;
+
+use planwright::planner::dates::{Now, TimeError, Zone, resolve};
+use serde::Serialize;
+
+use super::args::{DatesArguments, Format, MomentArguments, RunFormat};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::{environment, keeping, output};
+
+/// The days, as programs read them.
+#[derive(Serialize)]
+struct Dates {
+    from: String,
+    to: String,
+}
+
+pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let now = now(&arguments.moment)?;
+    let range = resolve(&arguments.phrase.join(" "), &now)
+        .map_err(|error| CommandError::new(error.to_string()).hint(error.help()))?;
+    match arguments.format {
+        Format::Text => {
+            let days = match range.days() {
+                1 => "1 day".to_owned(),
+                days => format!("{days} days"),
+            };
+            printer.data_line(&format!("{range} ({days})"));
+        }
+        Format::Json => {
+            let dates = Dates {
+                from: range.from.to_string(),
+                to: range.to.to_string(),
+            };
+            output::json(&dates, RunFormat::Json, printer)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The moment that phrases of time start from.
+pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
+    let refused = |error: TimeError| CommandError::new(error.to_string());
+    let zone = match &arguments.tz {
+        Some(name) => Zone::named(name).map_err(refused)?,
+        None => environment::zone()?,
+    };
+    let now = match &arguments.now {
+        Some(text) => Now::parse(text, &zone),
+        None => {
+            let since_1970 = keeping::now().duration_since(UNIX_EPOCH);
+            Now::at(since_1970.unwrap_or_default(), &zone)
+        }
+    };
+    now.map_err(refused)
+}
