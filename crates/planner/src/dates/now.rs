@@ -1,5 +1,6 @@
 //! What time it is, and where.
 
+use std::fmt;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Day;
+use super::vocabulary::name_of;
 
 /// Zones are those that the program brings along, so that they are the same on every machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
@@ -89,6 +91,14 @@ impl Now {
             .checked_add(SignedDuration::from_secs(seconds))
             .ok()?;
         Some(moment.to_zoned(self.zone.clone()).date())
+    }
+}
+
+impl fmt::Display for Now {
+    /// `2025-10-12 (Sunday), Europe/Berlin`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weekday = name_of(self.today.date().weekday());
+        write!(f, "{} ({weekday}), {}", self.today, self.zone())
     }
 }
 

@@ -128,6 +128,8 @@ fn moments_as_people_write_them() {
     );
     assert_eq!(today("2025-10-12").as_deref(), Ok("2025-10-12"));
     assert_eq!(today("noon"), Err(TimeError::Malformed("noon".to_owned())));
+    let told = |text| Now::parse(text, &berlin).unwrap().to_string();
+    assert_eq!(told("2025-10-12"), "2025-10-12 (Sunday), Europe/Berlin");
     let nowhere = Zone::named("Mars/Olympus").unwrap_err();
     assert_eq!(nowhere, TimeError::UnknownZone("Mars/Olympus".to_owned()));
 }
