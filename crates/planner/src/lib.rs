@@ -22,3 +22,6 @@ pub mod create;
 
 /// From a failure to a better plan.
 pub mod adapt;
+
+/// From results to an answer.
+pub mod answering;

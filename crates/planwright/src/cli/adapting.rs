@@ -43,13 +43,23 @@ impl AdaptArguments {
         if self.replan == 0 && !self.repair {
             return Ok(None);
         }
-        Ok(Some(Adapting {
-            model: model::open(&self.model, config)?,
+        let model = model::open(&self.model, config)?;
+        Ok(self.with(&model, config))
+    }
+
+    /// The same, by a model that is at hand.
+    pub(crate) fn with<'c>(
+        &self,
+        model: &Arc<dyn Model>,
+        config: &'c Config,
+    ) -> Option<Adapting<'c>> {
+        (self.replan > 0 || self.repair).then(|| Adapting {
+            model: Arc::clone(model),
             config,
             replans: self.replan,
             repairs: self.repair,
             journal: Kept::InMemory(MemoryJournal::new()),
-        }))
+        })
     }
 }
 

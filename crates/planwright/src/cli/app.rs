@@ -1,30 +1,23 @@
 //! The corridor of `run`: parse, check, run, report.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::plan::Mode;
-use planwright::engine::Start;
-use planwright::engine::journal::Journal;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
-use planwright::kept::{self, Begin};
 use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1};
 
-use super::adapting::Kept;
 use super::args::{RunArguments, RunFormat};
-use super::course::{Course, approved};
+use super::course::{Beginning, Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{
-    durations, guards, keeping, limits, output, outside, plan_file, settings, store, telemetry,
-};
+use super::{durations, guards, limits, output, outside, plan_file, settings, store, telemetry};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -70,30 +63,17 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             if let (Some(store), None) = (&store, &arguments.durations) {
                 options.durations = store.durations().map_err(store::explain)?;
             }
-            let mut start = Start::new(id.as_str(), plan.clone());
             let mut adapting = arguments.adapt.open(&config)?;
-            if let Some(store) = &store {
-                let begin = Begin {
-                    id: &id,
-                    plan: &plan,
-                    reading: &reading,
-                    sources: keeping::sources(&arguments.tools)?,
-                    client: None,
-                    secrets: &options.masked_texts(),
-                    now: keeping::now(),
-                };
-                let run = begin.keep(store, &store::this_process())?;
-                let mut process = kept::process(&plan, &options, keeping::now());
-                process.approved_plan.clone_from(&approved);
-                let journal: Arc<dyn Journal> = Arc::new(run);
-                if let Some(adapting) = &mut adapting {
-                    adapting.journal = Kept::InStore(Arc::clone(&journal));
-                }
-                start = start.with_journal(journal, process.to_value());
-            } else if let Some(adapting) = &adapting {
-                let process = kept::process(&plan, &options, keeping::now());
-                start = start.with_journal(adapting.journal.as_journal(), process.to_value());
-            }
+            let beginning = Beginning {
+                id: &id,
+                plan: &plan,
+                reading: &reading,
+                tools: &arguments.tools,
+                store: store.as_ref(),
+                options: &options,
+                approved: approved.clone(),
+            };
+            let start = beginning.start(&mut adapting)?;
             let course = Course {
                 id: &id,
                 plan: &plan,

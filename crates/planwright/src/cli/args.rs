@@ -1,5 +1,6 @@
 //! The command line, as clap reads it.
 
+mod ask;
 mod consent;
 mod create;
 mod dates;
@@ -23,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
+pub(crate) use ask::AskArguments;
 pub(crate) use consent::{
     Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
 };
@@ -143,6 +145,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
     Create(Box<CreateArguments>),
+    /// Answer a question with the tools that there are.
+    ///
+    /// A model writes a plan, the plan runs, what can be computed of the results is computed, and the model says what they come to:
+    /// with the steps that this rests on, and with what failed or was left out.
+    ///
+    /// Exit status: as `run`; 1 also where the model did not write a plan, 3 where no plan of it was sound.
+    Ask(Box<AskArguments>),
     /// Save a plan under a name, as the newest version of it.
     ///
     /// Its text is read and must be without faults; tools are not needed. Wherever a command takes a plan, the name, with

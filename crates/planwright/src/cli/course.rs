@@ -4,16 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
+use planwright::engine::journal::Journal;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunStatus, RunSummary, Start};
+use planwright::kept::{self, Begin};
 use planwright::reading::Reading;
 use planwright::telemetry::Telemetry;
 use planwright::wire::RevisionV1;
 use planwright_store::Store;
 
-use super::adapting::{Adapting, Going};
+use super::adapting::{Adapting, Going, Kept};
 use super::approvals::{Subject, approver};
-use super::args::{Approve, ConsentArguments, RunFormat};
+use super::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
@@ -21,7 +23,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use super::{consent, durations, keeping, output, telemetry};
+use super::{consent, durations, keeping, output, store, telemetry};
 
 /// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
 #[expect(
@@ -74,16 +76,27 @@ impl Course<'_> {
         options: RunOptions,
         mut signals: Signals,
     ) -> Result<Exit, CommandError> {
+        let ended = self.go(start, options, &mut signals).await?;
+        signals.leave_on_next();
+        let Some(ended) = ended else {
+            return Ok(Exit::Interrupted);
+        };
+        let exit = self.report(&ended);
+        self.toolbox.close().await;
+        exit
+    }
+
+    /// Drives the run to its end, other plans included; nothing where it was left.
+    pub(crate) async fn go(
+        &self,
+        start: Start,
+        options: RunOptions,
+        signals: &mut Signals,
+    ) -> Result<Option<Ended>, CommandError> {
         let known = options.durations.clone();
         let mut live = Live::new(self.plan, self.format, self.printer);
         let mut summary = self
-            .follow(
-                start,
-                options.clone(),
-                &live,
-                self.is_approved,
-                &mut signals,
-            )
+            .follow(start, options.clone(), &live, self.is_approved, signals)
             .await?;
         let mut revisions = Vec::new();
         let mut revised: Option<Going> = None;
@@ -91,7 +104,7 @@ impl Course<'_> {
             while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
                 let plan = revised.as_ref().map_or(self.plan, |going| &going.plan);
                 let next = tokio::select! {
-                    next = adapting.next(&self, plan, failed, options.clone()) => next?,
+                    next = adapting.next(self, plan, failed, options.clone()) => next?,
                     () = signals.next() => None,
                 };
                 let Some((going, start, options)) = next else {
@@ -100,28 +113,27 @@ impl Course<'_> {
                 revisions.push(going.revision.clone());
                 live = Live::new(&going.plan, self.format, self.printer);
                 summary = self
-                    .follow(start, options, &live, going.is_approved, &mut signals)
+                    .follow(start, options, &live, going.is_approved, signals)
                     .await?;
                 revised = Some(going);
             }
         }
-        signals.leave_on_next();
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
             keeping::left(self.id, self.store.is_some(), self.printer);
-            return Ok(Exit::Interrupted);
+            return Ok(None);
         };
         match (self.durations, self.store) {
             (Some(path), _) => durations::save(path, &summary.durations)?,
             (None, Some(store)) => keeping::learn(store, &known, &summary, self.printer),
             (None, None) => {}
         }
-        let reading = revised
-            .as_ref()
-            .map_or(self.reading, |going| &going.reading);
-        let exit = self.report(&summary, reading, &revisions, &live);
-        self.toolbox.close().await;
-        exit
+        Ok(Some(Ended {
+            summary,
+            revisions,
+            revised: revised.map(|going| going.reading),
+            live,
+        }))
     }
 
     /// Drives the run as far as its plan goes.
@@ -153,24 +165,76 @@ impl Course<'_> {
         Ok(watch(handle, events, signals, to).await)
     }
 
-    fn report(
-        &self,
-        summary: &RunSummary,
-        reading: &Reading,
-        revisions: &[RevisionV1],
-        live: &Live,
-    ) -> Result<Exit, CommandError> {
+    fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
         output::report(
-            summary,
-            reading,
+            &ended.summary,
+            ended.revised.as_ref().unwrap_or(self.reading),
             self.format,
             self.max_output,
-            revisions,
-            live,
+            &ended.revisions,
+            &ended.live,
             self.printer,
         )?;
         let is_kept = self.store.is_some();
-        Ok(keeping::end(summary, is_kept, self.format, self.printer))
+        Ok(keeping::end(
+            &ended.summary,
+            is_kept,
+            self.format,
+            self.printer,
+        ))
+    }
+}
+
+/// A run that has come to its end.
+pub(crate) struct Ended {
+    pub(crate) summary: RunSummary,
+    /// Why it went on with other plans.
+    pub(crate) revisions: Vec<RevisionV1>,
+    /// The last of these plans.
+    pub(crate) revised: Option<Reading>,
+    pub(crate) live: Arc<Live>,
+}
+
+/// A run that is to begin.
+pub(crate) struct Beginning<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) plan: &'a CheckedPlan,
+    pub(crate) reading: &'a Reading,
+    pub(crate) tools: &'a ToolArguments,
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) options: &'a RunOptions,
+    /// The digest of the plan, where a person approved it as a whole.
+    pub(crate) approved: Option<String>,
+}
+
+impl Beginning<'_> {
+    /// Begins to keep the run, in the store or as far as another plan may need it.
+    pub(crate) fn start(self, adapting: &mut Option<Adapting<'_>>) -> Result<Start, CommandError> {
+        let start = Start::new(self.id, self.plan.clone());
+        let mut process = kept::process(self.plan, self.options, keeping::now());
+        process.approved_plan = self.approved;
+        let Some(store) = self.store else {
+            return Ok(match adapting {
+                Some(adapting) => {
+                    start.with_journal(adapting.journal.as_journal(), process.to_value())
+                }
+                None => start,
+            });
+        };
+        let begin = Begin {
+            id: self.id,
+            plan: self.plan,
+            reading: self.reading,
+            sources: keeping::sources(self.tools)?,
+            client: None,
+            secrets: &self.options.masked_texts(),
+            now: keeping::now(),
+        };
+        let journal: Arc<dyn Journal> = Arc::new(begin.keep(store, &store::this_process())?);
+        if let Some(adapting) = adapting {
+            adapting.journal = Kept::InStore(Arc::clone(&journal));
+        }
+        Ok(start.with_journal(journal, process.to_value()))
     }
 }
 

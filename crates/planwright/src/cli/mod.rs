@@ -4,6 +4,7 @@ mod adapting;
 mod app;
 mod approvals;
 mod args;
+mod ask;
 mod bench;
 mod commands;
 mod config;
@@ -113,6 +114,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 interruptible(convert::convert(&arguments, printer)).await
             }
             Command::Create(arguments) => interruptible(create::command(&arguments, printer)).await,
+            Command::Ask(arguments) => Box::pin(ask::command(&arguments, printer)).await,
             Command::Save(arguments) => stored::save(&arguments, printer),
             Command::List(arguments) => stored::list(&arguments, printer),
             Command::Delete(arguments) => stored::delete(&arguments, printer),

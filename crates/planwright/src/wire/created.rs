@@ -121,6 +121,23 @@ impl From<&Repair> for RepairV1 {
     }
 }
 
+impl UsageV1 {
+    /// Adds what further answers cost.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            requests: self.requests + more.requests,
+            input_tokens: self.input_tokens + more.input_tokens,
+            cached_tokens: self.cached_tokens + more.cached_tokens,
+            output_tokens: self.output_tokens + more.output_tokens,
+            cost: match (self.cost, more.cost) {
+                (Some(so_far), Some(more)) => Some(so_far + more),
+                (known, None) | (None, known) => known,
+            },
+        }
+    }
+}
+
 impl From<Usage> for UsageV1 {
     fn from(usage: Usage) -> Self {
         Self {

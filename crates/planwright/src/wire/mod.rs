@@ -1,5 +1,7 @@
 //! What other programs read: versioned twins of what the engine knows, serialised only here.
 
+#[cfg(feature = "planner")]
+mod answer;
 mod bench;
 mod config;
 mod conversion;
@@ -21,6 +23,8 @@ mod setup;
 mod trim;
 mod utc;
 
+#[cfg(feature = "planner")]
+pub use answer::{ANSWER_SCHEMA, AnswerV1, MissingV1};
 pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
 pub use config::{CONFIG_SCHEMA, ConfigFileV1, ConfigV1, SettingV1};
 pub use conversion::{CONVERSION_SCHEMA, ConversionV1};

@@ -19,7 +19,7 @@ use planwright::planner::model::Model;
 use planwright::planner::prompt::{Memory, Task, WRITING};
 use planwright::wire::{CreatedV1, timestamp};
 
-use super::args::{CreateArguments, Format, PlanningArguments, RunFormat};
+use super::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
@@ -43,7 +43,7 @@ pub(crate) async fn command(
     for note in toolbox.notes() {
         printer.talk(&note);
     }
-    let durations = durations(arguments, &toolbox)?;
+    let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
     let wanted = Wanted::new(&arguments.goal, &toolbox, &known, durations, &config);
     if arguments.show_prompt {
         let task = wanted.task().text(
@@ -110,11 +110,13 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
 }
 
 /// How long calls take, as earlier runs and simulated tools tell.
-fn durations(arguments: &CreateArguments, toolbox: &Toolbox) -> Result<Durations, CommandError> {
+pub(crate) fn durations(
+    arguments: &StoreArguments,
+    no_store: bool,
+    toolbox: &Toolbox,
+) -> Result<Durations, CommandError> {
     let mut known = toolbox.durations.clone();
-    if !arguments.no_store
-        && let Some(store) = store::open_if_there(&arguments.store)?
-    {
+    if !no_store && let Some(store) = store::open_if_there(arguments)? {
         let learned = store.durations().map_err(store::explain)?;
         for (server, tool, learned) in learned.tools() {
             known.insert(server, tool, learned);
@@ -123,7 +125,8 @@ fn durations(arguments: &CreateArguments, toolbox: &Toolbox) -> Result<Durations
     Ok(known)
 }
 
-fn exit(created: &Created) -> Exit {
+/// How a command ends for which this came of the plan.
+pub(crate) fn exit(created: &Created) -> Exit {
     match (&created.plan, &created.failure) {
         (Some(_), _) => Exit::Success,
         (None, Some(_)) => Exit::Failed,

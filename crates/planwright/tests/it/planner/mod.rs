@@ -1,6 +1,7 @@
 //! Models in the program, played by scripts: plans are created, and revised where they fail.
 
 mod adapting;
+mod ask;
 mod create;
 
 use std::fs;
