@@ -103,6 +103,35 @@ mod tests {
         assert!(settings(Origin::Project, &awake(SETTINGS, "#")) > 15);
     }
 
+    /// What only the user's own file can say.
+    const OWN: [&str; 3] = ["tools.no_ask", "serve.hosts", "serve.origins"];
+
+    #[test]
+    fn the_first_configuration_shows_all_that_a_project_may_say() {
+        let schema = include_str!("../../../../docs/schema/config.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let shown: toml::Table = awake(SETTINGS, "#").parse().unwrap();
+        let mut missing = Vec::new();
+        for (table, of) in schema["properties"].as_object().unwrap() {
+            let Some(name) = of["$ref"].as_str().and_then(|path| path.rsplit('/').next()) else {
+                continue;
+            };
+            // Nothing about telemetry is a project's affair.
+            let fields = &schema["$defs"][name]["properties"];
+            let fields = fields.as_object().unwrap().keys();
+            for field in fields.filter(|_| table != "telemetry") {
+                let is_shown = shown
+                    .get(table)
+                    .is_some_and(|table| table.get(field).is_some());
+                let key = format!("{table}.{field}");
+                if is_shown == OWN.contains(&&*key) {
+                    missing.push(key);
+                }
+            }
+        }
+        assert_eq!(missing, <[&str; 0]>::default());
+    }
+
     #[test]
     fn the_first_list_of_servers_is_empty_and_shows_how_they_are_written() {
         let servers = |text: &str| {

@@ -79,9 +79,6 @@ fn gateway_settings(
     if !arguments.no_store {
         settings.store = Some(store::open(&arguments.store)?);
     }
-    if let Some(bound) = config.max_output() {
-        settings.answer_bytes = bound.most;
-    }
     let governed = config.clone();
     settings.outside = Arc::new(move |plan| {
         outside::get(plan, &governed).map_err(|error| {

@@ -36,7 +36,7 @@ pub(super) struct ConfigFile {
     /// your own file has stages, those of a project do not count.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, StageTable>"))]
     pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
-    /// Who may reach `serve` over HTTP, and how much it takes.
+    /// How `serve` treats its clients, who may reach it over HTTP, and how much it takes.
     pub(super) serve: ServeTable,
     /// Where spans and metrics of runs go.
     pub(super) telemetry: TelemetryTable,

@@ -191,6 +191,7 @@ impl List {
 pub(super) fn shown_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
+        0 if time.is_zero() => "0s".to_owned(),
         _ if time.subsec_nanos() > 0 => format!("{}ms", time.as_millis()),
         _ if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
         _ if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),

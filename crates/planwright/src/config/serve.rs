@@ -1,4 +1,4 @@
-//! `[serve]`: who may reach `planwright serve` over HTTP, as what it is known, and how much it takes.
+//! `[serve]`: how `planwright serve` treats its clients, and who may reach it over HTTP, as what it is known, how much it takes.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -12,9 +12,10 @@ use toml::Spanned;
 
 use super::listing::{List, shown_rate, shown_time};
 use super::source::{ConfigSource, Origin};
-use super::words::{HttpUrl, RateLimit, Size, TimeLimit};
+use super::words::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
-/// What `serve --listen` takes, and from whom. Without this table it serves this machine alone.
+/// How `serve` treats its clients; and what it takes with `--listen`, and from whom. Without this table it serves this machine
+/// alone.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -47,9 +48,21 @@ pub(super) struct ServeTable {
     /// How long the end may take once it is asked for, such as `30s`: runs are put away, and requests under way answered.
     #[cfg_attr(test, schemars(with = "String"))]
     shutdown_time: Option<Spanned<TimeLimit>>,
+    /// How long after the end of a run later plans may refer to its results, such as `1h`; `0s` is never.
+    #[cfg_attr(test, schemars(with = "String"))]
+    recall_for: Option<Spanned<Time>>,
+    /// The most bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
+    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    recall_bytes: Option<Spanned<Size>>,
+    /// How long a plan may take before it becomes a task, such as `2s`, where the client knows what that is; `0s` is at once.
+    #[cfg_attr(test, schemars(with = "String"))]
+    task_after: Option<Spanned<Time>>,
+    /// The most tokens that the list of all tools may take in a description. What takes more has to be searched for.
+    #[cfg_attr(test, schemars(with = "u64"))]
+    listing_tokens: Option<Spanned<u64>>,
 }
 
-/// What holds for `serve --listen`.
+/// What holds for `serve`.
 #[derive(Clone, Debug, Default)]
 pub struct Serve {
     /// The names that requests may call the server by, beside its address.
@@ -70,6 +83,14 @@ pub struct Serve {
     pub request_time: Option<Bound<Duration>>,
     /// How long the end may take.
     pub shutdown_time: Option<Bound<Duration>>,
+    /// How long after the end of a run later plans may refer to its results.
+    pub recall_for: Option<Bound<Duration>>,
+    /// Bytes of earlier results that one plan may refer to.
+    pub recall_bytes: Option<Bound>,
+    /// How long a plan may take before it becomes a task.
+    pub task_after: Option<Bound<Duration>>,
+    /// Tokens that the list of all tools may take in a description.
+    pub listing_tokens: Option<Bound>,
     /// Where the things of the user's own file stand, by their keys.
     set_in: Vec<(&'static str, Arc<str>)>,
 }
@@ -81,34 +102,33 @@ impl Serve {
         if source.origin == Origin::User {
             self.add_own(source, table);
         }
-        super::settled::lower(
-            &mut self.max_body,
-            table.max_body.as_ref().map(|size| {
-                let bytes = size.get_ref().0;
-                Bound::set_in(bytes, source.place(size))
-            }),
-        );
-        let count = |value: &Spanned<NonZeroU32>| {
-            let most = *value.get_ref();
-            Bound::set_in(most, source.place(value))
-        };
-        let time = |value: &Spanned<TimeLimit>| {
-            let most = value.get_ref().0;
-            Bound::set_in(most, source.place(value))
-        };
+        for (known, said) in [
+            (&mut self.max_body, &table.max_body),
+            (&mut self.recall_bytes, &table.recall_bytes),
+        ] {
+            lower(known, source, said.as_ref(), |size| size.0);
+        }
         for (known, said) in [
             (&mut self.max_requests, &table.max_requests),
             (&mut self.max_plans, &table.max_plans),
             (&mut self.max_connections, &table.max_connections),
         ] {
-            super::settled::lower(known, said.as_ref().map(count));
+            lower(known, source, said.as_ref(), |count| *count);
         }
         for (known, said) in [
             (&mut self.request_time, &table.request_time),
             (&mut self.shutdown_time, &table.shutdown_time),
         ] {
-            super::settled::lower(known, said.as_ref().map(time));
+            lower(known, source, said.as_ref(), |time| time.0);
         }
+        for (known, said) in [
+            (&mut self.recall_for, &table.recall_for),
+            (&mut self.task_after, &table.task_after),
+        ] {
+            lower(known, source, said.as_ref(), |time| time.0);
+        }
+        let (known, said) = (&mut self.listing_tokens, &table.listing_tokens);
+        lower(known, source, said.as_ref(), |tokens| *tokens);
         if let Some(said) = &table.rate {
             let rate = said.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();
@@ -167,10 +187,29 @@ impl Serve {
         for (key, bound) in [
             ("serve.request_time", &self.request_time),
             ("serve.shutdown_time", &self.shutdown_time),
+            ("serve.recall_for", &self.recall_for),
+            ("serve.task_after", &self.task_after),
         ] {
             list.said(key, bound.as_ref(), |time| Value::from(shown_time(time)));
         }
+        for (key, bound) in [
+            ("serve.recall_bytes", &self.recall_bytes),
+            ("serve.listing_tokens", &self.listing_tokens),
+        ] {
+            list.said(key, bound.as_ref(), Value::from);
+        }
     }
+}
+
+/// Takes what a file says where it is lower than what is known.
+fn lower<T, U: Ord>(
+    known: &mut Option<Bound<U>>,
+    source: &ConfigSource,
+    said: Option<&Spanned<T>>,
+    most: impl Fn(&T) -> U,
+) {
+    let bound = said.map(|said| Bound::set_in(most(said.get_ref()), source.place(said)));
+    super::settled::lower(known, bound);
 }
 
 /// What is wrong with what a file says about serving: where, what, and the way out.

@@ -82,7 +82,7 @@ impl Config {
         &self.stages
     }
 
-    /// Who may reach `serve` over HTTP, and how much it takes.
+    /// How `serve` treats its clients, who may reach it over HTTP, and how much it takes.
     pub fn serve(&self) -> &Serve {
         &self.serve
     }

@@ -132,6 +132,19 @@ impl TryFrom<String> for TimeLimit {
     }
 }
 
+/// A time, which may be none at all.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Time(pub(super) Duration);
+
+impl TryFrom<String> for Time {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        time(&text).map(Self)
+    }
+}
+
 /// How fast a server may be called.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]

@@ -1,6 +1,7 @@
 //! Runs that are kept, each for its own client alone.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use planwright_core::{Object, Value};
 use planwright_engine::RunSummary;
@@ -73,17 +74,28 @@ impl PlanHost {
         client: &Client,
         id: &str,
     ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
+        let outcome = self.outcome(client, id).await?;
+        Ok(outcome.map(|(_, summary)| summary))
+    }
+
+    /// When the run `id` began and what it came to, where it has ended.
+    async fn outcome(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(SystemTime, Arc<RunSummary>)>, BadRequest> {
         match self.find(client, id).await? {
             Known::Here(running) => Ok(match running.stand() {
-                Stand::Ended(summary) => Some(summary),
+                Stand::Ended(summary) => Some((running.began, summary)),
                 Stand::Going { .. } | Stand::Suspended => None,
             }),
             Known::Kept(kept) => {
                 let (info, run) = *kept;
-                match run.status() {
-                    Some(_) => self.replayed(&info.id, run).await.map(Arc::new).map(Some),
-                    None => Ok(None),
+                if run.status().is_none() {
+                    return Ok(None);
                 }
+                let summary = self.replayed(&info.id, run).await?;
+                Ok(Some((info.created, Arc::new(summary))))
             }
         }
     }
@@ -94,10 +106,10 @@ impl PlanHost {
         let mut room = self.settings.recall_bytes;
         for (run, steps) in mentioned(text) {
             // What is no run of this client is left to the checks, which say that there is no step `runs`.
-            let Ok(Some(summary)) = self.summary(client, &run).await else {
+            let Ok(Some((began, summary))) = self.outcome(client, &run).await else {
                 continue;
             };
-            self.is_fresh(client, &run).await?;
+            self.is_fresh(&run, began + summary.duration)?;
             let mut results = Object::default();
             for step in &summary.steps {
                 let id = step.at.step.text();
@@ -118,21 +130,20 @@ impl PlanHost {
         Ok(recalled)
     }
 
-    /// Sees to it that a run is not too old to be referred to.
-    async fn is_fresh(&self, client: &Client, id: &str) -> Result<(), BadRequest> {
-        let Ok(Some((info, _))) = self.kept(client, id).await else {
-            return Ok(());
-        };
-        let age = (self.settings.now)()
-            .duration_since(info.created)
-            .unwrap_or_default();
-        if age <= self.settings.recall_for {
+    /// Sees to it that it is not too long ago that a run ended for its results to be referred to.
+    fn is_fresh(&self, id: &str, ended: SystemTime) -> Result<(), BadRequest> {
+        let age = (self.settings.now)().duration_since(ended);
+        let longest = self.settings.recall_for;
+        if age.unwrap_or_default() < longest {
             return Ok(());
         }
-        Err(BadRequest(format!(
-            "the run `{id}` is older than {:?}, the longest that plans can refer to its results; run it again",
-            self.settings.recall_for
-        )))
+        Err(BadRequest(if longest.is_zero() {
+            "plans cannot refer to results of earlier runs here".to_owned()
+        } else {
+            format!(
+                "the run `{id}` ended more than {longest:?} ago, the longest that plans can refer to its results; run it again"
+            )
+        }))
     }
 }
 

@@ -9,7 +9,7 @@ use planwright_core::Catalog;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
 use planwright_engine::schedule::Limits;
-use planwright_engine::{Backends, Confidential};
+use planwright_engine::{Backends, Bound, Confidential};
 use planwright_store::{Holder, Store};
 
 use super::faces::FaceName;
@@ -73,7 +73,7 @@ pub struct GatewaySettings {
     pub listing_tokens: usize,
     /// How long a plan may take before it becomes a task, where the client knows what that is.
     pub task_after: Duration,
-    /// How long later plans can refer to the results of a run.
+    /// How long after its end later plans can refer to the results of a run.
     pub recall_for: Duration,
     /// The most bytes of earlier results that one plan may refer to.
     pub recall_bytes: usize,
@@ -91,9 +91,22 @@ pub struct GatewaySettings {
 pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<Confidential, String> + Send + Sync;
 
 impl GatewaySettings {
-    /// The usual ones, for plans that get nothing from outside.
+    /// What the configuration says, else the usual, for plans that get nothing from outside.
     pub fn new(config: Config, holder: Holder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
+        let serve = config.serve();
+        let size = |bound: &Option<Bound>, usual: usize| {
+            let known = bound.as_ref().map(|bound| usize::try_from(bound.most));
+            known.map_or(usual, |most| most.unwrap_or(usize::MAX))
+        };
+        let time = |bound: &Option<Bound<Duration>>, usual| {
+            bound.as_ref().map_or(usual, |bound| bound.most)
+        };
+        let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.most);
+        let listing_tokens = size(&serve.listing_tokens, 1500);
+        let task_after = time(&serve.task_after, Duration::from_secs(2));
+        let recall_for = time(&serve.recall_for, Duration::from_hours(1));
+        let recall_bytes = size(&serve.recall_bytes, 8 * 1024 * 1024);
         Self {
             mode: Mode::default(),
             face: None,
@@ -110,11 +123,11 @@ impl GatewaySettings {
                 ..RunOptions::default()
             },
             own: (Catalog::new(), Backends::new()),
-            answer_bytes: 16 * 1024,
-            listing_tokens: 1500,
-            task_after: Duration::from_secs(2),
-            recall_for: Duration::from_hours(1),
-            recall_bytes: 8 * 1024 * 1024,
+            answer_bytes,
+            listing_tokens,
+            task_after,
+            recall_for,
+            recall_bytes,
             plans_at_once: 64,
             outside: Arc::new(|_| Ok(Confidential::new())),
             observers: Vec::new(),

@@ -12,13 +12,16 @@ max_body = "2MiB"
 max_requests = 32
 rate = "50/s"
 shutdown_time = "5s"
+recall_for = "90m"
+recall_bytes = "1MiB"
+task_after = "250ms"
 
 [telemetry]
 endpoint = "http://localhost:4318"
 capture_values = true
 headers.x-api-key = "k3y"
 "#;
-    let project = "[serve]\nmax_body = 1024\nmax_requests = 64\nrate = '60/m'\n";
+    let project = "[serve]\nmax_body = 1024\nmax_requests = 64\nrate = '60/m'\nrecall_for = '0s'\nrecall_bytes = '2MiB'\nlisting_tokens = 0\n";
     assert_eq!(
         settled(user, project),
         [
@@ -28,8 +31,12 @@ headers.x-api-key = "k3y"
             "serve.max_requests = 32 (mine.toml:6)",
             r#"serve.rate = "60/m" (planwright.toml:4)"#,
             r#"serve.shutdown_time = "5s" (mine.toml:8)"#,
-            r#"telemetry.endpoint = "http://localhost:4318" (mine.toml:11)"#,
-            "telemetry.capture_values = true (mine.toml:12)",
+            r#"serve.recall_for = "0s" (planwright.toml:5)"#,
+            r#"serve.task_after = "250ms" (mine.toml:11)"#,
+            "serve.recall_bytes = 1048576 (mine.toml:10)",
+            "serve.listing_tokens = 0 (planwright.toml:7)",
+            r#"telemetry.endpoint = "http://localhost:4318" (mine.toml:14)"#,
+            "telemetry.capture_values = true (mine.toml:15)",
         ]
     );
 }

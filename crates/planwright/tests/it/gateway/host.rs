@@ -82,10 +82,19 @@ impl Scene {
         tool: &str,
         arguments: serde_json::Value,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.start_as(named(client), tool, arguments)
+    }
+
+    fn start_as(
+        &self,
+        client: Client,
+        tool: &str,
+        arguments: serde_json::Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Arc::clone(&self.host).call(HostCall {
             name: tool.to_owned(),
             arguments: arguments.into(),
-            client: named(client),
+            client,
             caller: Arc::new(Nobody),
             progress_token: None,
         })
@@ -273,20 +282,50 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
 
 #[tokio::test]
 async fn results_are_there_for_a_while_and_up_to_a_size() {
-    for (change, expected) in [
+    let forgetful = |settings: &mut GatewaySettings| settings.store = None;
+    for (config, change, expected) in [
         (
-            (|settings| settings.recall_for = Duration::ZERO) as fn(&mut GatewaySettings),
-            "is older than",
+            "recall_for = '0s'",
+            (|_| {}) as fn(&mut GatewaySettings),
+            "cannot refer to results",
         ),
-        (|settings| settings.recall_bytes = 3, "more than 3 bytes"),
+        ("recall_for = '10ms'", |_| {}, "ended more than 10ms ago"),
+        ("recall_for = '10ms'", forgetful, "ended more than 10ms ago"),
+        ("recall_bytes = 3", |_| {}, "more than 3 bytes"),
     ] {
-        let scene = Scene::with(change);
+        let scene = Scene::governed(&format!("[serve]\n{config}\n"), change);
         let run = run_of(&scene.execute("a", echo()).await).to_owned();
         let word = format!("${{runs.{run}.said.word}}");
         let plan = json!({"steps": [{"id": "again", "tool": "echo", "args": {"word": word}}]});
         let result = scene.execute("a", plan).await;
         assert_eq!(result["isError"], true);
         assert!(text(&result).contains(expected), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_becomes_a_task_after_the_time_that_is_set() {
+    let scene = Scene::governed("[serve]\ntask_after = '1ms'\n", |_| {});
+    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
+    let mut client = named("a");
+    client.capabilities = Value::from(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let call = scene.start_as(client, "execute_plan", json!({"plan": plan}));
+    let result = serde_json::Value::from(call.await.unwrap());
+    assert_eq!(result["resultType"], "task", "{result}");
+}
+
+#[tokio::test]
+async fn tools_are_listed_as_far_as_the_tokens_that_are_set_go() {
+    for (config, is_listed) in [("", true), ("[serve]\nlisting_tokens = 1\n", false)] {
+        let scene = Scene::governed(config, |_| {});
+        let tools = Arc::clone(&scene.host).tools(named("a")).await;
+        let tools = serde_json::Value::from(Value::from(tools));
+        let description = tools[0]["description"].as_str().unwrap();
+        assert_eq!(
+            description.contains("simulated.broken"),
+            is_listed,
+            "{description}"
+        );
     }
 }
 
