@@ -12,6 +12,9 @@ pub mod fake_server;
 /// Files that a program writes, and that a test finds stale.
 pub mod generated;
 
+/// HTTP as it is on the wire.
+pub mod http_wire;
+
 /// Who judges the gateway: the official conformance suite, and clients that others use.
 pub mod judges;
 

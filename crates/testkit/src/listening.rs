@@ -57,6 +57,19 @@ impl Listening {
         &self.url
     }
 
+    /// Asks it to end, and waits until it has.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be asked.
+    #[cfg(unix)]
+    pub fn terminate(&mut self) -> std::process::ExitStatus {
+        let id = self.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(told.is_ok_and(|told| told.success()), "it can be told");
+        self.child.wait().expect("it ends")
+    }
+
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()

@@ -1,19 +1,20 @@
 //! Results that reach the client as they are.
 //!
-//! `rmcp` hands a result on as a type of its own, which loses what that type does not know. Where [`Raw`](super::raw::Raw)
-//! serves, a result goes past it; where it cannot, through the type.
+//! `rmcp` hands a result on as a type of its own, which loses what that type does not know. So a result goes past it: it is put into
+//! a slot that came with the request, and whoever writes the answer takes it from there. Over a stream that is [`Raw`](super::raw::Raw),
+//! over HTTP the [transport of a session](super::sessions), or else the [body](super::http) of the answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use http::request::Parts;
 use planwright_core::Value;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CompleteResult, ErrorData, GetPromptResponse,
+    CallToolResponse, CallToolResult, CompleteResult, ErrorData, Extensions, GetPromptResponse,
     GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, ReadResourceResponse, ReadResourceResult,
 };
 use rmcp::service::RequestContext;
-use serde_json::{Error, from_value};
 
 /// Where a result is put that is to reach the client as it is.
 #[derive(Clone, Debug, Default)]
@@ -24,32 +25,39 @@ impl Slot {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.is_none()
+    }
+
     pub(super) fn take(&self) -> Option<Value> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// Hands a result on: past the type where that is possible.
+/// The slot that came with a request.
+pub(super) fn slot(extensions: &Extensions) -> Option<&Slot> {
+    let of_http = || extensions.get::<Parts>()?.extensions.get();
+    extensions.get().or_else(of_http)
+}
+
+/// Hands a result on, past its type.
 pub(super) fn deliver<T: Reply>(
     context: &RequestContext<RoleServer>,
     result: Value,
 ) -> Result<T, ErrorData> {
-    if let Some(slot) = context.extensions.get::<Slot>() {
-        slot.put(result);
-        return Ok(T::placeholder());
-    }
-    T::read(result.into()).map_err(|error| {
-        ErrorData::internal_error(format!("the result cannot be passed on: {error}"), None)
-    })
+    let Some(slot) = slot(&context.extensions) else {
+        let message = "a request came on a way that has no room for results";
+        return Err(ErrorData::internal_error(message, None));
+    };
+    slot.put(result);
+    Ok(T::placeholder())
 }
 
 /// A result as `rmcp` has it.
-pub(super) trait Reply: Sized {
+pub(super) trait Reply {
     /// What stands in the place of one that goes past the type.
     fn placeholder() -> Self;
-
-    /// Reads one of whichever kind.
-    fn read(result: serde_json::Value) -> Result<Self, Error>;
 }
 
 /// Results of one kind alone.
@@ -58,10 +66,6 @@ macro_rules! plain {
         impl Reply for $result {
             fn placeholder() -> Self {
                 Self::default()
-            }
-
-            fn read(result: serde_json::Value) -> Result<Self, Error> {
-                from_value(result)
             }
         }
     )*};
@@ -79,26 +83,11 @@ impl Reply for CallToolResponse {
     fn placeholder() -> Self {
         Self::Complete(CallToolResult::default())
     }
-
-    fn read(result: serde_json::Value) -> Result<Self, Error> {
-        match kind(&result) {
-            "input_required" => from_value(result).map(Self::InputRequired),
-            "task" => from_value(result).map(Self::Task),
-            _ => from_value(result).map(Self::Complete),
-        }
-    }
 }
 
 impl Reply for GetPromptResponse {
     fn placeholder() -> Self {
         Self::Complete(GetPromptResult::default())
-    }
-
-    fn read(result: serde_json::Value) -> Result<Self, Error> {
-        match kind(&result) {
-            "input_required" => from_value(result).map(Self::InputRequired),
-            _ => from_value(result).map(Self::Complete),
-        }
     }
 }
 
@@ -106,18 +95,4 @@ impl Reply for ReadResourceResponse {
     fn placeholder() -> Self {
         Self::Complete(ReadResourceResult::new(Vec::new()))
     }
-
-    fn read(result: serde_json::Value) -> Result<Self, Error> {
-        match kind(&result) {
-            "input_required" => from_value(result).map(Self::InputRequired),
-            _ => from_value(result).map(Self::Complete),
-        }
-    }
-}
-
-fn kind(result: &serde_json::Value) -> &str {
-    result
-        .get("resultType")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or("complete")
 }

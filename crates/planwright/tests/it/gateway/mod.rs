@@ -4,6 +4,7 @@ mod client;
 mod clients;
 mod complaints;
 mod conformance;
+mod edge;
 mod faces;
 mod fidelity;
 mod host;

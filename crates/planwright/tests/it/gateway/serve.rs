@@ -65,6 +65,32 @@ impl Behind {
         ]
     }
 
+    /// Writes the user's own `planwright.toml`.
+    pub(crate) fn set(&self, settings: &str) {
+        let folder = self.folder.path().join("config/planwright");
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        std::fs::write(folder.join("planwright.toml"), settings).expect("it can be written to");
+    }
+
+    /// Makes a token for a client.
+    pub(crate) fn token(&self, client: &str) -> String {
+        self.run(&["token", "create", client]).trim_end().to_owned()
+    }
+
+    /// What another command prints, in the same home.
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .envs(self.environment());
+        let output = command.output().expect("the program can be started");
+        let data = String::from_utf8_lossy(&output.stdout).into_owned();
+        let talk = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {data}{talk}");
+        data
+    }
+
     /// The gateway over HTTP.
     pub(crate) fn listening(&self, arguments: &[&str]) -> Listening {
         let mut command = self.command(&["--listen", "127.0.0.1:0"]);

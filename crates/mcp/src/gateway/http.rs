@@ -1,0 +1,182 @@
+//! The way in over HTTP.
+
+use std::convert::Infallible;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use super::client::ClientId;
+use super::deliver::Slot;
+use super::front::Front;
+use super::sessions::Sessions;
+use super::shared::Gateway;
+
+const SESSION: &str = "mcp-session-id";
+
+/// A gateway as a service for HTTP requests: Streamable HTTP at whatever path it is mounted.
+///
+/// It looks at no address, token or origin: whoever mounts it does, and puts a [`ClientId`] into the request's extensions. A
+/// session is there for the client that has opened it, and for nobody else.
+#[derive(Clone)]
+pub struct HttpService {
+    service: StreamableHttpService<Front, Sessions>,
+    sessions: Arc<Sessions>,
+}
+
+impl HttpService {
+    /// The service, which ends all it does once `stop` is cancelled. It takes requests of `most` bytes.
+    pub fn new(gateway: &Gateway, most: usize, stop: CancellationToken) -> Self {
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_max_request_body_bytes(most)
+            .with_cancellation_token(stop);
+        let gateway = gateway.clone();
+        let sessions = Arc::new(Sessions::default());
+        let front = move || Ok(Front::new(&gateway));
+        Self {
+            service: StreamableHttpService::new(front, Arc::clone(&sessions), config),
+            sessions,
+        }
+    }
+
+    async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    where
+        B: Body + Send + 'static,
+        B::Error: fmt::Display,
+    {
+        let client = request.extensions().get().cloned();
+        let client = client.unwrap_or_else(ClientId::local);
+        let session = |headers: &http::HeaderMap| {
+            let session = headers.get(SESSION)?.to_str().ok()?;
+            Some(Arc::<str>::from(session))
+        };
+        if let Some(session) = session(request.headers())
+            && !self.sessions.is_of(&session, &client)
+        {
+            // As of one that nobody has: a stranger learns nothing.
+            return not_found();
+        }
+        let slot = Slot::default();
+        request.extensions_mut().insert(slot.clone());
+        let response = self.service.handle(request).await;
+        if let Some(session) = session(response.headers()) {
+            self.sessions.opened(session, client).await;
+        }
+        response.map(|body| {
+            let body = body.map_frame(move |frame| frame.map_data(|data| filled(data, &slot)));
+            BodyExt::boxed(body)
+        })
+    }
+}
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+fn not_found() -> Answer {
+    let text = Full::new(Bytes::from_static(b"Not Found: Session not found"));
+    let mut response = Response::new(text.boxed());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// A frame, which is one event, with the result from the slot in the place of the one that stood in for it.
+fn filled(data: Bytes, slot: &Slot) -> Bytes {
+    if slot.is_empty() {
+        return data;
+    }
+    let Ok(event) = std::str::from_utf8(&data) else {
+        return data;
+    };
+    let mut text = String::new();
+    for line in event.split_inclusive('\n') {
+        let id = line.strip_prefix("data:").and_then(answered);
+        match id.and_then(|id| Some((id, slot.take()?))) {
+            Some((id, result)) => {
+                let result = result.to_json();
+                let _ = writeln!(
+                    text,
+                    r#"data: {{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
+                );
+            }
+            None => text += line,
+        }
+    }
+    text.into()
+}
+
+/// The id of the request that a message answers with a result.
+fn answered(message: &str) -> Option<serde_json::Value> {
+    let mut message: serde_json::Value = serde_json::from_str(message).ok()?;
+    message.get("result")?;
+    Some(message.get_mut("id")?.take())
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: Body + Send + 'static,
+    B::Error: fmt::Display,
+    B::Data: Send + 'static,
+{
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.handle(request).await) })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use planwright_core::Value;
+
+    use super::super::deliver::Slot;
+    use super::filled;
+
+    fn check(event: &str, expected: &str) {
+        let slot = Slot::default();
+        slot.put(Value::from_json(r#"{"x":"\n"}"#).unwrap());
+        assert_eq!(filled(Bytes::from(event.to_owned()), &slot), expected);
+        assert_eq!(slot.is_empty(), event != expected);
+    }
+
+    #[test]
+    fn results_take_their_place() {
+        check(
+            "id: 1/0\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{\"content\":[]}}\n\n",
+            "id: 1/0\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{\"x\":\"\\n\"}}\n\n",
+        );
+    }
+
+    #[test]
+    fn what_is_no_result_stays() {
+        for event in [
+            "data:\n\n",
+            ": \n\n",
+            "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"result\":1}}\n\n",
+            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"no\"}}\n\n",
+        ] {
+            check(event, event);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Sessions over HTTP, as revisions before 2026-07-28 have them: whose they are, and how results pass through them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures::Stream;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, CustomResult, GetExtensions, JsonRpcMessage,
+    RequestId, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::Transport;
+use rmcp::transport::common::server_side_http::ServerSseMessage;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, SessionTransport,
+};
+use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
+
+use super::client::ClientId;
+use super::deliver::{Slot, slot};
+
+/// The sessions of a gateway.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    sessions: LocalSessionManager,
+    owners: Mutex<HashMap<SessionId, ClientId>>,
+}
+
+impl Sessions {
+    /// Whether nobody else has opened this session.
+    pub(super) fn is_of(&self, session: &str, client: &ClientId) -> bool {
+        let owners = self.owners();
+        owners.get(session).is_none_or(|owner| owner == client)
+    }
+
+    /// Remembers who has opened a session, until it is closed.
+    pub(super) async fn opened(&self, session: SessionId, client: ClientId) {
+        if self.has_session(&session).await.unwrap_or_default() {
+            self.owners().insert(session, client);
+        }
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<SessionId, ClientId>> {
+        // Nothing that may panic happens while it is held.
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = Wire;
+
+    async fn create_session(&self) -> Result<(SessionId, Wire), Self::Error> {
+        let (id, transport) = self.sessions.create_session().await?;
+        let slots = HashMap::new();
+        Ok((id, Wire { transport, slots }))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.sessions.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.sessions.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        let closed = self.sessions.close_session(id).await;
+        self.owners().remove(id);
+        closed
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.create_stream(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        self.sessions.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.resume(id, last_event_id).await
+    }
+}
+
+/// The messages of a session, whose results go past the types of `rmcp`. What a client reads again after its connection has
+/// broken was written here, and is the same.
+pub(super) struct Wire {
+    transport: SessionTransport,
+    slots: HashMap<RequestId, Slot>,
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = <SessionTransport as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        match &mut message {
+            JsonRpcMessage::Response(response) => {
+                let slot = self.slots.remove(&response.id);
+                if let Some(raw) = slot.and_then(|slot| slot.take()) {
+                    response.result = ServerResult::CustomResult(CustomResult::new(raw.into()));
+                }
+            }
+            JsonRpcMessage::Error(error) => {
+                let id = error.id.as_ref();
+                id.and_then(|id| self.slots.remove(id));
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+        self.transport.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let message = self.transport.receive().await?;
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if let Some(slot) = slot(request.request.extensions()) {
+                    self.slots.insert(request.id.clone(), slot.clone());
+                }
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(given_up) =
+                    &notification.notification
+                {
+                    // Nobody answers it any more.
+                    let id = given_up.params.request_id.as_ref();
+                    id.and_then(|id| self.slots.remove(id));
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        Some(message)
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.transport.close().await
+    }
+}

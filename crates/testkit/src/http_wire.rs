@@ -1,0 +1,238 @@
+//! HTTP as it is on the wire, without a library in between: one connection for each request, answers read as they come.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long a test waits for what has to happen before it fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A request that is not sent yet.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    address: String,
+    path: String,
+    method: &'static str,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl HttpRequest {
+    /// A message of MCP to the server at `url`, with the headers that MCP wants.
+    pub fn post(url: &str, message: &Value) -> Self {
+        Self::new("POST", url)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .body(message.to_string())
+    }
+
+    /// A request for whatever the server has to say by itself.
+    pub fn get(url: &str) -> Self {
+        Self::new("GET", url).header("accept", "text/event-stream")
+    }
+
+    /// The end of a session.
+    pub fn delete(url: &str) -> Self {
+        Self::new("DELETE", url)
+    }
+
+    fn new(method: &'static str, url: &str) -> Self {
+        let rest = url.strip_prefix("http://").unwrap_or(url);
+        let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Self {
+            address: address.to_owned(),
+            path: format!("/{path}"),
+            method,
+            headers: vec![("host".to_owned(), address.to_owned())],
+            body: Vec::new(),
+        }
+    }
+
+    /// With this header, in the place of one of the same name.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| known != name);
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With this body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends it, and waits until the head of the answer is there.
+    ///
+    /// # Panics
+    ///
+    /// Where no answer comes that is one.
+    pub fn send(self) -> HttpAnswer {
+        let stream = TcpStream::connect(&self.address).expect("the server listens");
+        let patience = Some(PATIENCE);
+        stream.set_read_timeout(patience).expect("it is some time");
+        let Self {
+            path, method, body, ..
+        } = &self;
+        let headers = self.headers.iter();
+        let headers = headers.map(|(name, value)| format!("{name}: {value}\r\n"));
+        let headers: String = headers.collect();
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
+        );
+        let mut writer = &stream;
+        // A server that has seen enough may answer before all is sent.
+        let _ = writer.write_all(&[head.as_bytes(), body].concat());
+        HttpAnswer::read(stream)
+    }
+}
+
+/// An answer whose body is read as it comes.
+#[derive(Debug)]
+pub struct HttpAnswer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: BufReader<Body>,
+}
+
+impl HttpAnswer {
+    fn read(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream);
+        let first = line(&mut reader);
+        let status = first
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let mut headers = Vec::new();
+        while let Some((name, value)) = line(&mut reader).split_once(':') {
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let is_chunked = headers
+            .iter()
+            .any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let left = if is_chunked {
+            Left::Chunks(0)
+        } else {
+            Left::All
+        };
+        Self {
+            status: status.unwrap_or_else(|| panic!("no answer of HTTP: `{first}`")),
+            headers,
+            body: BufReader::new(Body { reader, left }),
+        }
+    }
+
+    /// Its status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The header of this name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The next message in it: of a stream of events the next one's, else all of it. Nothing once it is at its end.
+    pub fn message(&mut self) -> Option<Value> {
+        let is_stream = self
+            .header("content-type")
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        if !is_stream {
+            let mut text = String::new();
+            self.body.read_to_string(&mut text).ok()?;
+            return serde_json::from_str(&text).ok();
+        }
+        loop {
+            let mut line = String::new();
+            // A stream that breaks off has said what it has said.
+            if self.body.read_line(&mut line).unwrap_or_default() == 0 {
+                return None;
+            }
+            let data = line.strip_prefix("data:").map(str::trim);
+            if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// The message that answers a request.
+    ///
+    /// # Panics
+    ///
+    /// Where none comes.
+    pub fn answer(&mut self) -> Value {
+        loop {
+            let message = self.message();
+            let message =
+                message.unwrap_or_else(|| panic!("no answer with status {}", self.status));
+            if message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// All of it as text.
+    pub fn text(mut self) -> String {
+        let mut bytes = Vec::new();
+        // As above.
+        let _ = self.body.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+fn line(reader: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    // A connection that is reset gives no line, which is no answer.
+    let _ = reader.read_line(&mut line);
+    line.trim_end().to_owned()
+}
+
+/// What comes after the head.
+#[derive(Debug)]
+struct Body {
+    reader: BufReader<TcpStream>,
+    left: Left,
+}
+
+/// How much of it is left.
+#[derive(Debug)]
+enum Left {
+    /// All until the connection ends.
+    All,
+    /// So much of a chunk; then others.
+    Chunks(usize),
+    /// Nothing.
+    Nothing,
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if let Left::Chunks(0) = self.left {
+            let mut size = line(&mut self.reader);
+            if size.is_empty() {
+                // The end of the chunk before.
+                size = line(&mut self.reader);
+            }
+            self.left = match usize::from_str_radix(&size, 16) {
+                Ok(0) | Err(_) => Left::Nothing,
+                Ok(size) => Left::Chunks(size),
+            };
+        }
+        match &mut self.left {
+            Left::All => self.reader.read(buffer),
+            Left::Nothing => Ok(0),
+            Left::Chunks(size) => {
+                let most = buffer.len().min(*size);
+                let read = self.reader.read(&mut buffer[..most])?;
+                *size -= read;
+                Ok(read)
+            }
+        }
+    }
+}
