@@ -45,7 +45,7 @@ pub(super) enum Unsound {
 
 impl PlanHost {
     /// `execute_plan`
-    pub(super) async fn execute(&self, call: &HostCall) -> Result<Value, BadRequest> {
+    pub(super) async fn execute(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
         let arguments = &call.arguments;
         let request = Request::read("execute_plan", arguments, &["plan", "inputs", "dialect"])?;
         let text = plan_text(&request)?;
@@ -143,7 +143,26 @@ impl PlanHost {
     }
 
     /// Begins a run and waits for it.
-    pub(super) async fn start(&self, call: &HostCall, sound: Sound) -> Result<Value, BadRequest> {
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        call: &HostCall,
+        sound: Sound,
+    ) -> Result<Value, BadRequest> {
+        let (host, of) = (Arc::clone(self), call.clone());
+        // Where the call is given up while the run is being written, the run begins all the same, and is cancelled: else it would
+        // look as if somebody had to go on with it.
+        let begun = tokio::spawn(async move {
+            let running = host.begin(&of, sound).await?;
+            let guard = CancelOnDrop::new(&running);
+            Ok((running, guard))
+        });
+        let begun = begun.await.map_err(|error| BadRequest(error.to_string()));
+        let (running, mut guard) = begun??;
+        guard.release();
+        self.wait(call, &running).await
+    }
+
+    async fn begin(&self, call: &HostCall, sound: Sound) -> Result<Arc<Running>, BadRequest> {
         let Sound { reading, plan } = sound;
         let options = self.options(&plan)?;
         let id = random_id();
@@ -172,8 +191,7 @@ impl PlanHost {
             start = start.with_journal(Arc::new(held), process.to_value());
         }
         let now = (self.settings.now)();
-        let running = self.launch(call, start, &plan, options, now)?;
-        self.wait(call, &running).await
+        self.launch(call, start, &plan, options, now)
     }
 
     /// How a run goes about its work.

@@ -60,7 +60,7 @@ impl PlanHost {
 
     /// Calls a tool of the face.
     pub(in crate::gateway) async fn call_face(
-        &self,
+        self: &Arc<Self>,
         call: &HostCall,
         name: FaceName,
     ) -> Result<Value, BadRequest> {

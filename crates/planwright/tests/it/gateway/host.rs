@@ -8,12 +8,12 @@ use futures::future::BoxFuture;
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::{Catalog, Schema, Value};
 use planwright::engine::backend::Simulated;
-use planwright::engine::{Backends, Decision};
+use planwright::engine::{Backends, Decision, RunStatus};
 use planwright::gateway::{GatewaySettings, Mode, PlanHost};
 use planwright::kept::KeptRun;
 use planwright::mcp::gateway::{Client, ClientId, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
-use planwright_store::{Holder, NewDecision, Store};
+use planwright_store::{Holder, NewDecision, Standing, Store};
 use serde_json::json;
 
 /// A host over simulated tools, with a store of its own.
@@ -442,6 +442,35 @@ async fn a_call_that_is_given_up_ends_its_run() {
         }
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_while_its_run_is_written_leaves_none_open() {
+    let scene = Scene::new();
+    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
+    // However far it has come.
+    for polls in 0..40 {
+        let call = scene.start("a", "execute_plan", json!({"plan": plan}));
+        let mut call = Box::pin(call);
+        for _ in 0..polls {
+            assert!(futures::poll!(&mut call).is_pending());
+            tokio::task::yield_now().await;
+        }
+        drop(call);
+    }
+    let filter = planwright_store::RunFilter::default();
+    let ended = async {
+        loop {
+            let runs = scene.store.runs(&filter).unwrap();
+            let cancelled = Standing::Ended(RunStatus::Cancelled);
+            if !runs.is_empty() && runs.iter().all(|run| run.standing == cancelled) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert!(ended.is_ok(), "{:?}", scene.store.runs(&filter));
 }
 
 #[tokio::test]
