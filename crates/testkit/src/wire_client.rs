@@ -1,12 +1,14 @@
-//! A client that sees exactly what a server sends: JSON-RPC over stdio, line by line, without a library in between.
+//! A client that sees exactly what a server sends: JSON-RPC over stdio or HTTP, message by message, without a library in between.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http_wire::{HttpAnswer, HttpRequest};
 
 /// How long a test waits for what has to happen before it fails.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -14,11 +16,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The revision in which every request says by itself who sends it.
 const NEWEST: &str = "2026-07-28";
 
-/// A client and the server that it has started. Both end when this is dropped.
+/// A client, and the server where it has started it. Both end when this is dropped.
 #[derive(Debug)]
 pub struct WireClient {
-    server: Child,
-    input: Option<ChildStdin>,
+    line: Line,
     output: Receiver<Value>,
     revision: &'static str,
     capabilities: Value,
@@ -46,6 +47,30 @@ impl WireClient {
         let mut server = server.expect("the server can be started");
         let input = server.stdin.take();
         let output = read(server.stdout.take().expect("its output is piped"));
+        Self::on(Line::Pipe { server, input }, output, revision, answers)
+    }
+
+    /// Greets the server at `url`, and listens to what it says by itself. All else is as with [`WireClient::start`].
+    ///
+    /// # Panics
+    ///
+    /// Where the server refuses.
+    pub fn reach(url: &str, revision: &'static str, answers: &[(&str, Value)]) -> Self {
+        let (sender, output) = channel();
+        let line = Line::Http {
+            url: url.to_owned(),
+            session: None,
+            sender,
+        };
+        Self::on(line, output, revision, answers)
+    }
+
+    fn on(
+        line: Line,
+        output: Receiver<Value>,
+        revision: &'static str,
+        answers: &[(&str, Value)],
+    ) -> Self {
         let mut capabilities = json!({});
         for (method, _) in answers {
             let (name, ability) = match *method {
@@ -60,8 +85,7 @@ impl WireClient {
             .iter()
             .map(|(method, answer)| ((*method).to_owned(), answer.clone()));
         let mut client = Self {
-            server,
-            input,
+            line,
             output,
             revision,
             capabilities,
@@ -89,6 +113,7 @@ impl WireClient {
             "{answer}"
         );
         self.notify("notifications/initialized", json!({}));
+        self.line.listen(self.revision);
     }
 
     /// Sends a request and waits for its answer: `{"result": …}` or `{"error": …}`.
@@ -177,20 +202,103 @@ impl WireClient {
     }
 
     fn write(&mut self, message: &Value) {
-        let input = self.input.as_mut().expect("the client is not yet dropped");
-        let written = input.write_all(format!("{message}\n").as_bytes());
-        written.expect("the server reads");
+        self.line.write(message, self.revision);
     }
 }
 
 impl Drop for WireClient {
     fn drop(&mut self) {
-        // A server ends when nobody writes to it any more.
-        drop(self.input.take());
-        while self.output.recv_timeout(PATIENCE).is_ok() {}
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        if let Line::Pipe { server, input } = &mut self.line {
+            // A server ends when nobody writes to it any more.
+            drop(input.take());
+            while self.output.recv_timeout(PATIENCE).is_ok() {}
+            let _ = server.kill();
+            let _ = server.wait();
+        }
     }
+}
+
+/// The way to a server.
+#[derive(Debug)]
+enum Line {
+    /// Its standard input.
+    Pipe {
+        server: Child,
+        input: Option<ChildStdin>,
+    },
+    /// Its address, and where what it says goes.
+    Http {
+        url: String,
+        session: Option<String>,
+        sender: Sender<Value>,
+    },
+}
+
+impl Line {
+    fn write(&mut self, message: &Value, revision: &str) {
+        match self {
+            Self::Pipe { input, .. } => {
+                let input = input.as_mut().expect("the client is not yet dropped");
+                let written = input.write_all(format!("{message}\n").as_bytes());
+                written.expect("the server reads");
+            }
+            Self::Http {
+                url,
+                session,
+                sender,
+            } => {
+                let mut request = HttpRequest::post(url, message);
+                let method = message["method"].as_str().unwrap_or_default();
+                if method != "initialize" {
+                    request = request.header("mcp-protocol-version", revision);
+                }
+                if let Some(session) = session {
+                    request = request.header("mcp-session-id", session);
+                }
+                if revision == NEWEST {
+                    request = request.header("mcp-method", method);
+                    let about = ["name", "uri", "taskId"];
+                    let mut about = about.into_iter();
+                    let about = about.find_map(|field| message["params"][field].as_str());
+                    if let Some(about) = about {
+                        request = request.header("mcp-name", about);
+                    }
+                }
+                let answer = request.send();
+                if let Some(id) = answer.header("mcp-session-id") {
+                    *session = Some(id.to_owned());
+                }
+                forward(answer, sender);
+            }
+        }
+    }
+
+    /// Listens to what the server says by itself, where revisions have that.
+    fn listen(&self, revision: &str) {
+        if let Self::Http {
+            url,
+            session: Some(session),
+            sender,
+        } = self
+        {
+            let request = HttpRequest::get(url)
+                .header("mcp-protocol-version", revision)
+                .header("mcp-session-id", session);
+            forward(request.send(), sender);
+        }
+    }
+}
+
+/// Hands on all messages of an answer as they come, until its end.
+fn forward(mut answer: HttpAnswer, sender: &Sender<Value>) {
+    let sender = sender.clone();
+    std::thread::spawn(move || {
+        while let Some(message) = answer.message() {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
 }
 
 fn read(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {

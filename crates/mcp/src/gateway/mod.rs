@@ -16,6 +16,7 @@ mod line;
 mod listing;
 mod parked;
 mod passing;
+mod patient;
 mod raw;
 mod serve;
 mod sessions;

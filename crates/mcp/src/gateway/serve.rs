@@ -6,6 +6,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::front::Front;
+use super::patient::Patient;
 use super::raw::Raw;
 use super::shared::Gateway;
 
@@ -43,6 +44,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    let stream = Patient::new(stream);
     match Raw(Front::new(gateway)).serve_with_ct(stream, stop).await {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(()),

@@ -2,6 +2,7 @@
 
 pub(crate) mod edge;
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +55,14 @@ pub(crate) async fn serve(
         settings.observers.push(Arc::new(Told(telemetry.clone())));
     }
     match arguments.listen {
-        None => over_stdio(settings, &upstreams, signals).await?,
+        None => {
+            if std::io::stdin().is_terminal() {
+                printer.talk(
+                    "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it",
+                );
+            }
+            over_stdio(settings, &upstreams, signals).await?;
+        }
         Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
     }
     upstreams.shutdown().await;

@@ -11,6 +11,35 @@ use serde_json::{Value, json};
 use crate::program::planwright;
 
 #[test]
+fn a_person_who_starts_the_gateway_learns_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let mut child = planwright(folder.path())
+        .arg("serve")
+        .stdin(Stdio::from(terminal.slave))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    // Before that it says that there are no tools.
+    while !line.contains("MCP on") && said.read_line(&mut line).unwrap() > 0 {}
+    assert_eq!(
+        line.lines().last().unwrap_or_default().to_owned() + "\n",
+        "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it\n"
+    );
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(interrupted.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout.is_empty());
+    drop(terminal.master);
+}
+
+#[test]
 fn an_interrupt_keeps_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

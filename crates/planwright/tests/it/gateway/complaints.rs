@@ -24,9 +24,20 @@ fn call(client: &mut WireClient, tool: &str, arguments: Value) -> Value {
 fn check_result(result: &Value) {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let tools = json!([{"name": "count", "outputSchema": schema, "does": {"result": result}}]);
-    let (_behind, mut client) = before(&tools, &["--mode", "plain"]);
+    let plain = ["--mode", "plain"];
+    let (behind, mut client) = before(&tools, &plain);
     let answer = call(&mut client, "count", json!({}));
     assert_eq!(answer, json!({"result": result}));
+    let listening = behind.listening(&plain);
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let mut client = WireClient::reach(listening.url(), revision, &[]);
+        let mut answer = call(&mut client, "count", json!({}));
+        if revision == "2026-07-28" {
+            let fields = answer["result"].as_object_mut().expect("it is one");
+            assert_eq!(fields.remove("resultType"), Some(json!("complete")));
+        }
+        assert_eq!(answer, json!({"result": result}), "{revision}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a server offers looks the same through the gateway as asked directly: every line of the answers is compared.
+//! What a server offers looks the same through the gateway as asked directly: every message of the answers is compared.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// Asks the reference server for everything, directly and through the gateway, as a client of `revision`.
+/// Asks the reference server for everything, directly and through the gateway, over stdio and over HTTP, as a client of `revision`.
 fn check(revision: &'static str) {
     let program = real_servers::program("mcp-server-everything");
     let direct = experience(&mut WireClient::start(
@@ -18,13 +18,44 @@ fn check(revision: &'static str) {
         &answers(),
     ));
     let behind = Behind::new(&[("everything", &program, &[])]);
-    let mut client = behind.client(&["--mode", "plain"], revision, &answers());
-    let through = experience(&mut client);
+    let plain = ["--mode", "plain"];
+    let over_stdio = experience(&mut behind.client(&plain, revision, &answers()));
+    compare(&direct, &over_stdio, "stdio");
+    let listening = behind.listening(&plain);
+    let mut client = WireClient::reach(listening.url(), revision, &answers());
+    compare(&shared(direct), &shared(experience(&mut client)), "HTTP");
+}
+
+/// What the server does only for a client that it has to itself: what it asks for is nothing that several clients are asked alike.
+const FOR_ONE: [&str; 3] = [
+    "trigger-sampling-request",
+    "trigger-url-elicitation",
+    "get-roots-list",
+];
+
+/// What the server does for each of several clients.
+fn shared(steps: Vec<Value>) -> Vec<Value> {
+    let is_for_one = |name: &Value| FOR_ONE.iter().any(|one| name == one);
+    let mut steps = steps;
+    steps.retain(|step| !is_for_one(&step["params"]["name"]));
+    for step in &mut steps {
+        if let Some(tools) = step
+            .pointer_mut("/answer/result/tools")
+            .and_then(Value::as_array_mut)
+        {
+            tools.retain(|tool| !is_for_one(&tool["name"]));
+        }
+    }
+    steps
+}
+
+#[track_caller]
+fn compare(direct: &[Value], through: &[Value], way: &str) {
     assert_eq!(direct.len(), through.len());
-    for (direct, through) in direct.iter().zip(&through) {
+    for (direct, through) in direct.iter().zip(through) {
         assert!(
             direct == through,
-            "directly:\n{direct:#}\nthrough the gateway:\n{through:#}"
+            "directly:\n{direct:#}\nthrough the gateway over {way}:\n{through:#}"
         );
     }
 }

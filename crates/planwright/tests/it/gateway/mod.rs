@@ -8,4 +8,5 @@ mod edge;
 mod faces;
 mod fidelity;
 mod host;
+mod hostile;
 mod serve;

@@ -1,0 +1,57 @@
+//! A stream whose client need not begin at the beginning.
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// The messages of a stream from the first request on. What is told or answered before that is about nothing that there is, and
+/// `rmcp` would end for it.
+pub(super) struct Patient<R: AsyncRead, W: AsyncWrite> {
+    stream: AsyncRwTransport<RoleServer, R, W>,
+    has_begun: bool,
+}
+
+impl<R, W> Patient<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    pub(super) fn new((input, output): (R, W)) -> Self {
+        Self {
+            stream: AsyncRwTransport::new(input, output),
+            has_begun: false,
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Patient<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = <AsyncRwTransport<RoleServer, R, W> as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.stream.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let message = self.stream.receive().await?;
+            self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
+            if self.has_begun {
+                return Some(message);
+            }
+            tracing::debug!("a message was left out that came before any request");
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.stream.close().await
+    }
+}
