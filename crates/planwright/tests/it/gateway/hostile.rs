@@ -480,7 +480,8 @@ fn nothing_without_a_session_takes_it_down() {
 
 #[test]
 fn what_comes_before_the_greeting_is_refused_or_ignored() {
-    let is_message = |text: &String| text.len() < 200 && serde_json::from_str::<Value>(text).is_ok();
+    let is_message =
+        |text: &String| text.len() < 200 && serde_json::from_str::<Value>(text).is_ok();
     for text in odd().into_iter().filter(is_message) {
         let mut gateway = Piped::start();
         gateway.say(&text);
