@@ -48,6 +48,7 @@ pub(crate) async fn command(
         printer.talk(&note);
     }
     let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
+    known.mention_unclear_times(&arguments.question, printer);
     let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
     let created = tokio::select! {
         created = wanted.ask(model.as_ref(), &arguments.planning) => created,

@@ -9,6 +9,11 @@ use planwright::planner::model::{Model, Replay};
 use super::args::ModelArguments;
 use super::error::CommandError;
 
+/// The name of the model, where one is named.
+pub(crate) fn name(arguments: &ModelArguments, _config: &Config) -> Option<String> {
+    arguments.model.clone()
+}
+
 /// The model that the arguments name.
 pub(crate) fn open(
     arguments: &ModelArguments,

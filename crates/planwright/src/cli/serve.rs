@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::config::Config;
-use planwright::gateway::{GatewaySettings, Mode, Observe, Observed, PlanHost, RunObserver};
+use planwright::gateway::{
+    GatewaySettings, Mode, Observe, Observed, PlanHost, PlanWriter, RunObserver,
+};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
 use tokio_util::sync::CancellationToken;
@@ -24,13 +26,16 @@ use super::signals::Signals;
 use super::telemetry::Told;
 use super::token::TokenFile;
 use super::toolbox::Toolbox;
-use super::{keeping, outside, store, telemetry, tokens};
+use super::{environment, keeping, model, outside, store, telemetry, tokens};
 
 /// How long plans under way may take to end once the gateway is to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The largest request that is taken where nothing is said, in bytes.
 const LARGEST_REQUEST: u64 = 4 << 20;
+
+/// The model that is the client itself.
+const CLIENT: &str = "client";
 
 /// `planwright serve`
 pub(crate) async fn serve(
@@ -94,6 +99,12 @@ fn gateway_settings(
             format!("{error}: {hints}")
         })
     });
+    settings.zone = environment::zone()?;
+    settings.writer = match model::name(&arguments.model, config).as_deref() {
+        Some(CLIENT) => Some(PlanWriter::Client),
+        Some(_) => Some(PlanWriter::Model(model::open(&arguments.model, config)?)),
+        None => None,
+    };
     settings.own = (toolbox.catalog, toolbox.backends);
     Ok(settings)
 }

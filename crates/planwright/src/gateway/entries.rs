@@ -10,6 +10,7 @@ use super::settings::Mode;
 use super::signatures::listing;
 
 pub(super) const EXECUTE_PLAN: &str = "execute_plan";
+pub(super) const CREATE_PLAN: &str = "create_plan";
 pub(super) const CHECK_PLAN: &str = "check_plan";
 pub(super) const RESUME_PLAN: &str = "resume_plan";
 pub(super) const GET_RUN: &str = "get_run";
@@ -146,6 +147,22 @@ fn execute_plan(listed: &str) -> serde_json::Value {
         "outputSchema": outcome(),
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
     })
+}
+
+/// The tool that has plans written.
+pub(super) fn create_plan() -> Value {
+    Value::from(json!({
+        "name": CREATE_PLAN,
+        "title": "Have a plan written",
+        "description": "Have a plan written and checked for what you want, in words. `run`: run it as well.",
+        "inputSchema": {"type": "object", "properties": {
+            "goal": {"type": "string"},
+            "context": {"type": "object", "description": "what is known: semantic, episodic, entities"},
+            "run": {"type": "boolean"}
+        }, "required": ["goal"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    }))
 }
 
 fn check_plan() -> serde_json::Value {

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::entries;
 use super::offered::{Latest, Offered};
+use super::planning::Written;
 use super::running::Registry;
 use super::settings::{GatewaySettings, Mode};
 use super::stages::Stages;
@@ -26,6 +27,7 @@ pub struct PlanHost {
     pub(super) settings: GatewaySettings,
     pub(super) upstreams: Upstreams,
     pub(super) runs: Arc<Registry>,
+    pub(super) written: Written,
     latest: Latest,
     stages: Mutex<HashMap<ClientId, Stages>>,
     ticks: watch::Sender<u64>,
@@ -38,6 +40,7 @@ impl PlanHost {
             settings,
             upstreams,
             runs: Arc::default(),
+            written: Written::default(),
             latest: Latest::default(),
             stages: Mutex::default(),
             ticks: watch::Sender::new(0),
@@ -160,16 +163,20 @@ impl Host for PlanHost {
                 _ => self.settled().await,
             };
             let mut entries = entries::of(&self, &client, &offered);
+            if self.creates_plans(&client) {
+                entries.push(entries::create_plan());
+            }
             entries.extend(self.stage_entries(&client));
             entries
         })
     }
 
-    fn owns(&self, _: &Client, name: &str) -> bool {
+    fn owns(&self, client: &Client, name: &str) -> bool {
         if let Some(face) = self.settings.face {
-            return self.face_owns(face, name);
+            return self.face_owns(client, face, name);
         }
         entries::names(self.settings.mode).contains(&name)
+            || name == entries::CREATE_PLAN && self.creates_plans(client)
             || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
@@ -209,6 +216,9 @@ impl Host for PlanHost {
             let answered = match call.name.as_str() {
                 entries::EXECUTE_PLAN => self.execute(&call).await,
                 entries::CHECK_PLAN => self.check(&call).await,
+                entries::CREATE_PLAN if self.creates_plans(&call.client) => {
+                    self.create_plan(&call).await
+                }
                 entries::RESUME_PLAN => self.resume(&call).await,
                 entries::GET_RUN => self.get_run(&call).await,
                 entries::SEARCH_TOOLS => self.search(&call).await,

@@ -23,6 +23,12 @@ mod host;
 /// Tools for those who look for tools, and for calls without a plan.
 mod find;
 
+/// Plans that a model writes.
+mod planning;
+
+/// Clients that sample, as models.
+mod sampling;
+
 /// Results of earlier plans, for later ones.
 mod recall;
 
@@ -65,5 +71,6 @@ mod faces;
 pub use faces::FaceName;
 pub use host::PlanHost;
 pub use observer::{Observe, Observed, RunObserver};
+pub use planning::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{GatewaySettings, GetOutside, Mode};

@@ -10,10 +10,12 @@ use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
 use planwright_engine::schedule::Limits;
 use planwright_engine::{Backends, Bound, Confidential};
+use planwright_planner::dates::Zone;
 use planwright_store::{Holder, Store};
 
 use super::faces::FaceName;
 use super::observer::RunObserver;
+use super::planning::PlanWriter;
 use crate::config::Config;
 use crate::wire::ToolSourcesV1;
 
@@ -79,6 +81,10 @@ pub struct GatewaySettings {
     pub recall_bytes: usize,
     /// The most plans of one client that may be under way.
     pub plans_at_once: usize,
+    /// Who writes plans for clients that say what they want; without it they write their own.
+    pub writer: Option<PlanWriter>,
+    /// The zone whose days are meant where clients speak of time.
+    pub zone: Zone,
     /// What a plan is given from outside.
     pub outside: Arc<GetOutside>,
     /// Who hears of what happens in runs.
@@ -129,6 +135,8 @@ impl GatewaySettings {
             recall_for,
             recall_bytes,
             plans_at_once: 64,
+            writer: None,
+            zone: Zone::utc(),
             outside: Arc::new(|_| Ok(Confidential::new())),
             observers: Vec::new(),
             now,

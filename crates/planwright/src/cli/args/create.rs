@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, positive};
+use super::{
+    Format, ModelArguments, MomentArguments, OPTIONS, StoreArguments, ToolArguments, positive,
+};
 
 /// The heading of what is about the plan.
 const PLANNING: &str = "Planning";
@@ -62,4 +64,6 @@ pub(crate) struct PlanningArguments {
     /// How many tokens are spent on telling of tools; where there are more, those that fit the goal best.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
     pub(crate) tool_tokens: usize,
+    #[command(flatten)]
+    pub(crate) moment: MomentArguments,
 }

@@ -4,6 +4,9 @@ use clap::Args;
 
 use super::Format;
 
+/// The heading of what is about time.
+const TIME: &str = "Time";
+
 /// `dates`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatesArguments {
@@ -21,9 +24,9 @@ pub(crate) struct DatesArguments {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MomentArguments {
     /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.
-    #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = TIME, long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// The time zone whose days are meant, such as `Europe/Berlin`; else what `TZ` says, else the system's.
-    #[arg(long, value_name = "ZONE")]
+    #[arg(help_heading = TIME, long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::{Args, ValueEnum};
 use planwright::gateway::{FaceName, Mode};
 
-use super::{OPTIONS, StoreArguments, ToolArguments};
+use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments};
 use crate::cli::serve::edge::listen_address;
 
 /// `serve`
@@ -26,6 +26,8 @@ pub(crate) struct ServeArguments {
     /// out.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     /// Keep nothing: what was run is forgotten when the gateway ends.

@@ -15,8 +15,9 @@ use planwright::engine::Durations;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::Limits;
 use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright::planner::dates::{Now, find};
 use planwright::planner::model::Model;
-use planwright::planner::prompt::{Memory, Task, WRITING};
+use planwright::planner::prompt::{Memory, Task, TimePhrase, WRITING};
 use planwright::wire::{CreatedV1, timestamp};
 
 use super::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
@@ -25,7 +26,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{convert, keeping, model, output, store, stored};
+use super::{convert, dates, keeping, model, output, store, stored};
 
 /// `planwright create GOAL`
 pub(crate) async fn command(
@@ -44,6 +45,7 @@ pub(crate) async fn command(
         printer.talk(&note);
     }
     let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
+    known.mention_unclear_times(&arguments.goal, printer);
     let wanted = Wanted::new(&arguments.goal, &toolbox, &known, durations, &config);
     if arguments.show_prompt {
         let task = wanted.task().text(
@@ -148,8 +150,9 @@ fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandErr
 }
 
 /// What is known beside the goal.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Known {
+    now: Now,
     memory: Option<Memory>,
     state: Option<Value>,
 }
@@ -175,7 +178,22 @@ impl Known {
             ))
             .hint("write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}"));
         }
-        Ok(Self { memory, state })
+        Ok(Self {
+            now: dates::now(&arguments.moment)?,
+            memory,
+            state,
+        })
+    }
+}
+
+impl Known {
+    /// Says of which phrases of time the model has to make out the meaning by itself.
+    pub(crate) fn mention_unclear_times(&self, goal: &str, printer: Printer) {
+        for mention in find(goal, &self.now) {
+            if let Err(error) = mention.meaning {
+                printer.quote(&format!("warning: {error}; {}", error.help()));
+            }
+        }
     }
 }
 
@@ -190,6 +208,7 @@ fn json(path: &Path) -> Result<Value, CommandError> {
 pub(crate) struct Wanted<'a> {
     goal: &'a str,
     today: String,
+    times: Vec<TimePhrase>,
     timestamp: String,
     catalog: &'a Catalog,
     durations: Durations,
@@ -208,10 +227,19 @@ impl<'a> Wanted<'a> {
         durations: Durations,
         config: &Config,
     ) -> Self {
+        let times = find(goal, &known.now).into_iter().filter_map(|mention| {
+            let days = mention.meaning.ok()?;
+            Some(TimePhrase {
+                phrase: mention.phrase,
+                from: days.from.to_string(),
+                to: days.to.to_string(),
+            })
+        });
         let timestamp = timestamp(keeping::now());
         Self {
             goal,
-            today: timestamp.chars().take(10).collect(),
+            today: known.now.to_string(),
+            times: times.collect(),
             timestamp,
             catalog: &toolbox.catalog,
             durations,
@@ -248,7 +276,7 @@ impl<'a> Wanted<'a> {
         Task {
             goal: self.goal,
             today: &self.today,
-            times: &[],
+            times: &self.times,
             catalog: self.catalog,
             memory: self.known.memory.as_ref(),
             state: self.known.state.as_ref(),

@@ -1,4 +1,4 @@
-//! The face of mcp-cli: `plan_execute`. The tools that make plans are listed once there is something that makes them.
+//! The face of mcp-cli: `plan_execute`, and where somebody writes plans `plan_create` and `plan_create_and_execute`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,9 +10,15 @@ use planwright_store::StoredPlan;
 use serde_json::json;
 
 use super::{Face, Handed, Outcome, Seen};
+use crate::gateway::answer;
 use crate::gateway::request::{BadRequest, Request};
 
 pub(super) const PLAN_EXECUTE: &str = "plan_execute";
+pub(super) const PLAN_CREATE: &str = "plan_create";
+pub(super) const PLAN_CREATE_AND_EXECUTE: &str = "plan_create_and_execute";
+
+/// The tools that are there where somebody writes plans.
+pub(super) const CREATING: &[&str] = &[PLAN_CREATE_AND_EXECUTE, PLAN_CREATE];
 
 /// The most plans that a description lists.
 const LISTED: usize = 40;
@@ -26,13 +32,21 @@ impl Face for McpCli {
     }
 
     fn entries(&self, seen: &Seen<'_>) -> Vec<serde_json::Value> {
-        vec![json!({
+        let mut entries: Vec<serde_json::Value> = Vec::new();
+        if seen.creates {
+            entries.extend([
+                creating(PLAN_CREATE_AND_EXECUTE, "Have a plan written for a goal, check it and run it: its steps call tools, side by side where they do not need each other. What comes back is what the plan selects, and how each step went. For one call alone, call the tool itself."),
+                creating(PLAN_CREATE, "Have a plan written for a goal and checked, without running it: its id, and its steps. plan_execute runs it."),
+            ]);
+        }
+        entries.push(json!({
             "name": PLAN_EXECUTE,
             "description": description(&seen.saved),
             "inputSchema": {"type": "object", "properties": {
                 "plan_id": {"type": "string", "description": "the plan's id or name"}
             }, "required": ["plan_id"]}
-        })]
+        }));
+        entries
     }
 
     fn plan(&self, arguments: &Value) -> Result<Handed, BadRequest> {
@@ -86,6 +100,41 @@ impl Face for McpCli {
         fields.insert("steps".into(), steps.into());
         fields.into()
     }
+}
+
+fn creating(name: &str, description: &str) -> serde_json::Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {
+            "goal": {"type": "string", "description": "what is wanted, in words"}
+        }, "required": ["goal"]}
+    })
+}
+
+/// What is said of a plan that was written: its id, and its steps.
+pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
+    let steps = plan.steps.iter().map(|step| {
+        let tool = step
+            .tool()
+            .map(|name| Arc::clone(&name.text))
+            .unwrap_or_default();
+        let title = step.title.clone().unwrap_or_else(|| Arc::clone(&tool));
+        Value::object([
+            ("index", Value::Text(Arc::clone(step.id.text()))),
+            ("title", Value::Text(title)),
+            ("tool", Value::Text(tool)),
+        ])
+    });
+    let title = plan.title.clone().or_else(|| plan.name.clone());
+    let answered = Value::object([
+        ("success", Value::from(true)),
+        ("plan_id", Value::Text(Arc::clone(id))),
+        ("title", Value::Text(title.unwrap_or_else(|| goal.into()))),
+        ("steps", Value::list(steps)),
+    ]);
+    let text = answered.to_json();
+    answer::foreign(answered, text, None, false)
 }
 
 /// Whether the plan keeps results in variables. What it selects is its result where it does not.

@@ -63,6 +63,8 @@ struct Seen<'a> {
     marks_sharing: bool,
     /// Plans that were saved.
     saved: Vec<StoredPlan>,
+    /// Whether somebody writes plans.
+    creates: bool,
 }
 
 /// What a call hands over.

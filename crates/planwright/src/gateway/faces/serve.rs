@@ -8,8 +8,9 @@ use planwright_store::{StoreError, StoredPlan};
 
 use super::{FaceName, Handed, Seen, journey, mcp_cli};
 use crate::gateway::entries::MOVE_TO_STAGE;
+use crate::gateway::execute::Sound;
 use crate::gateway::host::PlanHost;
-use crate::gateway::request::BadRequest;
+use crate::gateway::request::{BadRequest, Request};
 use crate::reading::Reading;
 
 impl PlanHost {
@@ -33,6 +34,7 @@ impl PlanHost {
                 FaceName::McpCli => self.saved_plans().await,
                 FaceName::Concierge | FaceName::Agentle => Vec::new(),
             },
+            creates: self.writes_plans(client),
         };
         let entries = name.face().entries(&seen).into_iter().map(Value::from);
         let mut entries: Vec<Value> = entries.collect();
@@ -47,8 +49,14 @@ impl PlanHost {
     }
 
     /// Whether `called` is a tool of the face.
-    pub(in crate::gateway) fn face_owns(&self, name: FaceName, called: &str) -> bool {
-        if name.face().names().contains(&called) {
+    pub(in crate::gateway) fn face_owns(
+        &self,
+        client: &Client,
+        name: FaceName,
+        called: &str,
+    ) -> bool {
+        let is_creating = name == FaceName::McpCli && mcp_cli::CREATING.contains(&called);
+        if name.face().names().contains(&called) || is_creating && self.writes_plans(client) {
             return true;
         }
         let moves: &[&str] = match name {
@@ -68,6 +76,9 @@ impl PlanHost {
             journey::PROCEED => return self.proceed(call),
             journey::TERMINATE => return self.terminate(call),
             MOVE_TO_STAGE => return self.move_to_stage(call),
+            mcp_cli::PLAN_CREATE | mcp_cli::PLAN_CREATE_AND_EXECUTE => {
+                return self.create_for_face(call).await;
+            }
             _ => {}
         }
         let (text, dialect, given, called) = match name.face().plan(&call.arguments)? {
@@ -76,6 +87,16 @@ impl PlanHost {
                 dialect,
                 given,
             } => (text, dialect.map(str::to_owned), given, None),
+            Handed::Saved { name, given }
+                if let Some(text) = self.written.get(&call.client.id, &name) =>
+            {
+                (
+                    text.to_string(),
+                    Some("native".to_owned()),
+                    given,
+                    Some(name),
+                )
+            }
             Handed::Saved { name, given } => {
                 let saved = self.saved_plan(&name).await?;
                 (saved.text, saved.dialect, given, Some(name))
@@ -100,6 +121,31 @@ impl PlanHost {
             Ok(sound) => self.start(call, sound).await,
             Err(unsound) => Ok(self.rejected(&unsound)),
         }
+    }
+
+    /// `plan_create` and `plan_create_and_execute`: a plan is written, and maybe run at once.
+    async fn create_for_face(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let names = ["goal"];
+        let request = Request::read(mcp_cli::PLAN_CREATE, &call.arguments, &names)?;
+        let goal = request.text("goal")?;
+        let ready = match self.written(call, goal, None).await? {
+            Ok(ready) => ready,
+            Err(refusal) => {
+                let said = refusal
+                    .get("content")
+                    .and_then(|content| content.as_list()?.first()?.get("text"));
+                let said = said
+                    .and_then(Value::as_text)
+                    .unwrap_or("no plan was written");
+                return Err(BadRequest(said.to_owned()));
+            }
+        };
+        if call.name == mcp_cli::PLAN_CREATE {
+            return Ok(mcp_cli::created(&ready.id, goal, ready.sound.plan.plan()));
+        }
+        let Sound { reading, plan } = ready.sound;
+        let reading = reading.called(Arc::clone(&ready.id));
+        self.start(call, Sound { reading, plan }).await
     }
 
     /// The plans that were saved.

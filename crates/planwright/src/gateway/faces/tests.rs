@@ -205,6 +205,7 @@ fn entries(name: FaceName, marks: bool) -> String {
         tools: catalog.tools().collect(),
         marks_sharing: marks,
         saved: Vec::new(),
+        creates: false,
     };
     let mut entries = name.face().entries(&seen);
     let mut names = Vec::new();

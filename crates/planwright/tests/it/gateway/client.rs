@@ -1,5 +1,6 @@
 //! A client that speaks MCP by hand, line by line.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -11,11 +12,28 @@ pub(super) struct StdioClient {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     asked: u64,
+    /// What it samples for the server, and what it was asked for.
+    samples: VecDeque<String>,
+    pub(super) sampled: Vec<Value>,
 }
 
 impl StdioClient {
     /// Starts the server and shakes hands.
-    pub(super) fn start(mut command: Command) -> Self {
+    pub(super) fn start(command: Command) -> Self {
+        Self::begin(command, json!({}))
+    }
+
+    /// The same, as a client whose model says these things one after the other.
+    pub(super) fn sampling<T: Into<String>>(
+        command: Command,
+        samples: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let mut client = Self::begin(command, json!({"sampling": {}}));
+        client.samples = samples.into_iter().map(Into::into).collect();
+        client
+    }
+
+    fn begin(mut command: Command, capabilities: Value) -> Self {
         let mut server = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -28,12 +46,14 @@ impl StdioClient {
             input,
             output,
             asked: 0,
+            samples: VecDeque::new(),
+            sampled: Vec::new(),
         };
         client.request(
             "initialize",
             json!({
                 "protocolVersion": "2025-11-25",
-                "capabilities": {},
+                "capabilities": capabilities,
                 "clientInfo": {"name": "by-hand", "version": "1"}
             }),
         );
@@ -54,6 +74,12 @@ impl StdioClient {
             if message["id"] == id {
                 assert!(message.get("error").is_none(), "{method}: {message}");
                 return message["result"].take();
+            }
+            if message["method"] == "sampling/createMessage" {
+                self.sampled.push(message["params"].take());
+                let text = self.samples.pop_front().expect("there is a further sample");
+                let result = json!({"role": "assistant", "model": "mine", "content": {"type": "text", "text": text}});
+                self.write(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
             }
         }
     }

@@ -9,4 +9,5 @@ mod faces;
 mod fidelity;
 mod host;
 mod hostile;
+mod planning;
 mod serve;

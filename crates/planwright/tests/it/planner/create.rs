@@ -127,7 +127,11 @@ fn what_is_known_goes_into_the_prompt() {
     );
     let shown = desk.run(&[
         "create",
-        "greet it",
+        "greet it yesterday",
+        "--now",
+        "2025-10-12T09:00:00Z",
+        "--tz",
+        "UTC",
         "--show-prompt",
         "--context",
         "memory.json",
@@ -140,7 +144,9 @@ fn what_is_known_goes_into_the_prompt() {
         "dog:Rex",
         "state.greeting",
         "list_dogs",
-        "greet it",
+        "greet it yesterday",
+        "Today is 2025-10-12 (Sunday), UTC.",
+        "\"yesterday\": from 2025-10-11 to 2025-10-11",
     ] {
         assert!(prompt.contains(told), "{told}: {prompt}");
     }
