@@ -102,7 +102,10 @@ impl PlanHost {
     }
 
     /// `create_plan`
-    pub(super) async fn create_plan(&self, call: &HostCall) -> Result<Value, BadRequest> {
+    pub(super) async fn create_plan(
+        self: &Arc<Self>,
+        call: &HostCall,
+    ) -> Result<Value, BadRequest> {
         let request = Request::read("create_plan", &call.arguments, &["goal", "context", "run"])?;
         let goal = request.text("goal")?;
         let context = request.object("context")?;

@@ -124,7 +124,7 @@ impl PlanHost {
     }
 
     /// `plan_create` and `plan_create_and_execute`: a plan is written, and maybe run at once.
-    async fn create_for_face(&self, call: &HostCall) -> Result<Value, BadRequest> {
+    async fn create_for_face(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
         let names = ["goal"];
         let request = Request::read(mcp_cli::PLAN_CREATE, &call.arguments, &names)?;
         let goal = request.text("goal")?;
