@@ -25,6 +25,9 @@ pub mod peers;
 /// Calls over stdio: a plan's, and those of a bare `rmcp` client.
 pub mod stdio;
 
+/// The program that is measured.
+pub mod program;
+
 /// The memory of this process.
 pub mod memory;
 

@@ -20,7 +20,7 @@ use planwright_bench::plans::Density;
 use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
 use planwright_bench::stdio::{Bare, Ours, Peer};
-use planwright_bench::{durable, engine, memory, plans};
+use planwright_bench::{durable, engine, memory, plans, program};
 use planwright_core::check::CheckedPlan;
 use planwright_engine::{Engine, RunOptions};
 use planwright_store::Store;
@@ -288,8 +288,7 @@ fn over_stdio(runtime: &Runtime) {
 
 /// From the start of the program to the first call, as its events tell.
 fn start() {
-    let own = std::env::current_exe().expect("a program");
-    let program = own.with_file_name("planwright");
+    let program = program::beside();
     if !program.exists() {
         row("program, from start to first call", "not built", "20 ms");
         return;

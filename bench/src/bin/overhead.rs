@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use planwright_bench::program;
 use planwright_bench::tokens::Session;
 use planwright_testkit::fake_server;
 use serde_json::{Value, json};
@@ -26,14 +27,11 @@ const STEPS: usize = 20;
 /// How often the plan is measured.
 const ROUNDS: usize = 15;
 
+/// The gateway keeps its runs in a store, as it usually does.
+const KEPT: &[&str] = &["--store", "runs.db"];
+
 fn main() {
-    let named = std::env::args().nth(1);
-    let named = named.map(|named| std::path::absolute(named).expect("a path"));
-    let beside = || {
-        let this = std::env::current_exe().expect("the path of this program");
-        this.with_file_name(format!("planwright{}", std::env::consts::EXE_SUFFIX))
-    };
-    let planwright = named.unwrap_or_else(beside);
+    let planwright = program::planwright();
     let script = json!({"tools": [
         {"name": "echo", "does": {}},
         {"name": "slow", "does": {"delay_ms": 50, "text": "done"}},
@@ -47,18 +45,11 @@ fn main() {
     twenty_calls(&planwright, folder.path());
 }
 
-fn gateway(planwright: &Path, folder: &Path, mode: &str) -> Session {
+fn gateway(planwright: &Path, folder: &Path, mode: &str, keeping: &[&str]) -> Session {
     let mut command = Command::new(planwright);
     command
-        .args([
-            "serve",
-            "--mode",
-            mode,
-            "--servers",
-            "mcp.json",
-            "--store",
-            "runs.db",
-        ])
+        .args(["serve", "--mode", mode, "--servers", "mcp.json"])
+        .args(keeping)
         .env("XDG_CONFIG_HOME", folder)
         .env("XDG_DATA_HOME", folder)
         .current_dir(folder);
@@ -67,56 +58,83 @@ fn gateway(planwright: &Path, folder: &Path, mode: &str) -> Session {
 
 fn one_call(planwright: &Path, folder: &Path, script: &str) {
     let mut direct = Session::start(Command::new(fake_server::program()).arg(script));
-    let mut through = gateway(planwright, folder, "plain");
+    let mut through = gateway(planwright, folder, "plain", KEPT);
     let arguments = json!({"word": "hello", "number": 7});
-    let (mut alone, mut behind) = (Vec::new(), Vec::new());
+    let (mut alone, mut behind) = (Times::default(), Times::default());
     for _ in 0..CALLS {
-        alone.push(timed(|| direct.call("echo", &arguments)));
-        behind.push(timed(|| through.call("echo", &arguments)));
+        alone.time(|| direct.call("echo", &arguments));
+        behind.time(|| through.call("echo", &arguments));
     }
-    let (alone, behind) = (median(alone), median(behind));
-    println!("one call, median of {CALLS}");
-    println!("  direct              {alone:>10.3?}");
-    println!("  through the gateway {behind:>10.3?}");
+    println!("one call, {CALLS} times: median, least");
+    alone.row("direct");
+    behind.row("through the gateway");
     println!(
-        "  more                {:>10.3?}",
-        behind.saturating_sub(alone)
+        "  more                 {:>10.3?} {:>10.3?}",
+        behind.median().saturating_sub(alone.median()),
+        behind.least().saturating_sub(alone.least())
     );
 }
 
 fn twenty_calls(planwright: &Path, folder: &Path) {
-    let mut session = gateway(planwright, folder, "plan");
-    let mut single = gateway(planwright, folder, "plain");
+    let mut single = gateway(planwright, folder, "plain", KEPT);
+    let mut kept = gateway(planwright, folder, "plan", KEPT);
+    let mut forgotten = gateway(planwright, folder, "plan", &["--no-store"]);
     let steps: Vec<Value> = (0..STEPS)
         .map(|step| json!({"id": format!("s{step}"), "tool": "slow", "args": {}}))
         .collect();
     let plan = json!({"plan": {"steps": steps, "output": ["s0"]}});
-    let (mut one_by_one, mut planned) = (Vec::new(), Vec::new());
+    let mut times: [Times; 3] = Default::default();
+    let [one_by_one, one_kept, one_forgotten] = &mut times;
     for _ in 0..ROUNDS {
-        one_by_one.push(timed(|| {
+        one_by_one.time(|| {
             for _ in 0..STEPS {
                 single.call("slow", &json!({}));
             }
-        }));
-        planned.push(timed(|| session.call("execute_plan", &plan)));
+        });
+        one_kept.time(|| kept.call("execute_plan", &plan));
+        one_forgotten.time(|| forgotten.call("execute_plan", &plan));
     }
-    let (one_by_one, planned) = (median(one_by_one), median(planned));
-    println!("{STEPS} independent calls of 50 ms, median of {ROUNDS}");
-    println!("  one by one          {one_by_one:>10.3?}");
-    println!("  one plan, kept      {planned:>10.3?}");
-    println!(
-        "  ratio               {:>10.2}",
-        one_by_one.as_secs_f64() / planned.as_secs_f64()
-    );
+    println!("{STEPS} independent calls of 50 ms, {ROUNDS} times: median, least");
+    one_by_one.row("one by one");
+    for (name, plan) in [
+        ("one plan, kept", one_kept),
+        ("one plan, not kept", one_forgotten),
+    ] {
+        plan.row(name);
+        let ratio = |one: Duration, all: Duration| all.as_secs_f64() / one.as_secs_f64();
+        println!(
+            "    ratio              {:>10.2} {:>10.2}",
+            ratio(plan.median(), one_by_one.median()),
+            ratio(plan.least(), one_by_one.least())
+        );
+    }
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> Duration {
-    let begun = Instant::now();
-    work();
-    begun.elapsed()
-}
+/// How long something took, each time.
+#[derive(Default)]
+struct Times(Vec<Duration>);
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
+impl Times {
+    fn time<T>(&mut self, work: impl FnOnce() -> T) {
+        let begun = Instant::now();
+        work();
+        self.0.push(begun.elapsed());
+        self.0.sort();
+    }
+
+    fn median(&self) -> Duration {
+        self.0[self.0.len() / 2]
+    }
+
+    fn least(&self) -> Duration {
+        self.0[0]
+    }
+
+    fn row(&self, name: &str) {
+        println!(
+            "  {name:<20} {:>10.3?} {:>10.3?}",
+            self.median(),
+            self.least()
+        );
+    }
 }

@@ -14,19 +14,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use planwright_bench::program;
 use planwright_bench::tokens::{
     Bill, Call, Conversation, SERVERS, Session, Task, Way, World, tasks, tokens,
 };
 use serde_json::{Value, json};
 
 fn main() {
-    let named = std::env::args().nth(1);
-    let named = named.map(|named| std::path::absolute(named).expect("a path"));
-    let beside = || {
-        let this = std::env::current_exe().expect("the path of this program");
-        this.with_file_name(format!("planwright{}", std::env::consts::EXE_SUFFIX))
-    };
-    let planwright = named.unwrap_or_else(beside);
+    let planwright = program::planwright();
     lists(&planwright);
     println!("\nwith all four servers");
     bills(&planwright, |_| SERVERS.to_vec());
