@@ -7,11 +7,16 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
+use tokio::time::{Instant, sleep_until};
 
 use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
 use crate::schedule::TaskId;
+
+/// How long entries that nothing waits for may wait for others to share a commit with. It is about as long as a commit takes, so
+/// a crash finds them missing not much more often than if they were handed over at once.
+const LINGER: Duration = Duration::from_millis(2);
 
 /// What may be done now that it is kept.
 #[derive(Default)]
@@ -36,11 +41,16 @@ type Kept = (Waiting, Result<(), JournalError>);
 ///
 /// All that one turn of the driver leads to is appended as one batch, and its calls wait until the batch is kept. The
 /// batch holds their intents, and the answers that made them possible are in it or in one before; so one commit serves both.
+/// Where a turn leads to nothing that waits, its entries stay for a moment, and go along with those of the next turns.
 pub(crate) struct Keeping {
     journal: Arc<dyn Journal>,
     turn: u64,
+    /// Whether there is something to be kept of this turn.
+    is_new: bool,
     batch: Vec<Entry>,
-    /// What waits for this turn's batch.
+    /// When the batch is handed over at the latest, where turns have ended that are in it.
+    due: Option<Instant>,
+    /// What waits for the batch.
     waiting: Waiting,
     /// How many questions wait for a batch.
     questions: usize,
@@ -53,7 +63,9 @@ impl Keeping {
         Self {
             journal,
             turn: opened.turn,
+            is_new: true,
             batch: vec![opened],
+            due: None,
             waiting: Waiting::default(),
             questions: 0,
             held: HashMap::default(),
@@ -63,6 +75,7 @@ impl Keeping {
 
     /// Keeps a record, with the others of this turn.
     pub(crate) fn remember(&mut self, at: Duration, record: Record) {
+        self.is_new = true;
         self.batch.push(Entry {
             at,
             turn: self.turn,
@@ -92,28 +105,47 @@ impl Keeping {
         self.held.remove(&task).is_some()
     }
 
-    /// Ends the turn: hands its batch to the journal.
+    /// Ends the turn: hands its batch to the journal, now or soon.
     pub(crate) fn end_turn(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        if self.batch.is_empty() && waiting.calls.is_empty() && waiting.questions.is_empty() {
-            return;
+        let is_awaited = !self.waiting.calls.is_empty() || !self.waiting.questions.is_empty();
+        if std::mem::take(&mut self.is_new) || is_awaited {
+            self.turn += 1;
         }
+        if is_awaited {
+            self.hand_over();
+        } else if !self.batch.is_empty() && self.due.is_none() {
+            self.due = Some(Instant::now() + LINGER);
+        }
+    }
+
+    /// Hands the batch to the journal.
+    fn hand_over(&mut self) {
+        self.due = None;
+        let waiting = std::mem::take(&mut self.waiting);
         let kept = self.journal.append(std::mem::take(&mut self.batch));
         self.commits
             .push_back(Box::pin(async move { (waiting, kept.await) }));
-        self.turn += 1;
     }
 
     /// Whether something has not been kept yet.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.commits.is_empty()
+        !self.commits.is_empty() || self.due.is_some()
     }
 
     /// Waits for the next batch to be kept, and gives what it sets free.
     pub(crate) async fn next(&mut self) -> Result<Released, JournalError> {
-        let Some((waiting, kept)) = self.commits.next().await else {
-            return Ok(Released::default());
+        let kept = tokio::select! {
+            biased;
+            Some(kept) = self.commits.next(), if !self.commits.is_empty() => kept,
+            () = until(self.due) => {
+                self.hand_over();
+                return Ok(Released::default());
+            }
         };
+        self.released(kept)
+    }
+
+    fn released(&mut self, (waiting, kept): Kept) -> Result<Released, JournalError> {
         kept?;
         self.questions = self.questions.saturating_sub(waiting.questions.len());
         let mut released = Released {
@@ -134,9 +166,29 @@ impl Keeping {
     /// Waits until all is kept. Calls that were still held back are dropped.
     pub(crate) async fn finish(&mut self) -> Result<(), JournalError> {
         self.held.clear();
-        while self.is_busy() {
-            self.next().await?;
+        if !self.batch.is_empty() {
+            self.hand_over();
+        }
+        while let Some(kept) = self.commits.next().await {
+            self.released(kept)?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Keeping {
+    /// A run that is given up keeps what it was told.
+    fn drop(&mut self) {
+        if self.due.is_some() {
+            self.hand_over();
+        }
+    }
+}
+
+/// Waits until `due`, for ever where that is never.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }

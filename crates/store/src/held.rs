@@ -25,7 +25,8 @@ pub struct HeldRun {
 }
 
 impl Store {
-    /// Begins a run, which `holder` has from then on.
+    /// Begins a run, which `holder` has from then on. It is on the disk with its first entries: before them there is nothing to
+    /// go on with.
     ///
     /// # Errors
     ///
@@ -36,7 +37,7 @@ impl Store {
         let lease = self.lease(&id, holder)?;
         let key = self
             .writer()
-            .change(move |connection| run::insert(connection, &new))?;
+            .change_soon(move |connection| run::insert(connection, &new))?;
         Ok(self.held(key, id, lease, State::default()))
     }
 

@@ -22,6 +22,7 @@ impl Store {
 
     /// Adds what a run has learned: `before` is what it was given, `after` what it came to. What other runs have
     /// learned in the meantime is not lost: each side counts as many calls as it saw, up to those that still matter.
+    /// Nothing waits for the disk here: a machine that crashes may have learned a little less.
     ///
     /// # Errors
     ///
@@ -39,7 +40,7 @@ impl Store {
         if learned.is_empty() {
             return Ok(());
         }
-        self.writer().change(move |connection| {
+        self.writer().change_soon(move |connection| {
             let known = durations(connection)?;
             for (server, tool, given, learned) in learned {
                 let known = known.of(&server, &tool).unwrap_or_default();

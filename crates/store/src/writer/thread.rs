@@ -58,12 +58,21 @@ impl Writer {
         &self,
         change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.with_connection(move |connection| make(connection, change))
+    }
+
+    /// Makes a change, all of it or nothing, and waits until it outlives this process. The machine may forget it until something
+    /// else has been waited for that came later; it is on the disk then as well, and before it.
+    pub(crate) fn change_soon<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
         self.with_connection(move |connection| {
-            let transaction =
-                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            let made = change(&transaction)?;
-            transaction.commit()?;
-            Ok(made)
+            connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+            let made = make(connection, change);
+            // Whatever comes next is waited for, and no transaction is open that would keep it from being so.
+            connection.execute_batch("PRAGMA synchronous = FULL")?;
+            made
         })
     }
 
@@ -107,6 +116,17 @@ impl fmt::Debug for Writer {
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
+}
+
+fn make<T>(
+    connection: &mut Connection,
+    change: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let made = change(&transaction)?;
+    transaction.commit()?;
+    Ok(made)
 }
 
 /// Writes until nobody can hand over anything any more.
