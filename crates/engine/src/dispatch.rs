@@ -9,16 +9,15 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::Hashing;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
-use crate::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::backend::ToolBackend;
+use crate::calls::{Calls, Ended};
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
-use crate::execute;
 use crate::journal::{JournalError, Record};
 use crate::keeping::{Keeping, Released};
 use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
@@ -32,9 +31,6 @@ pub(crate) enum Wish {
     Cancel,
 }
 
-/// What a call that has ended leaves behind.
-type Ended = (TaskId, u32, Result<ToolOutput, ToolError>);
-
 /// Drives a run to its end.
 pub(crate) struct Dispatch {
     run: Run,
@@ -44,13 +40,11 @@ pub(crate) struct Dispatch {
     started: Instant,
     /// How long earlier processes had driven the run.
     before: Duration,
-    backend: Arc<dyn ToolBackend>,
     approver: Arc<dyn Approver>,
     durations: SharedDurations,
     events: Vec<mpsc::UnboundedSender<StampedEvent>>,
     wishes: mpsc::UnboundedReceiver<Wish>,
-    calls: JoinSet<Ended>,
-    call_handles: HashMap<TaskId, AbortHandle, Hashing>,
+    calls: Calls,
     questions: FuturesUnordered<BoxFuture<'static, (TaskId, Decision)>>,
     timers: DelayQueue<(TaskId, Timer)>,
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
@@ -73,13 +67,11 @@ impl Dispatch {
             keeping,
             unkept: None,
             started: Instant::now(),
-            backend,
             approver,
             durations,
             events,
             wishes,
-            calls: JoinSet::new(),
-            call_handles: HashMap::default(),
+            calls: Calls::new(backend),
             questions: FuturesUnordered::new(),
             timers: DelayQueue::new(),
             timer_keys: HashMap::default(),
@@ -150,7 +142,7 @@ impl Dispatch {
                 Some(Wish::Close) | None => Some(Input::Close),
             },
             released = kept(self.keeping.as_mut()) => self.send(released),
-            Some(ended) = self.calls.join_next(), if !self.calls.is_empty() => self.ended(ended),
+            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
             Some((task, decision)) = self.questions.next(), if !self.questions.is_empty() => {
                 Some(Input::Decided { task, decision })
             }
@@ -165,9 +157,8 @@ impl Dispatch {
             // Each turn costs a commit: calls that are about to end as well had better share it.
             tokio::task::yield_now().await;
         }
-        while let Some(ended) = self.calls.try_join_next() {
-            let input = self.ended(ended);
-            self.take_in(input);
+        while let Some(ended) = self.calls.try_next() {
+            self.take_in(Some(Input::from(ended)));
         }
     }
 
@@ -176,7 +167,7 @@ impl Dispatch {
         match released {
             Ok(released) => {
                 for (task, attempt, call) in released.calls {
-                    self.spawn(task, attempt, *call);
+                    self.calls.begin(task, attempt, *call);
                 }
                 for (task, request) in released.questions {
                     self.ask(task, request);
@@ -199,30 +190,11 @@ impl Dispatch {
         }));
     }
 
-    fn spawn(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
-        let backend = Arc::clone(&self.backend);
-        let handle = self
-            .calls
-            .spawn(async move { (task, attempt, execute::attempt(backend, call).await) });
-        self.call_handles.insert(task, handle);
-    }
-
     fn take_in(&mut self, input: Option<Input>) {
         if let Some(input) = input {
             let now = self.now();
             self.run.handle(input, now, &mut self.effects);
         }
-    }
-
-    /// What a call's task came to; nothing where it was given up.
-    fn ended(&mut self, ended: Result<Ended, tokio::task::JoinError>) -> Option<Input> {
-        let (task, attempt, result) = ended.ok()?;
-        self.call_handles.remove(&task);
-        Some(Input::AttemptEnded {
-            task,
-            attempt,
-            result,
-        })
     }
 
     fn carry_out(&mut self) {
@@ -245,15 +217,13 @@ impl Dispatch {
                     call,
                 } => match &mut self.keeping {
                     Some(keeping) => keeping.hold(task, attempt, call),
-                    None => self.spawn(task, attempt, *call),
+                    None => self.calls.begin(task, attempt, *call),
                 },
                 Effect::Abort(task) => {
                     if let Some(keeping) = &mut self.keeping {
                         keeping.withdraw(task);
                     }
-                    if let Some(handle) = self.call_handles.remove(&task) {
-                        handle.abort();
-                    }
+                    self.calls.abort(task);
                 }
                 Effect::Ask { task, request } => match &mut self.keeping {
                     Some(keeping) => keeping.hold_question(task, request),
@@ -280,6 +250,16 @@ impl Dispatch {
     fn tell(&mut self, event: &StampedEvent) {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
+    }
+}
+
+impl From<Ended> for Input {
+    fn from(ended: Ended) -> Self {
+        Self::AttemptEnded {
+            task: ended.task,
+            attempt: ended.attempt,
+            result: ended.result,
+        }
     }
 }
 

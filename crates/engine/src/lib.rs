@@ -58,6 +58,9 @@ mod dispatch;
 /// The journal of a run that is driven, and the calls that wait for it.
 mod keeping;
 
+/// The calls under way.
+mod calls;
+
 /// One attempt at one call.
 mod execute;
 

@@ -6,4 +6,5 @@ mod durations;
 mod guards;
 mod loops;
 mod properties;
+mod quick;
 mod simulation;

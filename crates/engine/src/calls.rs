@@ -1,0 +1,158 @@
+//! The calls under way: each a task of its own, but for those that are done as soon as they are asked for.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use planwright_core::{Hashing, Tool};
+use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
+use tokio::time::Instant;
+
+use crate::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::execute;
+use crate::schedule::TaskId;
+
+/// The longest that a call may take which is done at once.
+const AT_ONCE: Duration = Duration::from_micros(50);
+
+/// What a call that has ended leaves behind.
+pub(crate) struct Ended {
+    pub(crate) task: TaskId,
+    pub(crate) attempt: u32,
+    pub(crate) result: Result<ToolOutput, ToolError>,
+}
+
+/// What a task leaves behind.
+struct Joined {
+    ended: Ended,
+    tool: usize,
+    at_once: bool,
+}
+
+/// The calls of a run that are under way.
+///
+/// A call that does next to nothing would wait for another thread to wake up, which takes many times as long as the call. So
+/// a tool whose latest call was done when it was first looked at, and quickly, is asked where the run is driven; one that
+/// turns out to wait becomes a task after all, and so does the next call of one that took its time.
+pub(crate) struct Calls {
+    backend: Arc<dyn ToolBackend>,
+    tasks: JoinSet<Joined>,
+    handles: HashMap<TaskId, AbortHandle, Hashing>,
+    /// The tools whose latest calls were done at once, by their addresses: the plan holds them as long as the run goes on.
+    quick: HashSet<usize, Hashing>,
+    done: VecDeque<Ended>,
+}
+
+impl Calls {
+    pub(crate) fn new(backend: Arc<dyn ToolBackend>) -> Self {
+        Self {
+            backend,
+            tasks: JoinSet::new(),
+            handles: HashMap::default(),
+            quick: HashSet::default(),
+            done: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
+        let tool = address(&call.tool);
+        let mut result = Box::pin(execute::attempt(Arc::clone(&self.backend), call));
+        if self.quick.contains(&tool) {
+            let begun = Instant::now();
+            let done = result.as_mut().now_or_never();
+            if done.is_none() || AT_ONCE < begun.elapsed() {
+                self.quick.remove(&tool);
+            }
+            if let Some(result) = done {
+                return self.done.push_back(Ended {
+                    task,
+                    attempt,
+                    result,
+                });
+            }
+        }
+        let handle = self.tasks.spawn(async move {
+            let (result, at_once) = watched(result).await;
+            let ended = Ended {
+                task,
+                attempt,
+                result,
+            };
+            Joined {
+                ended,
+                tool,
+                at_once,
+            }
+        });
+        self.handles.insert(task, handle);
+    }
+
+    /// Gives a call up.
+    pub(crate) fn abort(&mut self, task: TaskId) {
+        if let Some(handle) = self.handles.remove(&task) {
+            handle.abort();
+        }
+    }
+
+    /// Whether no end of a call is to be expected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.tasks.is_empty()
+    }
+
+    /// Waits for the next call to end. Nothing where it was given up.
+    pub(crate) async fn next(&mut self) -> Option<Ended> {
+        if !self.done.is_empty() {
+            // However many are done at once, others have their turn.
+            coop::consume_budget().await;
+            return self.done.pop_front();
+        }
+        let joined = self.tasks.join_next().await?;
+        self.joined(joined)
+    }
+
+    /// The next call that has ended already.
+    pub(crate) fn try_next(&mut self) -> Option<Ended> {
+        let done = self.done.pop_front();
+        done.or_else(|| {
+            // Of calls that were given up nothing is heard.
+            while let Some(joined) = self.tasks.try_join_next() {
+                let ended = self.joined(joined);
+                if ended.is_some() {
+                    return ended;
+                }
+            }
+            None
+        })
+    }
+
+    fn joined(&mut self, joined: Result<Joined, JoinError>) -> Option<Ended> {
+        let Joined {
+            ended,
+            tool,
+            at_once,
+        } = joined.ok()?;
+        self.handles.remove(&ended.task);
+        if at_once {
+            self.quick.insert(tool);
+        }
+        Some(ended)
+    }
+}
+
+fn address(tool: &Arc<Tool>) -> usize {
+    Arc::as_ptr(tool).addr()
+}
+
+/// What comes of `work`, and whether it was done when it was first looked at, and quickly.
+async fn watched<T>(mut work: Pin<Box<impl Future<Output = T>>>) -> (T, bool) {
+    let (begun, mut looks) = (Instant::now(), 0_u32);
+    let done = poll_fn(|context| {
+        looks = looks.saturating_add(1);
+        work.as_mut().poll(context)
+    });
+    let result = done.await;
+    (result, looks == 1 && begun.elapsed() <= AT_ONCE)
+}

@@ -1,0 +1,94 @@
+//! Tools that answer at once are asked where the run is driven, and nobody else notices.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use planwright_core::plan::{Name, Node};
+use planwright_core::{Object, Place, Plan, Step, Value};
+use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
+use planwright_engine::{Engine, RunOptions, RunStatus, RunSummary, StepStatus};
+use tokio::task::Id;
+
+use crate::drive::sound;
+
+/// What the tool does each time it is called.
+#[derive(Clone, Copy)]
+enum Does {
+    Answer,
+    Sleep,
+    Panic,
+}
+
+/// Calls the tool once for each of `does`, one after the other: what the run came to, and the tasks that began the calls.
+async fn check(does: &'static [Does]) -> (RunSummary, Vec<Id>) {
+    let began = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&began);
+    let tool = Function::raw("t", move |_: Value| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let number = {
+                let mut seen = seen.lock().unwrap();
+                seen.push(tokio::task::id());
+                seen.len()
+            };
+            match does[number - 1] {
+                Does::Answer => {}
+                Does::Sleep => tokio::time::sleep(Duration::from_hours(1)).await,
+                Does::Panic => panic!("it breaks"),
+            }
+            Ok(ToolOutput::value(Value::Null))
+        }
+    });
+    let steps = (0..does.len()).map(|number| {
+        let args = Node::literal(Value::from(Object::default()), Place::NOWHERE);
+        let mut step = Step::call(format!("s{number}"), "t", args);
+        step.after = (0..number)
+            .map(|before| Name {
+                text: format!("s{before}").into(),
+                place: Place::NOWHERE,
+            })
+            .collect();
+        step
+    });
+    let plan = Plan {
+        steps: steps.collect(),
+        ..Plan::default()
+    };
+    let options = RunOptions {
+        attempt_timeout: Some(Duration::from_secs(1)),
+        ..RunOptions::default()
+    };
+    let backends = Backends::new().with("s", Functions::named("s").with(tool));
+    let summary = Engine::new(backends)
+        .with_options(options)
+        .run("r", sound(plan))
+        .await;
+    let began = began.lock().unwrap().clone();
+    (summary, began)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_tool_is_asked_where_the_run_is_driven() {
+    let (summary, began) = check(&[Does::Answer; 4]).await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert_eq!(summary.calls.len(), 4);
+    assert_ne!(began[0], began[1], "the first call shows what it is like");
+    assert_eq!(began[1..3], began[2..4]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_waits_has_tasks_of_its_own() {
+    let (summary, began) = check(&[Does::Answer, Does::Answer, Does::Sleep]).await;
+    let step = &summary.steps[2];
+    assert_eq!(step.status, StepStatus::Failed);
+    assert_eq!(step.error.as_ref().unwrap().kind, ErrorKind::Timeout);
+    assert_eq!(began.len(), 3, "it is not begun anew as a task");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_tool_that_panics_fails_its_step_alone() {
+    let (summary, _) = check(&[Does::Answer, Does::Answer, Does::Panic]).await;
+    let step = &summary.steps[2];
+    assert_eq!(step.error.as_ref().unwrap().kind, ErrorKind::Internal);
+    assert_eq!(summary.steps[1].status, StepStatus::Succeeded);
+}
