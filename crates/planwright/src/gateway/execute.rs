@@ -15,6 +15,7 @@ use planwright_mcp::gateway::{Client, HostCall};
 
 use super::answer;
 use super::approver::AtClient;
+use super::aside::aside;
 use super::board::Board;
 use super::host::PlanHost;
 use super::observer::Observed;
@@ -170,7 +171,7 @@ impl PlanHost {
         if let Some(store) = self.settings.store.clone() {
             let (settings, client) = (self.settings.clone(), call.client.id.clone());
             let (run, checked, options) = (Arc::clone(&id), plan.clone(), options.clone());
-            let kept = tokio::task::spawn_blocking(move || {
+            let kept = aside(move || {
                 let begin = Begin {
                     id: &run,
                     plan: &checked,

@@ -9,6 +9,7 @@ use planwright_engine::run::Replayed;
 use planwright_mcp::gateway::{Client, ClientId};
 use planwright_store::{RunInfo, Store};
 
+use super::aside::aside;
 use super::host::PlanHost;
 use super::recall::mentioned;
 use super::request::BadRequest;
@@ -51,7 +52,7 @@ impl PlanHost {
         };
         let (id, owner) = (id.to_owned(), owner(&client.id));
         let read = move || read_kept(&store, &id, owner.as_deref());
-        tokio::task::spawn_blocking(read)
+        aside(read)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
             .map_err(BadRequest)
@@ -61,7 +62,7 @@ impl PlanHost {
     pub(super) async fn replayed(&self, id: &str, kept: KeptRun) -> Result<RunSummary, BadRequest> {
         let id = id.to_owned();
         let replay = move || kept.replayed(&id).map_err(|error| error.to_string());
-        let Replayed { summary, .. } = tokio::task::spawn_blocking(replay)
+        let Replayed { summary, .. } = aside(replay)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
             .map_err(|error| BadRequest(format!("what the run came to cannot be told: {error}")))?;

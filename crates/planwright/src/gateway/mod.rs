@@ -47,6 +47,9 @@ mod approver;
 /// What a run wants to know of people.
 mod board;
 
+/// Work that waits for the disk.
+mod aside;
+
 /// Runs of this process.
 mod running;
 

@@ -9,6 +9,7 @@ use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::RunInfo;
 
+use super::aside::aside;
 use super::execute::{Sound, Unsound};
 use super::host::PlanHost;
 use super::keep::Known;
@@ -168,7 +169,7 @@ impl PlanHost {
             };
             Ok((go_on.prepare(&kept, &store)?, Arc::new(held)))
         };
-        tokio::task::spawn_blocking(prepare)
+        aside(prepare)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
             .map_err(|error: KeptRunError| explained(&error))

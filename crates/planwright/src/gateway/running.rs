@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
+use super::aside::aside;
 use super::board::Board;
 use super::observer::Observe;
 use super::progress::Progress;
@@ -181,7 +182,7 @@ impl Registry {
                         let summary = Arc::new(summary);
                         stand.send_replace(Stand::Ended(Arc::clone(&summary)));
                         // Nobody waits for what is learned of it.
-                        tokio::task::spawn_blocking(move || at_end(&summary));
+                        let _ = aside(move || at_end(&summary)).await;
                         return;
                     }
                 }

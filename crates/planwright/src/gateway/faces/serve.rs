@@ -7,6 +7,7 @@ use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
 use super::{FaceName, Handed, Seen, journey, mcp_cli};
+use crate::gateway::aside::aside;
 use crate::gateway::entries::MOVE_TO_STAGE;
 use crate::gateway::execute::Sound;
 use crate::gateway::host::PlanHost;
@@ -153,7 +154,7 @@ impl PlanHost {
         let Some(store) = self.settings.store.clone() else {
             return Vec::new();
         };
-        match tokio::task::spawn_blocking(move || store.plans()).await {
+        match aside(move || store.plans()).await {
             Ok(Ok(plans)) => plans,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "saved plans cannot be listed");
@@ -173,7 +174,7 @@ impl PlanHost {
         };
         let store = self.settings.store.clone().ok_or_else(none)?;
         let selector = name.to_owned();
-        let found = tokio::task::spawn_blocking(move || store.plan(&selector, None))
+        let found = aside(move || store.plan(&selector, None))
             .await
             .map_err(|error| BadRequest(error.to_string()))?;
         found.map_err(|error| match error {
