@@ -18,7 +18,10 @@ type Change = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum Job {
     Append(Append),
+    /// After all that was handed over before.
     Change(Change),
+    /// Before it, for no entry has anything to do with it that was handed over before.
+    Soon(Change),
 }
 
 /// The thread that writes. It ends when this is dropped, after everything that waits has been written.
@@ -62,12 +65,13 @@ impl Writer {
     }
 
     /// Makes a change, all of it or nothing, and waits until it outlives this process. The machine may forget it until something
-    /// else has been waited for that came later; it is on the disk then as well, and before it.
+    /// else has been waited for that came later; it is on the disk then as well, and before it. Entries that were handed over
+    /// before may be written after it.
     pub(crate) fn change_soon<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.with_connection(move |connection| {
+        self.ask(Job::Soon, move |connection| {
             connection.execute_batch("PRAGMA synchronous = NORMAL")?;
             let made = make(connection, change);
             // Whatever comes next is waited for, and no transaction is open that would keep it from being so.
@@ -81,8 +85,16 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.ask(Job::Change, work)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        job: fn(Change) -> Job,
+        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.send(Job::Change(Box::new(move |connection| {
+        self.send(job(Box::new(move |connection| {
             let _ = sender.send(work(connection));
         })));
         match receiver.recv() {
@@ -140,6 +152,8 @@ fn run(path: &std::path::Path, mut connection: Connection, jobs: &Receiver<Job>)
                     write(path, &connection, &mut group);
                     change(&mut connection);
                 }
+                // It waits for no disk, and parts no entries from those that share their commit.
+                Job::Soon(change) => change(&mut connection),
             }
         }
         write(path, &connection, &mut group);
