@@ -64,12 +64,12 @@ impl Run {
         if self.options.guards.is_empty() {
             return;
         }
-        for (_, past) in history.steps() {
-            for call in &past.calls {
-                let tool = Tool::new(Arc::clone(&call.server), Arc::clone(&call.tool));
-                let output = call.answer.as_ref().and_then(|answer| answer.as_ref().ok());
-                self.guard.recall(&tool, &call.args, call.attempt, output);
-            }
+        let known = history.steps().flat_map(|(_, past)| &past.calls);
+        let gone = history.forgotten_calls().map(|(_, call)| call);
+        for call in known.chain(gone) {
+            let tool = Tool::new(Arc::clone(&call.server), Arc::clone(&call.tool));
+            let output = call.answer.as_ref().and_then(|answer| answer.as_ref().ok());
+            self.guard.recall(&tool, &call.args, call.attempt, output);
         }
     }
 

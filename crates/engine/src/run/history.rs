@@ -15,6 +15,8 @@ use crate::journal::{Entry, Record};
 #[derive(Clone, Debug, Default)]
 pub struct History {
     steps: HashMap<Arc<Address>, Past, Hashing>,
+    /// What was called for steps that are others now, or not there any more.
+    gone: Vec<(Arc<Address>, PastCall)>,
     /// What a person says about steps, by the address as people write it.
     choices: HashMap<Arc<str>, Choice>,
     last: Duration,
@@ -117,9 +119,23 @@ impl History {
         past.add(entry);
     }
 
-    /// Forgets what was done for a step, all its parts included: it is another one now.
+    /// Forgets what was done for a step, all its parts included: it is another one now. That it was called stays known.
     pub fn forget(&mut self, step: &StepId) {
-        self.steps.retain(|at, _| at.outermost() != step);
+        let gone = self.steps.extract_if(|at, _| at.outermost() == step);
+        for (at, past) in gone {
+            let calls = past.calls.into_iter();
+            self.gone.extend(calls.map(|call| (Arc::clone(&at), call)));
+        }
+        // No order of a map shows.
+        self.gone.sort_by(|(one, call), (other, after)| {
+            let address = || one.key().cmp(&other.key());
+            call.sent.cmp(&after.sent).then_with(address)
+        });
+    }
+
+    /// What was called for steps that are forgotten, in the order in which it was sent.
+    pub fn forgotten_calls(&self) -> impl Iterator<Item = (&Arc<Address>, &PastCall)> {
+        self.gone.iter().map(|(at, call)| (at, call))
     }
 
     /// Says what a person wants to become of a step; `step` is its address, as reports write it.

@@ -10,6 +10,7 @@ use planwright_core::{Diagnostic, Object, Value};
 use serde::Serialize;
 
 use super::frame::Frame;
+use super::history::PastCall;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use super::state::Run;
 use super::work::Work;
@@ -136,6 +137,21 @@ pub struct CallSummary {
     pub ok: bool,
     /// Why it failed.
     pub error: Option<ToolError>,
+}
+
+impl CallSummary {
+    /// A call for a step that the plan does not have any more, or has otherwise.
+    fn forgotten(at: &Arc<Address>, call: &PastCall) -> Self {
+        let answer = call.answer.as_ref();
+        Self {
+            at: Arc::clone(at),
+            attempt: call.attempt,
+            tool: Arc::clone(&call.tool),
+            args: call.args.clone(),
+            ok: answer.is_some_and(Result::is_ok),
+            error: answer.and_then(|answer| answer.as_ref().err().cloned()),
+        }
+    }
 }
 
 impl Run {
@@ -312,22 +328,30 @@ impl Run {
     }
 
     fn calls(&self) -> Vec<CallSummary> {
-        self.calls
+        let calls = self.calls.iter().filter_map(|call| {
+            let work = self.work(call.task)?;
+            let (_, step) = self.step_of(call.task)?;
+            let tool = step.tool().map(|name| Arc::clone(&name.text))?;
+            let summary = CallSummary {
+                at: Arc::clone(&work.address),
+                attempt: call.attempt,
+                tool,
+                args: call.args.clone(),
+                ok: call.ended && call.error.is_none(),
+                error: call.error.as_deref().cloned(),
+            };
+            Some((call.sent, summary))
+        });
+        let gone = self
+            .history
             .iter()
-            .filter_map(|call| {
-                let work = self.work(call.task)?;
-                let (_, step) = self.step_of(call.task)?;
-                let tool = step.tool().map(|name| Arc::clone(&name.text))?;
-                Some(CallSummary {
-                    at: Arc::clone(&work.address),
-                    attempt: call.attempt,
-                    tool,
-                    args: call.args.clone(),
-                    ok: call.ended && call.error.is_none(),
-                    error: call.error.as_deref().cloned(),
-                })
-            })
-            .collect()
+            .flat_map(|history| history.forgotten_calls());
+        let mut all: Vec<(Duration, CallSummary)> = calls
+            .chain(gone.map(|(at, call)| (call.sent, CallSummary::forgotten(at, call))))
+            .collect();
+        // Stable: what was sent at the same moment stays in its order.
+        all.sort_by_key(|(sent, _)| *sent);
+        all.into_iter().map(|(_, call)| call).collect()
     }
 }
 

@@ -96,6 +96,7 @@ fn entry(reply: &Reply) -> Entry {
             output: reply.usage.output_tokens,
         }),
         is_cut_off: reply.is_cut_off,
+        json: None,
         tokens_per_second: None,
     }
 }

@@ -1,6 +1,7 @@
 //! A model that answers from a script: for tests, and to hear a recorded conversation again.
 //!
-//! A script is a JSON list. Each entry is an answer: its text, or an object with `text`, `calls` (each `name`, `arguments` and
+//! A script is a JSON list. Each entry is an answer: its text, or an object with `text` (or `json`, whose
+//! JSON is the text), `calls` (each `name`, `arguments` and
 //! maybe `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and `tokens_per_second`, at which pace it is
 //! written where it is wanted piece by piece.
 
@@ -45,6 +46,9 @@ pub struct ReplayError {
 pub(super) struct Entry {
     #[serde(default)]
     pub(super) text: String,
+    /// What is written as JSON, in place of a text that would have to hold it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) json: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) calls: Vec<Call>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,10 +102,12 @@ impl Replay {
                     text,
                     ..Entry::default()
                 }),
-                other => serde_json::from_value(other).map_err(|error| ReplayError {
-                    number: index + 1,
-                    cause: error.to_string(),
-                }),
+                other => serde_json::from_value::<Entry>(other)
+                    .map(Entry::worded)
+                    .map_err(|error| ReplayError {
+                        number: index + 1,
+                        cause: error.to_string(),
+                    }),
             });
         let left = entries.collect::<Result<VecDeque<Entry>, _>>()?;
         Ok(Self {
@@ -156,6 +162,14 @@ impl Model for Replay {
 }
 
 impl Entry {
+    /// The answer with its words as a text.
+    fn worded(mut self) -> Self {
+        if let Some(json) = self.json.take() {
+            self.text = json.to_string();
+        }
+        self
+    }
+
     fn reply(self) -> Reply {
         let tokens = self.usage.unwrap_or(Tokens {
             input: 0,
@@ -243,8 +257,12 @@ mod tests {
     async fn answers_come_in_order() {
         check("[]", &[]).await;
         check(
-            r#"["one", {"text": "two"}]"#,
-            &[asked(Reply::text("one")), asked(Reply::text("two"))],
+            r#"["one", {"text": "two"}, {"json": {"three": [3]}}]"#,
+            &[
+                asked(Reply::text("one")),
+                asked(Reply::text("two")),
+                asked(Reply::text(r#"{"three":[3]}"#)),
+            ],
         )
         .await;
     }

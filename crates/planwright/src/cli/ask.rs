@@ -226,8 +226,8 @@ impl Asking<'_> {
                     .map(|given| given.step.to_string())
                     .collect();
                 if self.arguments.format == RunFormat::Text {
-                    self.printer
-                        .data(answer.answer.as_deref().unwrap_or_default());
+                    let text = answer.answer.as_deref().unwrap_or_default();
+                    self.printer.data_line(&legible::lines(text.trim_end()));
                 }
                 self.print(&answer, Some(&evidence))?;
             }

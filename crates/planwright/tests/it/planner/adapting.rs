@@ -123,6 +123,20 @@ fn it_is_bounded_and_explained() {
 }
 
 #[test]
+fn the_budget_is_that_of_the_whole_run() {
+    let desk = desk();
+    for (most, status) in [("3", 1), ("4", 0)] {
+        desk.answers(&[by_invoice()]);
+        let report = desk.json(
+            &["run", "plan.json", "--replan", "1", "--max-calls", most],
+            status,
+        );
+        // What was called for a step that is gone stays in the report.
+        assert_eq!(called(&report)[..3], ["orders", "fee", "paid"], "{report}");
+    }
+}
+
+#[test]
 fn an_unsound_revision_runs_nothing() {
     let desk = desk();
     let cases: &[(Value, &str)] = &[
