@@ -25,3 +25,6 @@ pub mod adapt;
 
 /// From results to an answer.
 pub mod answering;
+
+/// The loop in which a plan adapts to what happens.
+pub mod agent;

@@ -281,7 +281,8 @@ impl Redactor {
         ] {
             self.value(value);
         }
-        for state in summary.instances.values_mut() {
+        let instances = summary.instances.values_mut();
+        for state in instances.chain(summary.instance_data.values_mut()) {
             self.value(state);
         }
         for warning in &mut summary.warnings {

@@ -81,6 +81,8 @@ pub struct RunSummary {
     pub data: Value,
     /// The state of each instance at the end.
     pub instances: IndexMap<Arc<str>, Value>,
+    /// The data of each instance at the end.
+    pub instance_data: IndexMap<Arc<str>, Value>,
     /// How long calls take: what the run was given, and what it has learned.
     pub durations: Durations,
     /// What the run found that is no failure, such as paths that led nowhere and count as `null`.
@@ -196,13 +198,8 @@ impl Run {
             vars: slots(SlotKind::Vars),
             state: slots(SlotKind::State),
             data: slots(SlotKind::Data),
-            instances: roots
-                .iter()
-                .filter_map(|frame| {
-                    let instance = Arc::clone(frame.instance.as_ref()?);
-                    Some((instance, frame.slots.own(SlotKind::State)))
-                })
-                .collect(),
+            instances: own_slots(&roots, SlotKind::State),
+            instance_data: own_slots(&roots, SlotKind::Data),
             durations: self.options.durations.clone(),
             warnings,
             unkept: None,
@@ -353,6 +350,12 @@ impl Run {
         all.sort_by_key(|(sent, _)| *sent);
         all.into_iter().map(|(_, call)| call).collect()
     }
+}
+
+/// The slots of each instance that it does not share.
+fn own_slots(roots: &[&Frame], kind: SlotKind) -> IndexMap<Arc<str>, Value> {
+    let own = |frame: &&Frame| Some((Arc::clone(frame.instance.as_ref()?), frame.slots.own(kind)));
+    roots.iter().filter_map(own).collect()
 }
 
 fn is_literal(output: &Output) -> bool {

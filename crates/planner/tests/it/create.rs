@@ -5,16 +5,18 @@
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool, Value};
+use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright_planner::model::{Message, Model, ModelError, ModelRequest, Piece, Replay};
 use planwright_planner::prompt::{Memory, Task, TimePhrase};
 use serde_json::Value as Json;
+
+use crate::golden::{assert_golden, cases, read, value};
 
 /// A scripted model that remembers what it was asked.
 struct Heard {
@@ -35,19 +37,7 @@ impl Model for Heard {
 
 #[tokio::test]
 async fn plans_are_created_from_goals() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/create");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "json")
-        })
-        .filter(|path| !path.ends_with("tools.json"))
-        .collect();
-    files.sort();
-    assert!(!files.is_empty());
-    for file in files {
+    for file in cases("create") {
         check(&file).await;
     }
 }
@@ -127,10 +117,6 @@ fn shown(requests: &[ModelRequest], created: &Created) -> String {
     text
 }
 
-fn read(file: &Path) -> Json {
-    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
-}
-
 /// The tools that a case names of those beside it, or all of them; or its own.
 fn catalog(case: &Json, file: &Path) -> Catalog {
     let own = case.get("tools").filter(|tools| tools.is_object());
@@ -162,19 +148,4 @@ fn time(value: &Json) -> TimePhrase {
         from: text(1),
         to: text(2),
     }
-}
-
-fn value(json: &Json) -> Value {
-    Value::from(json.clone())
-}
-
-/// Compares `content` with the snapshot that lies beside the case `file`.
-fn assert_golden(file: &Path, content: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(file.parent().unwrap());
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
-    });
 }

@@ -1,0 +1,459 @@
+//! The loop in which a plan adapts: what a scripted model is told, what runs, how it ends.
+//!
+//! A case is a file in `tests/golden/agent`: tools as `--simulate` takes them, the context, the model's answers. Its snapshot holds
+//! every request and every call. Each case is also played from every point at which it could have been interrupted.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use planwright_core::check::Library;
+use planwright_core::{Catalog, CheckContext, Schema, Value};
+use planwright_dialects::{ReadOptions, parse};
+use planwright_engine::backend::Simulated;
+use planwright_engine::{Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_planner::agent::{
+    Agent, AgentBounds, AgentContext, AgentEnd, AgentListener, AgentOutcome, AgentRun, AgentState,
+    CallStatus, Deaf, Ran, Resumed, Runner,
+};
+use planwright_planner::model::{Message, Model, ModelError, ModelRequest, Piece, Replay};
+use serde_json::Value as Json;
+
+use crate::golden::{assert_golden, cases, read, value};
+
+/// A scripted model that remembers what it was asked.
+struct Heard {
+    script: Replay,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl Heard {
+    fn new(replies: &[Json]) -> Self {
+        let script = Json::from(replies.to_vec()).to_string();
+        Self {
+            script: Replay::read("replay", &script).unwrap(),
+            requests: Mutex::default(),
+        }
+    }
+
+    fn asked(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+}
+
+impl Model for Heard {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+        self.requests.lock().unwrap().push(request.clone());
+        self.script.ask(request)
+    }
+}
+
+/// Simulated tools that remember what they were asked.
+struct Tools {
+    simulated: Simulated,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+impl ToolBackend for Tools {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let line = format!("{} {}", call.tool.name, call.args);
+        self.calls.lock().unwrap().push(line);
+        self.simulated.call(call)
+    }
+}
+
+/// An engine that knows what became of runs.
+struct Remembering {
+    engine: Engine,
+    ended: Mutex<HashMap<Arc<str>, RunSummary>>,
+}
+
+impl Runner for Remembering {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+        Box::pin(async move {
+            let id = Arc::clone(&run.id);
+            let ran = Runner::run(&self.engine, run).await;
+            if let Ran::Ended(summary) = &ran {
+                self.ended.lock().unwrap().insert(id, (**summary).clone());
+            }
+            ran
+        })
+    }
+
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+        let ended = self.ended.lock().unwrap().get(&run.id).cloned();
+        Box::pin(async move {
+            match ended {
+                Some(summary) => Resumed::Ran(Ran::Ended(Box::new(summary))),
+                None => Resumed::NotBegun,
+            }
+        })
+    }
+}
+
+/// Keeps every state that it is given, with how often the model had been asked.
+struct Kept<'a> {
+    model: &'a Heard,
+    states: Mutex<Vec<(String, usize)>>,
+}
+
+impl AgentListener for Kept<'_> {
+    fn keep(&self, state: &AgentState) -> Result<(), String> {
+        let kept = (state.to_json(), self.model.asked());
+        self.states.lock().unwrap().push(kept);
+        Ok(())
+    }
+}
+
+/// A case, and the tools that it plays with.
+struct Case {
+    json: Json,
+    catalog: Catalog,
+    library: Library,
+    output: Option<Schema>,
+    bounds: AgentBounds,
+}
+
+impl Case {
+    fn read(json: Json) -> Self {
+        let simulated = simulated(&json);
+        let mut library = Library::new();
+        for (name, text) in json["plans"].as_object().into_iter().flatten() {
+            let result = parse(text.as_str().unwrap().as_bytes(), &ReadOptions::new(name));
+            assert!(!result.diagnostics.has_errors(), "{}", result.diagnostics);
+            library.add(name.as_str(), result.plan.unwrap());
+        }
+        let mut bounds = AgentBounds::default();
+        if let Some(rounds) = json["bounds"]["rounds"].as_u64() {
+            bounds.rounds = NonZeroU32::new(rounds.try_into().unwrap()).unwrap();
+        }
+        Self {
+            catalog: simulated.tools().cloned().collect(),
+            library,
+            output: json
+                .get("output")
+                .map(|schema| Schema::from_value(value(schema))),
+            bounds,
+            json,
+        }
+    }
+
+    fn replies(&self) -> &[Json] {
+        self.json["replies"].as_array().unwrap()
+    }
+
+    fn begin(&self) -> AgentState {
+        let messages: Vec<Value> = self.json["context"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(value)
+            .collect();
+        AgentState::new("t", AgentContext::read(&messages, &self.catalog).unwrap())
+    }
+
+    /// An engine over fresh tools, and the list of calls that are made.
+    fn engine(&self) -> (Engine, Arc<Mutex<Vec<String>>>) {
+        let calls = Arc::default();
+        let tools = Tools {
+            simulated: simulated(&self.json),
+            calls: Arc::clone(&calls),
+        };
+        (Engine::new(tools), calls)
+    }
+
+    fn agent<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        runner: &'a dyn Runner,
+        listener: &'a dyn AgentListener,
+    ) -> Agent<'a> {
+        Agent {
+            model,
+            runner,
+            check: CheckContext::new(&self.catalog).with_library(&self.library),
+            output: self.output.as_ref(),
+            bounds: &self.bounds,
+            listener,
+        }
+    }
+}
+
+fn simulated(json: &Json) -> Simulated {
+    Simulated::from_script(&Value::object([("tools", value(&json["tools"]))])).unwrap()
+}
+
+#[tokio::test]
+async fn loops_go_as_their_cases_say() {
+    for file in cases("agent") {
+        check(&file).await;
+    }
+}
+
+/// Plays the case in `file`, and compares with its snapshot.
+async fn check(file: &Path) {
+    let case = Case::read(read(file));
+    let model = Heard::new(case.replies());
+    let (engine, calls) = case.engine();
+    let runner = Remembering {
+        engine,
+        ended: Mutex::default(),
+    };
+    let listener = Kept {
+        model: &model,
+        states: Mutex::default(),
+    };
+    let outcome = case
+        .agent(&model, &runner, &listener)
+        .go_on(case.begin())
+        .await;
+    expect(&case, &outcome, file);
+    let left = case.replies().len() - model.asked();
+    assert_eq!(
+        case.json["left"].as_u64().unwrap_or(0),
+        left as u64,
+        "{}",
+        file.display()
+    );
+    let calls = calls.lock().unwrap().clone();
+    let states = listener.states.into_inner().unwrap();
+    for (state, asked) in &states {
+        let state = AgentState::read(state).unwrap();
+        // Goes on in a process that knows what became of the run.
+        go_on(&case, state, *asked, &runner, file).await;
+    }
+    assert_golden(
+        file,
+        &shown(&model.requests.into_inner().unwrap(), &calls, &outcome),
+    );
+}
+
+/// Goes on from `state`, after the model was asked so often.
+async fn go_on(case: &Case, state: AgentState, asked: usize, runner: &dyn Runner, file: &Path) {
+    let model = Heard::new(&case.replies()[asked..]);
+    let outcome = case.agent(&model, runner, &Deaf).go_on(state).await;
+    // Where the last round had ended the loop for good, there is nothing that goes on.
+    if !matches!(outcome.end, AgentEnd::Model(_)) {
+        expect(case, &outcome, file);
+    }
+}
+
+fn expect(case: &Case, outcome: &AgentOutcome, file: &Path) {
+    assert_eq!(
+        case.json["end"],
+        outcome.end.as_str(),
+        "{}: {outcome:?}",
+        file.display()
+    );
+    let result = case.json.get("result").map(value);
+    assert_eq!(result, outcome.output, "{}", file.display());
+}
+
+/// The requests, the calls and the end.
+fn shown(requests: &[ModelRequest], calls: &[String], outcome: &AgentOutcome) -> String {
+    let mut text = String::new();
+    for request in requests {
+        let Some(Message::User(words)) = request.messages.last() else {
+            panic!("the last word is the model's: {request:?}");
+        };
+        writeln!(text, "--- asked\n{}", words.trim_end()).unwrap();
+    }
+    writeln!(text, "--- called\n{}", calls.join("\n")).unwrap();
+    writeln!(text, "--- end\n{}", outcome.end).unwrap();
+    if let Some(output) = &outcome.output {
+        writeln!(text, "{output}").unwrap();
+    }
+    text
+}
+
+/// The case `name` of the golden ones, for what needs more than a script.
+fn case(name: &str) -> Case {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/agent");
+    Case::read(read(&folder.join(name).with_extension("json")))
+}
+
+#[tokio::test]
+async fn calls_that_nobody_knows_of_are_not_made_again() {
+    let case = case("refund");
+    let model = Heard::new(case.replies());
+    let (engine, _) = case.engine();
+    let listener = Kept {
+        model: &model,
+        states: Mutex::default(),
+    };
+    case.agent(&model, &engine, &listener)
+        .go_on(case.begin())
+        .await;
+    let states = listener.states.into_inner().unwrap();
+    let before_run = AgentState::read(&states[0].0).unwrap();
+    let (engine, calls) = case.engine();
+    let model = Heard::new(&[Json::from("{\"calls\": [], \"output\": null}")]);
+    let outcome = case.agent(&model, &engine, &Deaf).go_on(before_run).await;
+    assert!(matches!(outcome.end, AgentEnd::NoCalls), "{outcome:?}");
+    assert_eq!(*calls.lock().unwrap(), Vec::<String>::new());
+    let statuses: Vec<_> = outcome
+        .state
+        .plan()
+        .iter()
+        .map(|record| record.status)
+        .collect();
+    assert_eq!(statuses, [None, Some(CallStatus::Unknown)]);
+    let requests = model.requests.into_inner().unwrap();
+    assert!(format!("{requests:?}").contains("not known whether this call happened"));
+}
+
+#[tokio::test]
+async fn lazy_plans_are_shown_before_they_run() {
+    let mut json = case("card-declined").json;
+    let context = json["context"].as_array_mut().unwrap();
+    context.push(serde_json::json!({"type": "plan", "plan": [], "mode": "lazy"}));
+    let case = Case::read(json);
+    let model = Heard::new(case.replies());
+    let (engine, calls) = case.engine();
+    let agent = case.agent(&model, &engine, &Deaf);
+    let outcome = agent.go_on(case.begin()).await;
+    assert!(matches!(outcome.end, AgentEnd::Shown), "{outcome:?}");
+    assert_eq!(calls.lock().unwrap().len(), 0);
+    let mut state = outcome.state;
+    state.accept();
+    let outcome = agent.go_on(state).await;
+    assert!(matches!(outcome.end, AgentEnd::Shown), "{outcome:?}");
+    assert_eq!(*calls.lock().unwrap(), ["processPayment {\"amount\":50.0}"]);
+    let mut state = outcome.state;
+    state.refuse("tell the customer first");
+    let outcome = agent.go_on(state).await;
+    assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
+    let requests = model.requests.into_inner().unwrap();
+    assert!(format!("{:?}", requests.last()).contains("tell the customer first"));
+}
+
+/// A person who says no to every solution.
+struct No;
+
+impl Runner for No {
+    fn run(&self, _: AgentRun) -> BoxFuture<'_, Ran> {
+        Box::pin(async { Ran::Refused("not today".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_told() {
+    let case = case("refund");
+    let model = Heard::new(case.replies());
+    let outcome = case.agent(&model, &No, &Deaf).go_on(case.begin()).await;
+    assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
+    let requests = model.requests.into_inner().unwrap();
+    let told = format!("{:?}", requests[1]);
+    assert!(
+        told.contains("not today") && told.contains("refused"),
+        "{told}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_bounded() {
+    let mut json = case("refund").json;
+    json["tools"]["checkBillingHistory"]["sleep_ms"] = Json::from(10_000);
+    let mut case = Case::read(json);
+    case.bounds.time = Some(Duration::from_secs(3));
+    let model = Heard::new(case.replies());
+    let (engine, _) = case.engine();
+    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    assert_eq!(
+        outcome.end.to_string(),
+        "nothing is left of the time that it may take"
+    );
+    let statuses: Vec<_> = outcome
+        .state
+        .plan()
+        .iter()
+        .map(|record| record.status)
+        .collect();
+    assert_eq!(
+        statuses,
+        [Some(CallStatus::Cancelled), Some(CallStatus::Done)]
+    );
+}
+
+#[tokio::test]
+async fn what_answers_cost_is_bounded() {
+    let mut json = case("refund").json;
+    json["replies"][0] = serde_json::json!({
+        "text": json["replies"][0], "usage": {"input": 900, "output": 200}
+    });
+    let mut case = Case::read(json);
+    case.bounds.tokens = Some(1000);
+    let model = Heard::new(case.replies());
+    let (engine, _) = case.engine();
+    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    assert_eq!(
+        outcome.end.to_string(),
+        "nothing is left of the tokens that it may take"
+    );
+    assert_eq!(outcome.state.usage().input_tokens, 900);
+    case.bounds.tokens = None;
+    case.bounds.asks = NonZeroU32::new(1);
+    let model = Heard::new(case.replies());
+    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    assert_eq!(
+        outcome.end.to_string(),
+        "nothing is left of the questions to the model that it may take"
+    );
+}
+
+/// Keeps nothing.
+struct Full;
+
+impl AgentListener for Full {
+    fn keep(&self, _: &AgentState) -> Result<(), String> {
+        Err("the disk is full".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn nothing_runs_that_could_not_be_kept() {
+    let case = case("refund");
+    let model = Heard::new(case.replies());
+    let (engine, calls) = case.engine();
+    let outcome = case.agent(&model, &engine, &Full).go_on(case.begin()).await;
+    assert!(matches!(outcome.end, AgentEnd::Unkept(_)), "{outcome:?}");
+    assert_eq!(calls.lock().unwrap().len(), 0);
+}
+
+#[test]
+fn other_versions_are_refused() {
+    for (json, message) in [
+        ("{}", "it has no `version`"),
+        (
+            r#"{"version": "planwright.agent/2"}"#,
+            "the version `planwright.agent/2` is not known",
+        ),
+    ] {
+        assert_eq!(AgentState::read(json).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn what_is_no_context_is_refused() {
+    let catalog = Catalog::new();
+    for (message, expected) in [
+        (
+            r#"{"type": "tool", "tool": "nothing"}"#,
+            "PW0201 at /context/0: there is no tool `nothing`",
+        ),
+        (r#"{"type": "state", "_x": 1}"#, "PW0105 at /context/0/_x"),
+    ] {
+        let error =
+            AgentContext::read(&[Value::from_json(message).unwrap()], &catalog).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}

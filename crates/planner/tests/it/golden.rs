@@ -1,0 +1,44 @@
+//! Cases in files, each with its snapshot beside it.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::Value;
+use serde_json::Value as Json;
+
+/// The cases in `tests/golden/NAME`, in order.
+pub(crate) fn cases(name: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    let entries = std::fs::read_dir(&folder).unwrap();
+    let files = entries.map(|entry| entry.unwrap().path());
+    let is_case = |path: &PathBuf| {
+        let is_json = path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        is_json && !path.ends_with("tools.json")
+    };
+    let mut files: Vec<PathBuf> = files.filter(is_case).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+pub(crate) fn read(file: &Path) -> Json {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+pub(crate) fn value(json: &Json) -> Value {
+    Value::from(json.clone())
+}
+
+/// Compares `content` with the snapshot that lies beside the case `file`.
+pub(crate) fn assert_golden(file: &Path, content: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(file.parent().unwrap());
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
+    });
+}
