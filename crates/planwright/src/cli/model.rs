@@ -1,39 +1,62 @@
-//! Opens the model that a command asks.
+//! Opens the model that a command asks: a provider's, or a script.
+
+mod record;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use planwright::config::Config;
-use planwright::planner::model::{Model, Replay};
+use planwright::config::{Config, ModelSettings};
+use planwright::planner::model::providers::{self, Key, Prices, ProviderSettings};
+use planwright::planner::model::{Model, ModelError, Recorder, Replay};
 
+use self::record::ScriptFile;
 use super::args::ModelArguments;
 use super::error::CommandError;
+use super::{environment, outside};
 
-/// The name of the model, where one is named.
-pub(crate) fn name(arguments: &ModelArguments, _config: &Config) -> Option<String> {
-    arguments.model.clone()
+/// The variable that names the model, where no argument does.
+const VARIABLE: &str = "PLANWRIGHT_MODEL";
+
+/// The name of the model, from whoever says it first: the arguments, the environment, the configuration.
+pub(crate) fn name(arguments: &ModelArguments, config: &Config) -> Option<String> {
+    let variable = || environment::variable(VARIABLE).filter(|name| !name.is_empty());
+    let said = arguments.model.clone().or_else(variable);
+    said.or_else(|| config.model().name.as_deref().map(str::to_owned))
 }
 
-/// The model that the arguments name.
+/// The model of that name.
 pub(crate) fn open(
     arguments: &ModelArguments,
-    _config: &Config,
+    config: &Config,
 ) -> Result<Arc<dyn Model>, CommandError> {
-    let Some(name) = &arguments.model else {
-        return Err(
-            CommandError::new("no model was named").hint("name one with --model PROVIDER:NAME")
-        );
+    let settings = config.model();
+    let name = name(arguments, config).ok_or_else(nobody)?;
+    let model: Arc<dyn Model> = match name.strip_prefix("replay:") {
+        Some(path) => Arc::new(script(&name, Path::new(path))?),
+        None => {
+            let settings = provider(&name, arguments, settings)?;
+            Arc::new(providers::open(settings).map_err(refused)?)
+        }
     };
-    let Some(path) = name.strip_prefix("replay:") else {
-        return Err(
-            CommandError::new(format!("there is no provider for `{name}`"))
-                .hint("write it as --model replay:FILE"),
-        );
-    };
-    let path = Path::new(path);
+    match &arguments.record {
+        Some(path) => Ok(Arc::new(Recorder::new(model, ScriptFile::begin(path)?))),
+        None => Ok(model),
+    }
+}
+
+fn nobody() -> CommandError {
+    CommandError::new("no model is named")
+        .hint(format!(
+            "name one with `--model PROVIDER:NAME`, in the variable {VARIABLE}, or as `name` below `[model]` in your own \
+             planwright.toml"
+        ))
+        .hint("such as `ollama:llama3.2` for one on this machine, or `openai:gpt-4o` with its key in OPENAI_API_KEY")
+}
+
+fn script(name: &str, path: &Path) -> Result<Replay, CommandError> {
     let text =
         std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    let replay = Replay::read(name, &text).map_err(|error| {
+    Replay::read(name, &text).map_err(|error| {
         CommandError::new(format!(
             "`{}` is no script of answers: {error}",
             path.display()
@@ -41,6 +64,52 @@ pub(crate) fn open(
         .hint(
             "write it as a JSON list: a text for each answer, or {\"text\", \"calls\", \"usage\"}",
         )
-    })?;
-    Ok(Arc::new(replay))
+    })
+}
+
+/// What a provider is opened with. What the configuration says of its own model's place, key and prices is not for another's.
+fn provider(
+    name: &str,
+    arguments: &ModelArguments,
+    settings: &ModelSettings,
+) -> Result<ProviderSettings, CommandError> {
+    let mut wanted = ProviderSettings::new(name);
+    let known = settings.name.as_deref().unwrap_or(name);
+    let is_known_provider = of_provider(known) == of_provider(name);
+    let base_url = settings.base_url.as_deref().filter(|_| is_known_provider);
+    let base_url = arguments.model_base_url.as_deref().or(base_url);
+    wanted.base_url = base_url.map(str::to_owned);
+    let place = settings.key.as_ref().filter(|_| is_known_provider);
+    let key = match place {
+        Some(place) => Some(outside::read(place).map_err(|fault| {
+            CommandError::new(format!("there is no key for `{name}`: {fault}"))
+                .hint("look at `[model]` in your own planwright.toml")
+        })?),
+        None => providers::key_variable(of_provider(name)).and_then(environment::variable),
+    };
+    wanted.key = key.filter(|key| !key.is_empty()).as_deref().map(Key::new);
+    wanted.temperature = settings.temperature;
+    wanted.max_tokens = settings.max_tokens;
+    wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
+    wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
+    wanted.seed = u64::from(std::process::id());
+    let prices = settings.prices.filter(|_| known == name);
+    wanted.prices = prices.map(|prices| Prices {
+        input: prices.input,
+        output: prices.output,
+        cached: prices.cached,
+    });
+    Ok(wanted)
+}
+
+fn of_provider(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(provider, _)| provider)
+}
+
+fn refused(error: ModelError) -> CommandError {
+    let refused = CommandError::new(error.message);
+    match error.help {
+        Some(help) => refused.hint(help),
+        None => refused,
+    }
 }

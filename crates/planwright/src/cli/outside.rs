@@ -31,7 +31,8 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<Confidential, C
     Err(faults.into_iter().fold(error, CommandError::hint))
 }
 
-fn read(place: &Place) -> Result<String, String> {
+/// The text at a place; one clause where it is not there.
+pub(crate) fn read(place: &Place) -> Result<String, String> {
     let (text, place) = match place {
         Place::Variable(name) => {
             let place = format!("the variable `{name}`");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::model::ModelTable;
 use super::serve::ServeTable;
 use super::telemetry::TelemetryTable;
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
@@ -40,6 +41,8 @@ pub(super) struct ConfigFile {
     pub(super) serve: ServeTable,
     /// Where spans and metrics of runs go.
     pub(super) telemetry: TelemetryTable,
+    /// Which model is asked where one writes plans, and how.
+    pub(super) model: ModelTable,
 }
 
 /// A stage: its tools, and where one can go from it. Calls and plans that need a tool of another stage are refused.

@@ -56,6 +56,7 @@ impl Config {
         self.list_stages(&mut list);
         self.serve.list(&mut list);
         self.telemetry.list(&mut list);
+        self.model.list(&mut list);
         list.0
     }
 

@@ -5,6 +5,7 @@
 mod fault;
 mod file;
 mod listing;
+mod model;
 mod outside;
 #[cfg(test)]
 mod reference;
@@ -18,6 +19,7 @@ mod words;
 
 pub use fault::ConfigFault;
 pub use listing::Setting;
+pub use model::{ModelPrices, ModelSettings};
 pub use outside::Place;
 pub use serve::Serve;
 pub use settled::Config;

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 
 <!-- `cargo xtask generate` makes this page of the types. -->
 
-What plans may call, how much, how fast, what is shown of it, and who is served: [guards](../guide/guards.md) shows it at work. Your own file is
+What plans may call, how much, how fast, what is shown of it, who is served, and which model is asked: [guards](../guide/guards.md) shows it at work. Your own file is
 `planwright.toml` in the folder of your settings (`$XDG_CONFIG_HOME/planwright`, else `~/.config/planwright`); a project's is the
 nearest one from the working folder upwards, no further than the folder that holds `.git`. A project's file can make things
 stricter, never looser. `planwright config` tells what holds, and from where.

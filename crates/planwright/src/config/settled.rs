@@ -9,6 +9,7 @@ use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
+use super::model::ModelSettings;
 use super::outside::{OutsideRules, Place};
 use super::serve::Serve;
 use super::source::ConfigSource;
@@ -29,6 +30,7 @@ pub struct Config {
     pub(super) stages: Vec<Stage>,
     pub(super) serve: Serve,
     pub(super) telemetry: TelemetrySettings,
+    pub(super) model: ModelSettings,
 }
 
 impl Config {
@@ -92,6 +94,11 @@ impl Config {
         &self.telemetry
     }
 
+    /// Which model is asked, and how.
+    pub fn model(&self) -> &ModelSettings {
+        &self.model
+    }
+
     fn add(&mut self, source: &ConfigSource) {
         // Stages are a whole: to mix those of two files would open ways that neither has.
         if self.stages.is_empty() {
@@ -101,6 +108,7 @@ impl Config {
         self.outside.add(source);
         self.serve.add(source);
         self.telemetry.add(source);
+        self.model.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
         let budgets = &source.file.budgets;
         let guards = &mut self.guards;

@@ -80,7 +80,8 @@ impl ConfigSource {
             .into_iter()
             .chain(super::stages::faults(self))
             .chain(super::serve::faults(self))
-            .chain(super::telemetry::faults(self));
+            .chain(super::telemetry::faults(self))
+            .chain(super::model::faults(self));
         for (span, message, help) in faults_of_tables {
             say(span, &message, &help);
         }

@@ -1,5 +1,6 @@
 //! Reading and putting together.
 
+mod model;
 mod serving;
 
 use planwright_core::{Annotations, Catalog, Tool};

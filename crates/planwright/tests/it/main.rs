@@ -20,6 +20,7 @@ mod guide;
 mod init;
 mod inspect;
 mod interrupts;
+mod model;
 mod planner;
 mod program;
 mod real_servers;

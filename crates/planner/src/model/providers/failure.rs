@@ -171,7 +171,9 @@ fn of_transport(error: &reqwest::Error, whose: Whose<'_>) -> Failure {
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    let cause = explanation::tidy(&cause.to_string(), whose.key);
+    let cause = cause.to_string().to_lowercase();
+    let cause = cause.split(" (os error").next().unwrap_or_default();
+    let cause = explanation::tidy(cause, whose.key);
     if error.is_connect() {
         let place = error.url().map(|url| url.origin().ascii_serialization());
         let place = place.map_or_else(String::new, |place| format!(" at {place}"));

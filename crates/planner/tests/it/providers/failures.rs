@@ -175,7 +175,7 @@ async fn nobody_there_is_a_failure() {
         assert_eq!(error.kind, ModelErrorKind::Unavailable);
         assert_eq!(error.usage.requests, 3);
         let expected =
-            format!("`ollama:a` cannot be reached at http://{address}: Connection refused");
-        assert!(error.message.starts_with(&expected), "{}", error.message);
+            format!("`ollama:a` cannot be reached at http://{address}: connection refused");
+        assert!(error.message == expected, "{}", error.message);
     }
 }

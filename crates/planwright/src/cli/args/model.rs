@@ -1,5 +1,7 @@
 //! Which model is asked.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// The heading of what is about the model.
@@ -8,9 +10,15 @@ const MODEL: &str = "Model";
 /// Which model is asked.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ModelArguments {
-    /// Who is asked: `replay:FILE` answers from a script, a JSON list of answers.
+    /// Who is asked, such as `openai:gpt-4o` or `ollama:llama3.2`. `replay:FILE` answers from a script.
     #[arg(help_heading = MODEL, long, value_name = "PROVIDER:NAME")]
     pub(crate) model: Option<String>,
+    /// Where the provider is, if not where it usually is.
+    #[arg(help_heading = MODEL, long, value_name = "URL")]
+    pub(crate) model_base_url: Option<String>,
+    /// Write what the model answers to this file, as a script for `replay:FILE`.
+    #[arg(help_heading = MODEL, long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 /// What becomes of a run that fails.

@@ -1,0 +1,67 @@
+//! Which model is asked.
+
+use planwright_core::Value;
+
+use super::super::Place;
+use super::*;
+
+#[test]
+fn which_model_is_asked() {
+    let user = r#"
+[model]
+name = "openai-compatible:qwen"
+base_url = "http://localhost:8000/v1"
+key_variable = "QWEN_KEY"
+temperature = 0
+max_tokens = 4000
+timeout = "5m"
+attempts = 2
+prices = { input = 2.5, output = 10 }
+"#;
+    assert_eq!(
+        settled(user, ""),
+        [
+            r#"model.name = "openai-compatible:qwen" (mine.toml:3)"#,
+            r#"model.base_url = "http://localhost:8000/v1" (mine.toml:4)"#,
+            r#"model.key_variable = "QWEN_KEY" (mine.toml:5)"#,
+            "model.temperature = 0.0 (mine.toml:6)",
+            "model.max_tokens = 4000 (mine.toml:7)",
+            r#"model.timeout = "5m" (mine.toml:8)"#,
+            "model.attempts = 2 (mine.toml:9)",
+            r#"model.prices = {"input":2.5,"output":10.0} (mine.toml:10)"#,
+        ]
+    );
+    let config = Config::of([&read(Origin::User, user).unwrap()]);
+    assert_eq!(config.model().key, Some(Place::Variable("QWEN_KEY".into())));
+    let config = Config::of([&read(Origin::User, "[model]\nkey_file = 'a.key'\n").unwrap()]);
+    assert_eq!(config.model().key, Some(Place::File("a.key".into())));
+    let listed = config.settings();
+    let key = listed
+        .iter()
+        .find(|setting| setting.key == "model.key_file");
+    assert_eq!(key.unwrap().value, Value::from("a.key"));
+}
+
+#[test]
+fn models_that_cannot_be_asked_so() {
+    faults(
+        Origin::User,
+        "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\n",
+        &[
+            "mine.toml:2: `localhost` is no URL of a server (write it as `https://example.com`)",
+            "mine.toml:3: `3` is no temperature (write 0 to 2)",
+            "mine.toml:5: the key of the model is in two places (write `key_variable` or `key_file`)",
+            "mine.toml:6: missing field `output` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:7: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
+             stand here)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[model]\ntimeout = \"1m\"\nname = \"openai:a\"\n",
+        &[
+            "planwright.toml:2: a project cannot say which model is asked (whoever wrote the project is not whose words go \
+             there: put it into your own planwright.toml)",
+        ],
+    );
+}
