@@ -55,7 +55,7 @@ pub(crate) async fn serve(
     };
     let servers = servers.unwrap_or_else(ServersConfig::default);
     let upstreams = Upstreams::new(servers, options);
-    let mut settings = gateway_settings(arguments, &config, toolbox)?;
+    let mut settings = gateway_settings(arguments, &config, toolbox, printer)?;
     if telemetry.is_on() {
         settings.observers.push(Arc::new(Told(telemetry.clone())));
     }
@@ -79,6 +79,7 @@ fn gateway_settings(
     arguments: &ServeArguments,
     config: &Config,
     toolbox: Toolbox,
+    printer: Printer,
 ) -> Result<GatewaySettings, CommandError> {
     let mut settings = GatewaySettings::new(config.clone(), store::this_process(), keeping::now);
     settings.mode = arguments.mode();
@@ -102,7 +103,18 @@ fn gateway_settings(
     settings.zone = environment::zone()?;
     settings.writer = match model::name(&arguments.model, config).as_deref() {
         Some(CLIENT) => Some(PlanWriter::Client),
-        Some(_) => Some(PlanWriter::Model(model::open(&arguments.model, config)?)),
+        Some(_) => match model::open(&arguments.model, config) {
+            Ok(model) => Some(PlanWriter::Model(model)),
+            Err(error) if arguments.model.model.is_some() => return Err(error),
+            // Whoever only has one in the settings wants the rest of the gateway all the same.
+            Err(error) => {
+                printer.quote(&format!("no plans are written here: {error}"));
+                for hint in error.hints() {
+                    printer.quote(&format!("  hint: {hint}"));
+                }
+                None
+            }
+        },
         None => None,
     };
     settings.own = (toolbox.catalog, toolbox.backends);

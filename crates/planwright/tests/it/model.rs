@@ -278,3 +278,21 @@ fn failures_of_a_provider_are_told() {
         "{said}"
     );
 }
+
+#[test]
+fn a_gateway_goes_on_without_a_model_that_it_was_not_told_to_have() {
+    let folder = folder("[model]\nname = 'openai:a'\n");
+    let mut command = planwright(folder.path());
+    command
+        .args(["serve", "--no-store"])
+        .stdin(std::process::Stdio::null());
+    let output = run(&mut command);
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("no plans are written here: there is no key for `openai`"),
+        "{said}"
+    );
+    let output = run(command.args(["--model", "openai:a"]));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
