@@ -1,0 +1,121 @@
+//! Requests on their way to whoever answers them, and lists on their way back.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::{Object, Value};
+use rmcp::model::ErrorData;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Context, Front};
+use crate::client::{Caller, UpstreamError};
+use crate::gateway::client::Client;
+use crate::gateway::conduct::Work;
+use crate::gateway::deliver::{Reply, deliver};
+use crate::gateway::line::Line;
+use crate::gateway::passing::pass;
+use crate::gateway::translate;
+
+impl Front {
+    /// Goes on with what `start` begins, until there is something to answer.
+    pub(super) async fn conduct(
+        &self,
+        client: &Client,
+        context: &Context,
+        start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
+    ) -> Result<Value, ErrorData> {
+        let (line, words) = Line::new(&client.id, made_for(client, context));
+        Work::new(start(Arc::new(line)), words)
+            .conduct(client, &self.shared.parked, context)
+            .await
+    }
+
+    /// Has a server answer a request.
+    pub(super) async fn passed(
+        &self,
+        client: &Client,
+        context: &Context,
+        server: Arc<str>,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Value, ErrorData> {
+        let (upstreams, asker) = (&self.shared.upstreams, client.clone());
+        self.conduct(client, context, |caller| {
+            pass(upstreams, server, method, params, asker, caller)
+        })
+        .await
+    }
+
+    /// A list whose entries stand in `field`, all on one page.
+    pub(super) fn list<T: Reply>(
+        client: &Client,
+        context: &Context,
+        field: &str,
+        entries: Vec<Value>,
+    ) -> Result<T, ErrorData> {
+        let result = Value::object([(field, Value::from(entries))]);
+        let result = translate::cacheable(translate::result(result, client), client);
+        deliver(context, result)
+    }
+
+    pub(super) fn unknown(what: &str, name: &str) -> ErrorData {
+        ErrorData::invalid_params(format!("unknown {what} `{name}`"), None)
+    }
+}
+
+/// What goes into requests that are made for the client: its own trace, which logs it wants, and what it can be asked.
+fn made_for(client: &Client, context: &Context) -> Value {
+    let meta = &context.meta;
+    let texts = [
+        ("traceparent", meta.get_traceparent()),
+        ("tracestate", meta.get_tracestate()),
+        ("baggage", meta.get_baggage()),
+    ];
+    let mut fields: Vec<(&str, Value)> = texts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, Value::from(value?))))
+        .collect();
+    if let Some(level) = meta.log_level()
+        && let Ok(level) = write(&level)
+    {
+        fields.push(("io.modelcontextprotocol/logLevel", level));
+    }
+    let capabilities = (
+        "io.modelcontextprotocol/clientCapabilities",
+        client.askable(),
+    );
+    fields.push(capabilities);
+    Value::object(fields)
+}
+
+/// The parameters of a request, with what the client has put beside them for the server. What is about the connection to
+/// us stays here.
+pub(super) fn params(request: &impl Serialize, context: &Context) -> Result<Value, ErrorData> {
+    let whole = write(request)?;
+    let mut fields = whole.as_object().cloned().unwrap_or_default();
+    let meta = write(&context.meta)?;
+    let passed = meta.as_object().into_iter().flatten();
+    let passed: Object = passed
+        .filter(|(key, _)| !key.starts_with("io.modelcontextprotocol/"))
+        .map(|(key, value)| (Arc::clone(key), value.clone()))
+        .collect();
+    if passed.is_empty() {
+        fields.shift_remove("_meta");
+    } else {
+        fields.insert("_meta".into(), Value::from(passed));
+    }
+    Ok(Value::from(fields))
+}
+
+pub(super) fn write(value: &impl Serialize) -> Result<Value, ErrorData> {
+    match serde_json::to_value(value) {
+        Ok(value) => Ok(value.into()),
+        Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+    }
+}
+
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(value.into())
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}

@@ -1,0 +1,82 @@
+//! Prompts of servers, and what completes their arguments.
+
+use planwright_core::Value;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    ListPromptsResult,
+};
+
+use super::forwarding::params;
+use super::{Context, Front};
+use crate::gateway::client::Client;
+use crate::gateway::deliver::deliver;
+use crate::gateway::listing::Listing;
+use crate::gateway::passing::renamed;
+
+impl Front {
+    pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Vec::new();
+        if self.shared.passes() {
+            let listing = self.shared.listing(&client).await;
+            entries.extend(listing.prompts.iter().map(|offer| offer.entry.clone()));
+        }
+        Self::list(&client, &context, "prompts", entries)
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let client = Client::of(&context);
+        let name = request.name.clone();
+        let prompt = |listing: &Listing| listing.prompt(&name).cloned();
+        let found = self.shared.find(&client, prompt).await;
+        let offer = found.ok_or_else(|| Self::unknown("prompt", &name))?;
+        let params = renamed(params(&request, &context)?, "name", &offer.name);
+        let result = self
+            .passed(&client, &context, offer.server, "prompts/get", params)
+            .await?;
+        deliver(&context, result)
+    }
+
+    pub(super) async fn completion(
+        &self,
+        request: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let client = Client::of(&context);
+        let whole = params(&request, &context)?;
+        let subject = whole.get("ref").cloned().unwrap_or_default();
+        let field = |name: &str| subject.get(name).and_then(Value::as_text);
+        let found = match (field("name"), field("uri")) {
+            (Some(name), _) => {
+                let prompt = |listing: &Listing| listing.prompt(name).cloned();
+                let offer = self.shared.find(&client, prompt).await;
+                offer.map(|offer| {
+                    let subject = renamed(subject.clone(), "name", &offer.name);
+                    let mut fields = whole.as_object().cloned().unwrap_or_default();
+                    fields.insert("ref".into(), subject);
+                    (offer.server, Value::from(fields))
+                })
+            }
+            (None, Some(address)) => {
+                let server = |listing: &Listing| listing.servers_of(address).into_iter().next();
+                let server = self.shared.find(&client, server).await;
+                server.map(|server| (server, whole.clone()))
+            }
+            (None, None) => None,
+        };
+        let Some((server, params)) = found else {
+            return Err(ErrorData::invalid_params(
+                "there is nothing to complete by this name",
+                None,
+            ));
+        };
+        let result = self
+            .passed(&client, &context, server, "completion/complete", params)
+            .await?;
+        deliver(&context, result)
+    }
+}

@@ -1,0 +1,121 @@
+//! Resources: outputs of runs, and those of servers.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use rmcp::model::{
+    ErrorCode, ErrorData, ListResourceTemplatesResult, ListResourcesResult,
+    ReadResourceRequestParams, ReadResourceResponse,
+};
+
+use super::forwarding::params;
+use super::{Context, Front};
+use crate::client::ResourceFollowing;
+use crate::gateway::client::Client;
+use crate::gateway::deliver::deliver;
+use crate::gateway::translate;
+
+impl Front {
+    pub(super) async fn resources(
+        &self,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Arc::clone(&self.shared.host)
+            .resources(client.clone())
+            .await;
+        if self.shared.passes() {
+            let listing = self.shared.listing(&client).await;
+            entries.extend(listing.resources.iter().cloned());
+        }
+        Self::list(&client, &context, "resources", entries)
+    }
+
+    pub(super) async fn templates(
+        &self,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Vec::new();
+        if self.shared.passes() {
+            let listing = self.shared.listing(&client).await;
+            entries.extend(listing.resource_templates.iter().cloned());
+        }
+        Self::list(&client, &context, "resourceTemplates", entries)
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let client = Client::of(&context);
+        let host = Arc::clone(&self.shared.host);
+        let address = request.uri.clone();
+        let result = match host.read(client.clone(), address.clone()).await {
+            Some(own) => translate::result(own?, &client),
+            None if self.shared.passes() => {
+                let params = params(&request, &context)?;
+                self.read_anywhere(&client, &context, &address, params)
+                    .await?
+            }
+            None => return Err(not_found(&address)),
+        };
+        let result = match result.get("contents") {
+            Some(_) => translate::cacheable(result, &client),
+            None => result,
+        };
+        deliver(&context, result)
+    }
+
+    /// Reads a resource from whichever server has it.
+    async fn read_anywhere(
+        &self,
+        client: &Client,
+        context: &Context,
+        address: &str,
+        params: Value,
+    ) -> Result<Value, ErrorData> {
+        let listing = self.shared.listing(client).await;
+        let mut last = not_found(address);
+        for server in listing.servers_of(address) {
+            let read = self.passed(client, context, server, "resources/read", params.clone());
+            match read.await {
+                Err(error) if is_not_found(&error) => last = error,
+                other => return other,
+            }
+        }
+        Err(last)
+    }
+
+    /// Follows a resource at the likeliest server that lets it be followed.
+    pub(super) async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
+        if !self.shared.passes() {
+            return Vec::new();
+        }
+        for server in self.shared.current().servers_of(address) {
+            match self.shared.upstreams.follow(&server, address).await {
+                Ok(following) => return vec![following],
+                Err(error) => {
+                    tracing::debug!(server = &*server, %error, "a server took no subscription");
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+fn not_found(address: &str) -> ErrorData {
+    ErrorData::resource_not_found(
+        format!("there is no resource `{address}`"),
+        Some(serde_json::json!({"uri": address})),
+    )
+}
+
+/// Whether an error says that a resource is not there: revisions have different codes for it.
+fn is_not_found(error: &ErrorData) -> bool {
+    matches!(
+        error.code,
+        ErrorCode::RESOURCE_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND
+    )
+}
