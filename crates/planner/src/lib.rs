@@ -23,6 +23,9 @@ pub mod create;
 /// From a failure to a better plan.
 pub mod adapt;
 
+/// What the results of a run come to, computed.
+pub mod analysis;
+
 /// From results to an answer.
 pub mod answering;
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use jiff::civil::Date;
+use jiff::Span;
+use jiff::civil::{Date, date};
 
 /// A day of the calendar, from the year 1 to the year 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +13,48 @@ impl Day {
     /// The day, where its year has four digits.
     pub(super) fn of(date: Date) -> Option<Self> {
         (1 <= date.year()).then_some(Self(date))
+    }
+
+    /// The day that a text begins with: `2025-10-05`, with or without a time behind it.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let (day, behind) = text.split_at_checked(10)?;
+        let is_plain = day.bytes().enumerate().all(|(at, byte)| {
+            if at == 4 || at == 7 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        });
+        let is_end = behind.is_empty() || behind.starts_with(['T', 't', ' ']);
+        if !is_plain || !is_end {
+            return None;
+        }
+        Self::of(day.parse().ok()?)
+    }
+
+    /// The first day of a month.
+    pub(crate) fn first_of(year: i64, month: i64) -> Option<Self> {
+        let (year, month) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?);
+        Self::of(Date::new(year, month, 1).ok()?)
+    }
+
+    /// How many days it is after the first one of 1970.
+    pub(crate) fn number(self) -> i64 {
+        self.0.duration_since(date(1970, 1, 1)).as_hours() / 24
+    }
+
+    /// The day that is so many after the first one of 1970.
+    pub(crate) fn from_number(number: i64) -> Option<Self> {
+        Self::of(
+            date(1970, 1, 1)
+                .checked_add(Span::new().try_days(number).ok()?)
+                .ok()?,
+        )
+    }
+
+    /// The year and the month that it is in.
+    pub(crate) fn month(self) -> (i64, i64) {
+        (self.0.year().into(), self.0.month().into())
     }
 
     pub(super) fn date(self) -> Date {
