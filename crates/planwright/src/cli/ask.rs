@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use planwright::config::Config;
-use planwright::core::Value;
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{RunStatus, RunSummary};
+use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::legible;
+use planwright::planner::analysis::{Analysis, StepFailure, StepResult, analyze};
 use planwright::planner::answering::{Answer, AnswerSettings, Evidence, summarise};
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::model::{Model, ModelError};
@@ -181,7 +181,8 @@ impl Asking<'_> {
     ) -> Result<Exit, CommandError> {
         let summary = &ended.summary;
         ended.live.finish();
-        let (computed, analysis) = analysed(summary);
+        let analysis = analysed(summary);
+        let computed = analysis.to_text(ANALYSIS_TOKENS);
         let evidence = Evidence::of(&self.arguments.question, summary, computed);
         let reading = ended.revised.as_ref().unwrap_or(reading);
         let mut report = ReportV1::of_run(summary, reading.dialect, []).revised(&ended.revisions);
@@ -290,9 +291,32 @@ impl Asking<'_> {
     }
 }
 
-/// What can be computed of the results, in words and as a value.
-fn analysed(_: &RunSummary) -> (String, Value) {
-    (String::new(), Value::Null)
+/// What can be computed of the results.
+fn analysed(summary: &RunSummary) -> Analysis {
+    let mut results = Vec::new();
+    let mut failures = Vec::new();
+    for step in &summary.steps {
+        let (id, tool) = (
+            step.at.step.as_str(),
+            step.tool.as_deref().unwrap_or("value"),
+        );
+        match (&step.output, &step.error) {
+            (Some(output), _) if step.status == StepStatus::Succeeded => {
+                results.push(StepResult {
+                    step: id,
+                    tool,
+                    output,
+                });
+            }
+            (_, Some(error)) => failures.push(StepFailure {
+                step: id,
+                tool,
+                message: &error.message,
+            }),
+            _ => {}
+        }
+    }
+    analyze(&results, &failures)
 }
 
 /// On what an answer rests, and what is missing, in lines.

@@ -1,6 +1,6 @@
 //! A question with everything that became of it, `planwright.answer/1`.
 
-use planwright_core::Value;
+use planwright_planner::analysis::Analysis;
 use planwright_planner::answering::{Evidence, Missing};
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct AnswerV1 {
     /// What the run came to.
     pub run: Option<ReportV1>,
     /// What was computed of the results.
-    pub analysis: Option<Value>,
+    pub analysis: Option<Analysis>,
     /// What all answers of the model cost together.
     pub usage: UsageV1,
     /// Why the model did not answer in the end, where it did not.
@@ -68,7 +68,7 @@ impl AnswerV1 {
 
     /// The same, with what the run came to.
     #[must_use]
-    pub fn with_run(mut self, run: ReportV1, evidence: &Evidence, analysis: Value) -> Self {
+    pub fn with_run(mut self, run: ReportV1, evidence: &Evidence, analysis: Analysis) -> Self {
         let missing = |missing: &[Missing]| missing.iter().map(MissingV1::from).collect();
         self.failed = missing(&evidence.failed);
         self.left_out = missing(&evidence.left_out);
