@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod ask;
+mod chat;
 mod consent;
 mod create;
 mod dates;
@@ -25,6 +26,7 @@ use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 pub(crate) use ask::AskArguments;
+pub(crate) use chat::{ChatArguments, Protocol};
 pub(crate) use consent::{
     Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
 };
@@ -152,6 +154,15 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; 1 also where the model did not write a plan, 3 where no plan of it was sound.
     Ask(Box<AskArguments>),
+    /// Talk with a model that has the tools, and can write plans and run them.
+    ///
+    /// The model calls tools directly, or has a plan written and run where calls need each other's results. Calls that do not need
+    /// each other run at the same time. What is said is kept after each round, and `--resume` goes on with it. The answers go to
+    /// standard output, everything else to standard error.
+    ///
+    /// Exit status, of the last answer: 0 there is one, 1 the model did not answer or a bound was reached, 2 usage, 3 no solution was
+    /// sound, 4 waiting for a decision, 130 interrupted.
+    Chat(Box<ChatArguments>),
     /// Save a plan under a name, as the newest version of it.
     ///
     /// Its text is read and must be without faults; tools are not needed. Wherever a command takes a plan, the name, with

@@ -73,7 +73,7 @@ pub(crate) fn to_plan(
 }
 
 /// What the tools of a plan may do, as far as one may believe them.
-fn effects(plan: &CheckedPlan) -> Vec<String> {
+pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
     let tools = tools_of(plan);
     let width = tools
         .iter()

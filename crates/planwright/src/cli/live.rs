@@ -198,3 +198,27 @@ fn shown(text: &str, coloured: bool) -> String {
     }
     shown
 }
+
+/// Lines about steps that have ended, and nothing else: for where several runs go on at once.
+pub(crate) struct Lines {
+    board: Mutex<Board>,
+    printer: Printer,
+}
+
+impl Lines {
+    /// The lines of a run of `plan`.
+    pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
+        Self {
+            board: Mutex::new(Board::new(plan)),
+            printer,
+        }
+    }
+
+    /// Takes note of an event, and prints the line where it ends a step.
+    pub(crate) fn event(&self, event: &StampedEvent) {
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = board.event(event) {
+            self.printer.talk(&format!("  {line}"));
+        }
+    }
+}

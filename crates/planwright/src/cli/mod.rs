@@ -6,6 +6,7 @@ mod approvals;
 mod args;
 mod ask;
 mod bench;
+mod chat;
 mod commands;
 mod config;
 mod consent;
@@ -115,6 +116,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             }
             Command::Create(arguments) => interruptible(create::command(&arguments, printer)).await,
             Command::Ask(arguments) => Box::pin(ask::command(&arguments, printer)).await,
+            Command::Chat(arguments) => Box::pin(chat::command(&arguments, printer)).await,
             Command::Save(arguments) => stored::save(&arguments, printer),
             Command::List(arguments) => stored::list(&arguments, printer),
             Command::Delete(arguments) => stored::delete(&arguments, printer),

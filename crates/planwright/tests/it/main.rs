@@ -2,6 +2,7 @@
 
 mod approvals;
 mod cases;
+mod chat;
 mod code_pages;
 mod convert;
 mod converted;

@@ -158,6 +158,11 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// The JSON Schema of the state that is to be filled.
+    pub(crate) fn state(&self) -> Option<&Value> {
+        self.state.as_ref()
+    }
+
     /// Reads the files that the arguments name.
     pub(crate) fn read(arguments: &PlanningArguments) -> Result<Self, CommandError> {
         let memory = match &arguments.context {

@@ -14,20 +14,20 @@ use tempfile::TempDir;
 use crate::program::{planwright, stderr, stdout};
 
 /// A folder with simulated tools, and what a model answers.
-struct Desk(TempDir);
+pub(crate) struct Desk(TempDir);
 
 impl Desk {
-    fn new(tools: &Value) -> Self {
+    pub(crate) fn new(tools: &Value) -> Self {
         let desk = Self(tempfile::tempdir().unwrap());
         desk.write("tools.json", &json!({ "tools": tools }));
         desk
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn write(&self, name: &str, content: &Value) {
+    pub(crate) fn write(&self, name: &str, content: &Value) {
         fs::write(self.path().join(name), content.to_string()).unwrap();
     }
 
@@ -42,7 +42,7 @@ impl Desk {
     }
 
     /// Runs the program with these arguments, the tools and the model.
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let mut command = planwright(self.path());
         command.args(arguments);
         command.args(["--simulate", "tools.json", "--model", "replay:answers.json"]);
@@ -50,7 +50,7 @@ impl Desk {
     }
 
     /// What the program prints as JSON that ends with `exit`.
-    fn json(&self, arguments: &[&str], exit: i32) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str], exit: i32) -> Value {
         let output = self.run(&[arguments, &["--format", "json"]].concat());
         assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));
         serde_json::from_str(&stdout(&output)).unwrap()

@@ -1,0 +1,136 @@
+//! What is printed of a conversation: lines for a person, one object for each answer, or everything as it happens.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use planwright::core::Value;
+use planwright::engine::StampedEvent;
+use planwright::legible;
+use planwright::planner::model::Usage;
+use planwright::wire::EventV1;
+
+use crate::cli::args::RunFormat;
+use crate::cli::error::CommandError;
+use crate::cli::output;
+use crate::cli::printer::Printer;
+
+/// Prints a conversation.
+pub(super) struct Shown {
+    format: RunFormat,
+    printer: Printer,
+    /// The calls of this turn, for the object at its end.
+    calls: Mutex<Vec<Value>>,
+}
+
+/// How a turn ended.
+pub(super) struct Ended<'a> {
+    pub(super) chat: &'a str,
+    /// In one word.
+    pub(super) end: &'a str,
+    /// What the model said, or gave as its output.
+    pub(super) answer: Option<Value>,
+    /// Why there is none.
+    pub(super) message: Option<String>,
+    /// What the model has cost so far.
+    pub(super) usage: Usage,
+}
+
+impl Shown {
+    pub(super) fn new(format: RunFormat, printer: Printer) -> Self {
+        Self {
+            format,
+            printer,
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Something happens, for programs that listen.
+    pub(super) fn event(
+        &self,
+        name: &str,
+        fields: impl IntoIterator<Item = (&'static str, Value)>,
+    ) {
+        if self.format == RunFormat::Events {
+            let name = ("event", Value::from(name));
+            let line = Value::object(std::iter::once(name).chain(fields));
+            self.printer.data_line(&line.to_json());
+        }
+    }
+
+    /// Something happens in a run.
+    pub(super) fn run(&self, run: &str, event: &StampedEvent) {
+        if self.format == RunFormat::Events {
+            let event = serde_json::to_value(EventV1::from(event)).unwrap_or_default();
+            self.event(
+                "run",
+                [("run", Value::from(run)), ("of", Value::from(event))],
+            );
+        }
+    }
+
+    /// The model says something on its way.
+    pub(super) fn aside(&self, words: &str) {
+        self.event("said", [("text", Value::from(words))]);
+        self.printer.quote(words.trim_end());
+    }
+
+    /// A call of the model was answered.
+    pub(super) fn called(&self, name: &str, arguments: &Value, is_good: bool, took: Duration) {
+        let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let fields = [
+            ("tool", Value::from(name)),
+            ("arguments", arguments.clone()),
+            ("ok", Value::from(is_good)),
+            ("milliseconds", Value::from(milliseconds)),
+        ];
+        self.event("called", fields.clone());
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Value::object(fields));
+    }
+
+    /// A line for whoever watches.
+    pub(super) fn line(&self, text: &str) {
+        self.printer.quote(text);
+    }
+
+    /// The turn is over.
+    pub(super) fn ended(&self, ended: Ended<'_>) -> Result<(), CommandError> {
+        let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(message) = &ended.message {
+            self.printer.quote(&format!("error: {message}"));
+        }
+        if self.format == RunFormat::Text {
+            if let Some(answer) = &ended.answer {
+                let text = answer.to_inserted_text();
+                let text = text.trim_end();
+                if Printer::shows_data() {
+                    self.printer.data_line(&legible::lines(text));
+                } else {
+                    self.printer.data_line(text);
+                }
+            }
+            return Ok(());
+        }
+        let usage = Value::object([
+            ("requests", Value::from(ended.usage.requests)),
+            ("input_tokens", Value::from(ended.usage.input_tokens)),
+            ("output_tokens", Value::from(ended.usage.output_tokens)),
+        ]);
+        let fields = vec![
+            ("schema", Value::from("planwright.answer/1")),
+            ("chat", Value::from(ended.chat)),
+            ("end", Value::from(ended.end)),
+            ("answer", ended.answer.unwrap_or_default()),
+            ("message", ended.message.map_or(Value::Null, Value::from)),
+            ("calls", Value::from(calls)),
+            ("usage", usage),
+        ];
+        if self.format == RunFormat::Events {
+            self.event("answer", fields);
+            return Ok(());
+        }
+        output::json(&Value::object(fields), self.format, self.printer)
+    }
+}

@@ -1,0 +1,171 @@
+//! A person at a terminal: plans that are looked at, turns that are given up.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{calls, desk, kept, told};
+use crate::planner::Desk;
+use crate::program::planwright;
+
+fn plan(name: &str) -> Value {
+    json!({"steps": [{"id": "hello", "tool": "greet", "args": {"name": name}}], "output": ["hello"]})
+}
+
+/// Holds a conversation on a pseudo terminal on which these lines are typed; what is on the screen in the end.
+fn typed(desk: &Desk, answers: &Value, lines: &str) -> String {
+    desk.write("answers.json", answers);
+    let program = env!("CARGO_BIN_EXE_planwright");
+    let chat = format!(
+        "'{program}' chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json"
+    );
+    let mut child = Command::new("script")
+        .args(["-qefc", &chat, "/dev/null"])
+        .current_dir(desk.path())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", desk.path())
+        .env("EDITOR", desk.path().join("editor"))
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn wants_a_plan() -> Value {
+    calls(&[("plan_create_and_execute", json!({"goal": "greet Rex"}))])
+}
+
+/// What came of the plan, as the model is told.
+fn came_to(desk: &Desk) -> Value {
+    serde_json::from_str(&told(desk)[0]).unwrap_or_else(|_| told(desk)[0].as_str().into())
+}
+
+#[test]
+fn a_person_lets_a_plan_run_or_does_not() {
+    for (line, expected) in [
+        ("r\n", json!({"hello": {"name": "Rex"}})),
+        ("what?\nn\n", Value::Null),
+    ] {
+        let desk = desk();
+        let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
+        let screen = typed(&desk, &answers, line);
+        assert!(screen.contains("run this plan? [r]un, [e]dit"), "{screen}");
+        assert_eq!(came_to(&desk)["output"], expected, "{screen}");
+    }
+}
+
+#[test]
+fn a_person_edits_a_plan() {
+    let desk = desk();
+    let editor = desk.path().join("editor");
+    // The first edit makes it unsound, the second gives it another name.
+    let script = "#!/bin/sh\nif [ -e edited ]; then sed -i s/Rex/Ada/ \"$1\"; else touch edited; sed -i s/greet/great/ \"$1\"; fi\n";
+    fs::write(&editor, script).unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
+    let screen = typed(&desk, &answers, "e\ne\nr\n");
+    assert!(
+        screen.contains("that plan is not sound; the one before stands"),
+        "{screen}"
+    );
+    assert_eq!(
+        came_to(&desk)["output"],
+        json!({"hello": {"name": "Ada"}}),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_person_asks_for_changes() {
+    let desk = desk();
+    let answers = json!([
+        wants_a_plan(),
+        plan("Rex").to_string(),
+        plan("Eva").to_string(),
+        "Well."
+    ]);
+    let screen = typed(&desk, &answers, "c\ngreet Eva instead\nr\n");
+    assert_eq!(
+        came_to(&desk)["output"],
+        json!({"hello": {"name": "Eva"}}),
+        "{screen}"
+    );
+    assert!(
+        kept(&desk)["plans"]["plan-1"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Eva")
+    );
+}
+
+#[test]
+fn a_turn_is_given_up() {
+    let desk = desk();
+    desk.write(
+        "answers.json",
+        &json!([
+            calls(&[
+                ("simulated__list_dogs", json!({})),
+                ("simulated__never", json!({}))
+            ]),
+            "never asked for"
+        ]),
+    );
+    let mut child = planwright(desk.path())
+        .args([
+            "chat",
+            "Wait.",
+            "--simulate",
+            "tools.json",
+            "--model",
+            "replay:answers.json",
+            "--format",
+            "events",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut is_listed = false;
+    let mut is_waiting = false;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        is_listed |= event["event"] == "called";
+        is_waiting |=
+            event["of"]["event"] == "attempt_started" && event["of"]["step"] == "call_never";
+        if is_listed && is_waiting {
+            is_waiting = false;
+            let id = child.id().to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-INT", &id])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(
+        told(&desk),
+        [
+            r#"["Rex","Ada"]"#,
+            "error: the person gave this up before it was done"
+        ]
+    );
+}

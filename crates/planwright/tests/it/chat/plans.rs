@@ -1,0 +1,90 @@
+//! Plans that the model has written and run.
+
+use serde_json::{Value, json};
+
+use super::{calls, chat, desk, told};
+
+fn plan() -> Value {
+    json!({"name": "greet-all", "steps": [
+        {"id": "dogs", "tool": "list_dogs"},
+        {"id": "greeted", "for_each": "${dogs}", "tool": "greet", "args": {"name": "${item}"}}
+    ], "output": ["greeted"]})
+}
+
+#[test]
+fn a_plan_is_written_and_run() {
+    let desk = desk();
+    let answers = json!([
+        calls(&[("plan_create_and_execute", json!({"goal": "greet all dogs"}))]),
+        plan().to_string(),
+        "All dogs are greeted."
+    ]);
+    let (data, talk) = chat(&desk, &answers, &["Greet the dogs."], 0);
+    assert_eq!(data, "All dogs are greeted.\n");
+    for line in ["plan-1: 2 steps, run", "✓ dogs ", "✓ greeted "] {
+        assert!(talk.contains(line), "{talk}");
+    }
+    let told: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
+    assert_eq!(told["status"], "succeeded");
+    assert_eq!(
+        told["output"],
+        json!({"greeted": [{"name": "Rex"}, {"name": "Ada"}]})
+    );
+}
+
+#[test]
+fn a_plan_is_looked_at_before_it_runs() {
+    let desk = desk();
+    let answers = json!([
+        calls(&[("plan_create", json!({"goal": "greet all dogs"}))]),
+        plan().to_string(),
+        calls(&[("plan_execute", json!({"plan_id": "plan-1"}))]),
+        "Done."
+    ]);
+    chat(&desk, &answers, &["Greet the dogs, but look first."], 0);
+    let told = told(&desk);
+    let first: Value = serde_json::from_str(&told[0]).unwrap();
+    assert_eq!(
+        first,
+        json!({"plan_id": "plan-1", "steps": [{"id": "dogs", "tool": "list_dogs"}, {"id": "greeted", "tool": "greet"}]})
+    );
+    let second: Value = serde_json::from_str(&told[1]).unwrap();
+    assert_eq!(second["status"], "succeeded");
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_is_told() {
+    let desk = desk();
+    let answers = json!([
+        calls(&[("plan_create_and_execute", json!({"goal": "fly"}))]),
+        "I cannot.",
+        "I cannot.",
+        "I cannot.",
+        "It cannot be done."
+    ]);
+    let (data, _) = chat(&desk, &answers, &["Fly."], 0);
+    assert_eq!(data, "It cannot be done.\n");
+    assert!(
+        told(&desk)[0].starts_with("error: no sound plan was found"),
+        "{:?}",
+        told(&desk)
+    );
+}
+
+#[test]
+fn a_plan_that_fails_says_where() {
+    let desk = desk();
+    let plan = json!({"steps": [{"id": "dogs", "tool": "list_dogs"}, {"id": "save", "tool": "broken"}], "output": ["dogs"]});
+    let answers = json!([
+        calls(&[("plan_create_and_execute", json!({"goal": "save"}))]),
+        plan.to_string(),
+        "The disk is full."
+    ]);
+    chat(&desk, &answers, &["Save."], 0);
+    let told: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
+    assert_eq!(told["status"], "failed");
+    assert_eq!(
+        told["not_done"][0]["error"],
+        json!({"code": "full", "message": "the disk is full"})
+    );
+}

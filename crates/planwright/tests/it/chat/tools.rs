@@ -1,0 +1,162 @@
+//! Tools that the model calls directly.
+
+use serde_json::{Value, json};
+
+use super::{calls, chat, desk, kept, told};
+use crate::program::{planwright, stdout};
+
+#[test]
+fn tools_are_called_and_the_answer_is_data() {
+    let desk = desk();
+    let answers = json!([
+        calls(&[
+            ("simulated__list_dogs", json!({})),
+            ("simulated__greet", json!({"name": "${x}"}))
+        ]),
+        "There are two dogs."
+    ]);
+    let (data, talk) = chat(&desk, &answers, &["Which dogs are there?"], 0);
+    assert_eq!(data, "There are two dogs.\n");
+    for line in [
+        "✓ call_list_dogs  list_dogs",
+        "✓ call_greet  greet",
+        "go on with `planwright chat --resume",
+    ] {
+        assert!(talk.contains(line), "{talk}");
+    }
+    assert_eq!(told(&desk), [r#"["Rex","Ada"]"#, r#"{"name":"${x}"}"#]);
+    let runs = planwright(desk.path())
+        .args(["runs", "--format", "json"])
+        .output()
+        .unwrap();
+    let runs: Value = serde_json::from_str(&stdout(&runs)).unwrap();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "{runs}");
+}
+
+#[test]
+fn what_goes_wrong_is_told_to_the_model() {
+    let desk = desk();
+    let answers = json!([
+        calls(&[
+            ("simulated__gret", json!({"name": "Rex"})),
+            ("simulated__greet", json!({"nam": "Rex"})),
+            ("simulated__broken", Value::Null),
+            ("plan_create", json!({})),
+            ("plan_execute", json!({"plan_id": "plan-9"}))
+        ]),
+        "Nothing worked."
+    ]);
+    let (data, _) = chat(&desk, &answers, &["Try everything."], 0);
+    assert_eq!(data, "Nothing worked.\n");
+    let told = told(&desk);
+    let expected = [
+        "error: there is no tool `simulated__gret`; did you mean `simulated__greet`?",
+        "PW0502",
+        r#"error: {"code":"full","message":"the disk is full"}"#,
+        "error: the argument `goal` is missing",
+        "error: there is no plan `plan-9`",
+    ];
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn a_conversation_goes_on() {
+    let desk = desk();
+    let (_, talk) = chat(&desk, &json!(["Hello Ada."]), &["I am Ada."], 0);
+    let id = talk
+        .rsplit_once("--resume ")
+        .unwrap()
+        .1
+        .trim()
+        .trim_end_matches('`');
+    chat(
+        &desk,
+        &json!(["You are Ada."]),
+        &["--resume", id, "Who am I?"],
+        0,
+    );
+    let chat_ = kept(&desk);
+    let texts: Vec<&str> = chat_["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        ["I am Ada.", "Hello Ada.", "Who am I?", "You are Ada."]
+    );
+    let (list, _) = chat(&desk, &json!([]), &["--list"], 0);
+    assert!(list.contains("I am Ada.") && list.contains(id), "{list}");
+    let (_, talk) = chat(&desk, &json!([]), &["--resume", "nothing", "Hello?"], 2);
+    assert!(
+        talk.contains("there is no conversation `nothing`"),
+        "{talk}"
+    );
+    let (_, talk) = chat(
+        &desk,
+        &json!(["x"]),
+        &["--resume", id, "--protocol", "acts", "Hello?"],
+        2,
+    );
+    assert!(talk.contains("held in the other way"), "{talk}");
+}
+
+#[test]
+fn nothing_is_kept_where_nothing_is_to_be() {
+    let desk = desk();
+    let answers = json!([calls(&[("simulated__list_dogs", json!({}))]), "Two."]);
+    let (data, talk) = chat(&desk, &answers, &["--no-store", "How many?"], 0);
+    assert_eq!(data, "Two.\n");
+    assert!(!talk.contains("--resume"), "{talk}");
+    assert!(!desk.path().join(".local").exists());
+}
+
+#[test]
+fn programs_can_read_along() {
+    let desk = desk();
+    let answers = json!([calls(&[("simulated__list_dogs", json!({}))]), {"text": "Two.", "usage": {"input": 5, "output": 2}}]);
+    let (data, _) = chat(&desk, &answers, &["How many?", "--format", "json"], 0);
+    let answer: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(answer["answer"], "Two.");
+    assert_eq!(answer["end"], "answer");
+    assert_eq!(answer["calls"][0]["tool"], "simulated__list_dogs");
+    assert_eq!(
+        answer["usage"],
+        json!({"requests": 2, "input_tokens": 5, "output_tokens": 2})
+    );
+    let (data, _) = chat(&desk, &answers, &["How many?", "--format", "events"], 0);
+    let events: Vec<Value> = data
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let names: Vec<&str> = events
+        .iter()
+        .map(|event| event["event"].as_str().unwrap())
+        .collect();
+    let without_runs: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| *name != "run")
+        .collect();
+    assert_eq!(without_runs, ["asked", "called", "asked", "answer"]);
+    let run = events.iter().find(|event| event["event"] == "run").unwrap();
+    assert_eq!(run["of"]["event"], "run_started");
+}
+
+#[test]
+fn calls_that_need_consent_wait_or_are_decided() {
+    for (approve, expected) in [
+        ("all", "paid"),
+        ("none", "`--approve none` was given"),
+        ("ask", "the call waits for a person"),
+    ] {
+        let desk = desk();
+        let answers = json!([calls(&[("simulated__pay", json!({}))]), "So be it."]);
+        chat(&desk, &answers, &["Pay.", "--approve", approve], 0);
+        let told = told(&desk);
+        assert!(told[0].contains(expected), "{told:?}");
+    }
+}
