@@ -138,7 +138,8 @@ impl Dispatch {
             wish = self.wishes.recv() => match wish {
                 Some(Wish::Extend(plan)) => Some(Input::Extend(plan)),
                 Some(Wish::Cancel) => Some(Input::Cancel),
-                // Nobody is left who could add steps.
+                // Nobody is left who could add steps, or say that the plan is whole.
+                None if self.run.is_tentative() => Some(Input::Cancel),
                 Some(Wish::Close) | None => Some(Input::Close),
             },
             released = kept(self.keeping.as_mut()) => self.send(released),

@@ -37,7 +37,8 @@ impl RunHandle {
         }
     }
 
-    /// Says that no further steps will come: a [growing](crate::options::Arrival::Growing) run ends with its last step.
+    /// Says that no further steps will come: a [growing](crate::options::Arrival::Growing) run ends with its last step, and the plan of
+    /// a [tentative](crate::options::Arrival::Tentative) one is whole.
     pub fn close(&self) {
         // A run that has ended needs no telling.
         let _ = self.wishes.send(Wish::Close);

@@ -62,6 +62,9 @@ pub enum Arrival {
     Complete,
     /// Yes: the run ends with its last step after [`RunHandle::close`](crate::RunHandle::close).
     Growing,
+    /// Yes, and the plan is not whole before [`RunHandle::close`](crate::RunHandle::close): until then only steps start that
+    /// [may start early](planwright_core::CheckedPlan::may_start_early). All others wait, whatever they depend on.
+    Tentative,
 }
 
 impl RunOptions {

@@ -8,7 +8,7 @@ use planwright_core::check::CheckedPlan;
 
 use crate::journal::{Entry, Journal, Record};
 use crate::keeping::Keeping;
-use crate::options::RunOptions;
+use crate::options::{Arrival, RunOptions};
 use crate::run::{History, Run};
 
 /// What a run begins with.
@@ -19,6 +19,7 @@ pub struct Start {
     journal: Option<Arc<dyn Journal>>,
     header: Value,
     history: Option<Arc<History>>,
+    arrival: Option<Arrival>,
 }
 
 impl fmt::Debug for Start {
@@ -40,6 +41,7 @@ impl Start {
             journal: None,
             header: Value::Null,
             history: None,
+            arrival: None,
         }
     }
 
@@ -64,8 +66,16 @@ impl Start {
         self
     }
 
-    pub(crate) fn open(self, options: RunOptions) -> (Run, Option<Keeping>) {
+    /// Begins with a plan that is still being written, whatever the engine's options say.
+    #[must_use]
+    pub fn tentative(mut self) -> Self {
+        self.arrival = Some(Arrival::Tentative);
+        self
+    }
+
+    pub(crate) fn open(self, mut options: RunOptions) -> (Run, Option<Keeping>) {
         let digest = Arc::from(self.plan.digest());
+        options.arrival = self.arrival.unwrap_or(options.arrival);
         let mut run = Run::new(self.run, self.plan, options);
         let mut turn = 0;
         if let Some(history) = self.history {

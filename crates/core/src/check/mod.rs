@@ -7,6 +7,7 @@ mod context;
 mod cycles;
 mod dependencies;
 mod digest;
+mod early;
 mod findings;
 mod frame;
 mod graph;

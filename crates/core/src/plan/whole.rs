@@ -42,6 +42,18 @@ pub struct Plan {
     pub place: Place,
 }
 
+impl Plan {
+    /// The first `steps` steps, as a plan of their own: as far as this plan goes while it is being written. It selects everything,
+    /// since what is selected may come later.
+    #[must_use]
+    pub fn beginning(&self, steps: usize) -> Self {
+        let mut beginning = self.clone();
+        beginning.steps.truncate(steps);
+        beginning.output = Output::All;
+        beginning
+    }
+}
+
 impl PartialEq for Plan {
     /// Plans are equal when they mean the same at the same places; the texts are not compared.
     fn eq(&self, other: &Self) -> bool {

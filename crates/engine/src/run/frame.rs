@@ -22,6 +22,8 @@ pub(crate) struct Frame {
     pub(crate) tasks: Vec<Option<TaskId>>,
     /// By step: what became of it.
     pub(crate) outcomes: Vec<Option<Arc<Outcome>>>,
+    /// The steps that do not start before the plan is whole.
+    pub(crate) held: Vec<usize>,
     /// The first step whose failure is the plan's.
     pub(crate) failed: Option<u32>,
 }
@@ -40,6 +42,7 @@ impl Frame {
         Self {
             tasks: Vec::new(),
             outcomes: Vec::new(),
+            held: Vec::new(),
             failed: None,
             plan,
             owner,

@@ -113,8 +113,18 @@ impl Run {
         };
         let plan = frame.plan.clone();
         let tasks = frame.tasks.clone();
-        for (checked, task) in plan.steps().iter().zip(&tasks).skip(first) {
-            let Some(task) = task else {
+        let steps = frame.held.iter().copied().chain(first..tasks.len());
+        // An inner plan has begun because its step may.
+        let is_open = |step: &usize| {
+            !self.tentative || frame.owner.is_some() || plan.may_start_early(*step)
+        };
+        let (open, held): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
+        if let Some(frame) = self.frames.get_mut(frame_index) {
+            frame.held = held;
+        }
+        for step in open {
+            let (Some(checked), Some(Some(task))) = (plan.steps().get(step), tasks.get(step))
+            else {
                 continue;
             };
             let waits: Vec<TaskId> = checked
@@ -123,6 +133,17 @@ impl Run {
                 .filter_map(|on| *tasks.get(*on as usize)?)
                 .collect();
             self.start_task(*task, &waits);
+        }
+    }
+
+    /// Starts what had to wait until the plan is whole.
+    pub(super) fn start_held(&mut self) {
+        if !std::mem::take(&mut self.tentative) {
+            return;
+        }
+        for frame in 0..self.roots {
+            let steps = self.frames.get(frame).map_or(0, |frame| frame.tasks.len());
+            self.start_steps(frame, steps);
         }
     }
 

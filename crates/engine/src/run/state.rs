@@ -39,6 +39,8 @@ pub struct Run {
     pub(super) warnings: RefCell<Vec<Diagnostic>>,
     pub(super) shared: Arc<super::slots::Slots>,
     pub(super) growing: bool,
+    /// Whether the plan may turn out to be none, so that only what changes nothing may start.
+    pub(super) tentative: bool,
     pub(super) cancelled: bool,
     pub(super) given_up: bool,
     pub(super) guard: Guard,
@@ -66,7 +68,8 @@ impl Run {
         let mut run = Self {
             id: id.into(),
             scheduler: Scheduler::new(options.limits.clone()),
-            growing: options.arrival == Arrival::Growing,
+            growing: options.arrival != Arrival::Complete,
+            tentative: options.arrival == Arrival::Tentative,
             guard: Guard::new(options.guards.clone()),
             out_of_time: None,
             options,
@@ -139,10 +142,12 @@ impl Run {
                     self.remember(effects, || Some(Record::Closed));
                 }
                 self.growing = false;
+                self.start_held();
             }
             Input::Cancel => {
                 self.remember(effects, || Some(Record::Cancelled));
                 self.cancelled = true;
+                self.growing = false;
                 self.tell(Event::Cancel);
             }
             Input::GiveUp => {
@@ -169,6 +174,11 @@ impl Run {
     /// Whether the run has ended.
     pub fn is_done(&self) -> bool {
         self.scheduler.is_done() && !self.growing
+    }
+
+    /// Whether the plan may still turn out to be none.
+    pub fn is_tentative(&self) -> bool {
+        self.tentative
     }
 
     /// Whether nothing can happen before a person decides.
