@@ -1,8 +1,8 @@
 //! How fast it is: what is measured, and on what.
 //!
 //! The programs in `benches` measure each part with criterion. `figures` prints one table of everything that
-//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`, and
-//! `tokens` counts what models read and write.
+//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`, `tokens` counts what
+//! models read and write, and `streaming` measures the way from a question to the last call.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;
@@ -30,6 +30,9 @@ pub mod program;
 
 /// The memory of this process.
 pub mod memory;
+
+/// Plans that are run while they are written, beside other ways.
+pub mod streaming;
 
 /// What models read and write to have tasks done.
 pub mod tokens;

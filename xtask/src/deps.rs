@@ -75,6 +75,7 @@ const LAYERS: &[Layer] = &[
             "planwright-dialects",
             "planwright-engine",
             "planwright-mcp",
+            "planwright-planner",
             "planwright-store",
             "planwright-testkit",
         ],

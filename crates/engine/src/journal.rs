@@ -3,6 +3,7 @@
 //! A run is a pure function of what it was told, and when. So its journal holds just that, call by call, together
 //! with what the run decided to do: enough to go on, and enough to prove later that it would decide the same again.
 
+mod held_back;
 mod memory;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::event::Address;
 use crate::run::{Choice, RunStatus, SkipReason, StepStatus};
 use crate::schedule::Timer;
 
+pub use held_back::HeldBack;
 pub use memory::MemoryJournal;
 
 /// Remembers what happens in one run.

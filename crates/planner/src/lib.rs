@@ -20,6 +20,9 @@ pub mod prompt;
 /// From a sentence to a sound plan.
 pub mod create;
 
+/// Running a plan while it is still being written.
+pub mod stream;
+
 /// From a failure to a better plan.
 pub mod adapt;
 

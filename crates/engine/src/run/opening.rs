@@ -115,9 +115,8 @@ impl Run {
         let tasks = frame.tasks.clone();
         let steps = frame.held.iter().copied().chain(first..tasks.len());
         // An inner plan has begun because its step may.
-        let is_open = |step: &usize| {
-            !self.tentative || frame.owner.is_some() || plan.may_start_early(*step)
-        };
+        let is_open =
+            |step: &usize| !self.tentative || frame.owner.is_some() || plan.may_start_early(*step);
         let (open, held): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
         if let Some(frame) = self.frames.get_mut(frame_index) {
             frame.held = held;

@@ -8,3 +8,4 @@ mod loops;
 mod properties;
 mod quick;
 mod simulation;
+mod tentative;

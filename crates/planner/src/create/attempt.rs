@@ -94,47 +94,81 @@ pub struct Attempt {
 
 /// Asks for a plan. It is there in the end, or the last attempt says why not.
 pub async fn create(creation: &Creation<'_>) -> Created {
-    let settings = creation.settings;
-    let text = creation
-        .task
-        .text(settings.tool_tokens, settings.memory_tokens);
-    let mut messages = vec![Message::User(text)];
-    let mut created = Created::default();
-    let mut seen: Vec<Option<String>> = Vec::new();
-    for _ in 0..settings.tries.get() {
-        let reply = match answer(creation.model, request(settings, &messages)).await {
+    let mut dialogue = Dialogue::new(creation);
+    while let Some(request) = dialogue.request() {
+        let answer = answer(creation.model, request).await;
+        dialogue.take(answer);
+    }
+    dialogue.created
+}
+
+/// What was said so far about a plan that is to be created.
+#[derive(Debug)]
+pub(crate) struct Dialogue<'a> {
+    creation: &'a Creation<'a>,
+    messages: Vec<Message>,
+    /// The plans that were answered.
+    seen: Vec<Option<String>>,
+    /// What came of it so far.
+    pub(crate) created: Created,
+}
+
+impl<'a> Dialogue<'a> {
+    pub(crate) fn new(creation: &'a Creation<'a>) -> Self {
+        let settings = creation.settings;
+        let text = creation
+            .task
+            .text(settings.tool_tokens, settings.memory_tokens);
+        Self {
+            creation,
+            messages: vec![Message::User(text)],
+            seen: Vec::new(),
+            created: Created::default(),
+        }
+    }
+
+    /// What the model is asked next; nothing once there is a plan, or no further try.
+    pub(crate) fn request(&self) -> Option<ModelRequest> {
+        let settings = self.creation.settings;
+        let is_over = self.created.plan.is_some()
+            || self.created.failure.is_some()
+            || self.seen.len() >= settings.tries.get() as usize;
+        (!is_over).then(|| request(settings, &self.messages))
+    }
+
+    /// Takes in what the model answers.
+    pub(crate) fn take(&mut self, answer: Result<Reply, ModelError>) {
+        let reply = match answer {
             Ok(reply) => reply,
             Err(error) => {
-                created.usage += error.usage;
-                created.failure = Some(error);
-                break;
+                self.created.usage += error.usage;
+                self.created.failure = Some(error);
+                return;
             }
         };
-        created.usage += reply.usage;
+        self.created.usage += reply.usage;
         let Answered {
             plan,
             written,
             diagnostics,
             repairs,
-        } = read(&reply, creation);
-        messages.push(Message::Assistant {
-            text: said(&reply, written.as_deref(), settings.reply_bytes),
+        } = read(&reply, self.creation);
+        let most = self.creation.settings.reply_bytes;
+        self.messages.push(Message::Assistant {
+            text: said(&reply, written.as_deref(), most),
             calls: Vec::new(),
         });
-        let is_repeated = seen.contains(&written);
-        messages.push(Message::User(feedback(&diagnostics, is_repeated)));
-        seen.push(written);
-        created.attempts.push(Attempt {
+        let is_repeated = self.seen.contains(&written);
+        self.messages
+            .push(Message::User(feedback(&diagnostics, is_repeated)));
+        self.seen.push(written);
+        self.created.attempts.push(Attempt {
             reply: reply.text,
             diagnostics,
             repairs,
         });
-        if plan.is_some() {
-            created.plan = plan;
-            break;
-        }
+        self.created.plan = plan;
     }
-    created
 }
 
 fn request(settings: &CreateSettings, messages: &[Message]) -> ModelRequest {

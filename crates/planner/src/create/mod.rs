@@ -8,7 +8,9 @@ mod reading;
 mod repair;
 mod slots;
 
+pub(crate) use attempt::Dialogue;
 pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};
 pub use extract::extract;
 pub use meta::Origin;
+pub(crate) use reading::beginning;
 pub use repair::Repair;

@@ -107,12 +107,46 @@ fn unwrapped(text: &str) -> String {
     inner.unwrap_or_else(|| text.to_owned())
 }
 
+/// A plan that is still being written, as far as it goes: mended and written down as the whole of it will be. Nothing where it is
+/// not sound, which what is yet to come may change.
+pub(crate) fn beginning(written: &str, creation: &Creation<'_>) -> Option<CreatedPlan> {
+    let mut text = written.to_owned();
+    for _ in 0..=ROUNDS {
+        let mut result = parsed(&text);
+        result.plan = result.plan.map(|plan| plan.beginning(plan.steps.len()));
+        let plan = result.plan.clone();
+        let mut found = Diagnostics::new();
+        if checked(result, creation.check, &mut found).is_some() {
+            return written_down(&plan?, creation.check, &mut found);
+        }
+        // What looks misspelt may be the name of something that is yet to come.
+        let mut codes = found.iter().map(|finding| finding.code);
+        if codes.any(|code| {
+            matches!(
+                code,
+                Code::UnknownStep | Code::UnknownInput | Code::UnwrittenSlot
+            )
+        }) {
+            return None;
+        }
+        text = repair(&text, &found, creation.check.catalog)?.0;
+    }
+    None
+}
+
 /// Reads and checks a text; the plan as it was read, and as it was proven.
 fn judge(
     text: &str,
     context: CheckContext<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Plan, CheckedPlan)> {
+    let result = parsed(text);
+    let plan = result.plan.clone();
+    let checked = checked(result, context, diagnostics);
+    plan.zip(checked)
+}
+
+fn parsed(text: &str) -> ParseResult {
     let options = ReadOptions::new(NAME);
     let mut result = parse(text.as_bytes(), &options);
     let has_shape = |finding: &Diagnostic| {
@@ -122,9 +156,7 @@ fn judge(
         // Where its shape does not tell, it is what the model was asked for.
         result = parse_as(&Native, text.as_bytes(), &options);
     }
-    let plan = result.plan.clone();
-    let checked = checked(result, context, diagnostics);
-    plan.zip(checked)
+    result
 }
 
 fn checked(

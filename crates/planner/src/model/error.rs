@@ -55,6 +55,12 @@ impl ModelError {
         }
     }
 
+    /// An answer of `model` that ends in the middle.
+    pub(crate) fn broken_off(model: &str) -> Self {
+        let message = format!("the answer of `{model}` broke off");
+        Self::new(ModelErrorKind::Malformed, message)
+    }
+
     /// The same failure, with what to do about it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

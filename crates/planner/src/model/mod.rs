@@ -64,8 +64,5 @@ pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, M
             return Ok(reply);
         }
     }
-    Err(ModelError::new(
-        ModelErrorKind::Malformed,
-        format!("the answer of `{}` broke off", model.name()),
-    ))
+    Err(ModelError::broken_off(model.name()))
 }

@@ -5,3 +5,4 @@ mod create;
 mod golden;
 #[cfg(feature = "providers")]
 mod providers;
+mod stream;

@@ -80,6 +80,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         choices: Vec::new(),
         forgotten: Vec::new(),
         approved_plan: None,
+        beginning: None,
         plan: None,
         revision: None,
         vars: None,

@@ -5,8 +5,12 @@ mod error;
 mod go_on;
 mod replayed;
 mod run;
+#[cfg(feature = "planner")]
+mod streamed;
 
 pub use begin::{Begin, process, tools_of};
 pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};
 pub use run::{KeptRun, history};
+#[cfg(feature = "planner")]
+pub use streamed::KeepStreamed;

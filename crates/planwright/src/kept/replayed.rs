@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Catalog, Object, StepId, Tool, Value};
-use planwright_engine::options::RunOptions;
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::options::{Arrival, RunOptions};
 use planwright_engine::run::{Opening, ReplayError, Replayed, replay};
 use planwright_engine::{Confidential, Durations};
 
@@ -23,9 +24,10 @@ impl KeptRun {
         let mut opener = Opener {
             plan: self.run.plan.clone(),
             vars: self.run.vars.clone(),
+            extensions: extensions(&self.entries),
         };
-        replay(&Arc::from(id), &self.entries, |_, header| {
-            opener.open(header)
+        replay(&Arc::from(id), &self.entries, |digest, header| {
+            opener.open(digest, header)
         })
     }
 
@@ -44,11 +46,31 @@ impl KeptRun {
 struct Opener {
     plan: PlanTextV1,
     vars: Object,
+    /// For each process, how the plan grew: its digest and its steps, each time.
+    extensions: VecDeque<Vec<(Arc<str>, usize)>>,
+}
+
+/// For each process, how the plan grew under it.
+fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
+    let mut processes = VecDeque::new();
+    for entry in entries {
+        match &entry.record {
+            Record::Opened { .. } => processes.push_back(Vec::new()),
+            Record::Extended { digest, steps } => {
+                let process: Option<&mut Vec<_>> = processes.back_mut();
+                process
+                    .into_iter()
+                    .for_each(|process| process.push((Arc::clone(digest), *steps)));
+            }
+            _ => {}
+        }
+    }
+    processes
 }
 
 impl Opener {
     /// With what the next process began.
-    fn open(&mut self, header: &Value) -> Result<Opening, KeptRunError> {
+    fn open(&mut self, digest: &str, header: &Value) -> Result<Opening, KeptRunError> {
         let process = ProcessV1::from_value(header)?;
         if let Some(plan) = process.plan {
             self.plan = plan;
@@ -58,7 +80,16 @@ impl Opener {
         }
         let tools = process.tools.iter().map(Tool::from).collect();
         let choices = process.choices.iter().map(ChoiceV1::choice);
-        let plan = checked(&self.plan, &self.vars, &tools)?;
+        let grown = self.extensions.pop_front().unwrap_or_default();
+        let whole = checked(&self.plan, &self.vars, &tools)?;
+        let plan = match process.beginning {
+            Some(steps) => self.as_far_as(digest, steps, &whole, &tools)?,
+            None => whole.clone(),
+        };
+        let extensions = grown
+            .iter()
+            .map(|(digest, steps)| self.as_far_as(digest, *steps, &whole, &tools))
+            .collect::<Result<_, _>>()?;
         let confidential = if plan.outside().is_empty() {
             Confidential::new()
         } else {
@@ -67,6 +98,11 @@ impl Opener {
         Ok(Opening {
             plan,
             options: RunOptions {
+                arrival: if process.beginning.is_some() {
+                    Arrival::Tentative
+                } else {
+                    Arrival::Complete
+                },
                 durations: Durations::from(&process.durations),
                 confidential,
                 ..RunOptions::from(&process.options)
@@ -77,8 +113,28 @@ impl Opener {
                 .iter()
                 .map(|step| StepId::new(step.as_str()))
                 .collect(),
-            extensions: VecDeque::new(),
+            extensions,
         })
+    }
+
+    /// The plan as it was when it had so many steps.
+    fn as_far_as(
+        &self,
+        digest: &str,
+        steps: usize,
+        whole: &CheckedPlan,
+        catalog: &Catalog,
+    ) -> Result<CheckedPlan, KeptRunError> {
+        if digest == whole.digest() {
+            return Ok(whole.clone());
+        }
+        let mut reading = Reading::kept(&self.plan, self.vars.clone());
+        reading.release_anything();
+        reading.plan = reading.plan.map(|plan| plan.beginning(steps));
+        reading
+            .check(catalog)
+            .filter(|plan| plan.digest() == digest)
+            .ok_or(KeptRunError::Unsound)
     }
 }
 

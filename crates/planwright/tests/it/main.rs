@@ -30,6 +30,7 @@ mod resume;
 mod runs;
 mod secrets;
 mod stored;
+mod streamed;
 mod telemetry;
 mod tokens;
 mod trust;

@@ -39,6 +39,9 @@ pub struct ProcessV1 {
     /// The digest of the plan, where a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,
+    /// How many steps of the plan were there when it began, where the plan was still being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beginning: Option<usize>,
     /// The plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,

@@ -1,0 +1,83 @@
+//! Ours: a plan that is run once it is written, and one that is run while it is.
+
+use std::sync::Arc;
+
+use planwright_core::{CheckContext, CheckedPlan};
+use planwright_engine::{Engine, RunStatus, RunSummary};
+use planwright_planner::create::{CreateSettings, Creation, Origin, create};
+use planwright_planner::model::Model;
+use planwright_planner::prompt::Task;
+use planwright_planner::stream::{Streaming, stream};
+
+use super::scene::{Scene, Slow, catalog, model};
+
+/// What a run of ours tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned {
+    /// How much of the plan was written when the first call was sent, between 0 and 1.
+    pub first_call_at: f64,
+}
+
+/// Has the plan written, then runs it.
+pub async fn written_first(scene: &Scene) {
+    let model = model([scene.plan()]);
+    let catalog = catalog();
+    let settings = CreateSettings::default();
+    let created = create(&creation(&model, &catalog, &settings)).await;
+    let plan = created.plan.expect("a sound plan");
+    let summary = Engine::new(Slow).run("run", plan.checked).await;
+    check(scene, &summary);
+}
+
+/// Runs the plan while it is written.
+pub async fn streamed(scene: &Scene) -> Planned {
+    let model = model([scene.plan()]);
+    let catalog = catalog();
+    let settings = CreateSettings::default();
+    let engine = Engine::new(Slow);
+    let streamed = stream(Streaming {
+        creation: creation(&model, &catalog, &settings),
+        engine: &engine,
+        run: Arc::from("run"),
+        keeper: None,
+        listener: &mut |_| {},
+    })
+    .await;
+    check(scene, &streamed.summary.expect("a run"));
+    Planned {
+        first_call_at: streamed.first_call_at.expect("a call"),
+    }
+}
+
+fn check(scene: &Scene, summary: &RunSummary) {
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert_eq!(summary.calls.len(), scene.calls.len());
+}
+
+fn creation<'a>(
+    model: &'a dyn Model,
+    catalog: &'a planwright_core::Catalog,
+    settings: &'a CreateSettings,
+) -> Creation<'a> {
+    Creation {
+        model,
+        task: Task {
+            goal: "go",
+            today: "2025-10-12 (Sunday), UTC",
+            times: &[],
+            catalog,
+            memory: None,
+            state: None,
+        },
+        check: CheckContext::new(catalog),
+        origin: Origin {
+            timestamp: "2025-10-12T06:00:00.000Z",
+            estimate: &no_estimate,
+        },
+        settings,
+    }
+}
+
+fn no_estimate(_: &CheckedPlan) -> Option<std::time::Duration> {
+    None
+}

@@ -1,0 +1,210 @@
+//! What is asked: calls that need each other, in the notations of those who run them; and who answers.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use planwright_core::{Annotations, Catalog, Tool, Value};
+use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_planner::model::Replay;
+use serde_json::json;
+
+/// How fast the model writes.
+pub const TOKENS_PER_SECOND: u32 = 60;
+
+/// How long each call takes.
+pub const TOOL_TAKES: Duration = Duration::from_millis(500);
+
+/// Calls that need each other.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// What it is called.
+    pub name: &'static str,
+    /// The calls, those before which others need.
+    pub calls: Vec<Call>,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The tool.
+    pub tool: &'static str,
+    /// What it is about, in words.
+    pub about: &'static str,
+    /// The calls whose results it needs, from 0.
+    pub needs: Vec<usize>,
+}
+
+fn call(tool: &'static str, about: &'static str, needs: &[usize]) -> Call {
+    Call {
+        tool,
+        about,
+        needs: needs.to_vec(),
+    }
+}
+
+impl Scene {
+    /// Eight steps on two levels, and the shapes of LLMCompiler's benchmarks: questions whose parts are computed with, eight searches
+    /// that do not know each other, and two.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self {
+                name: "two levels of 4",
+                calls: vec![
+                    call("search", "population of Berlin", &[]),
+                    call("search", "population of Munich", &[]),
+                    call("search", "population of Hamburg", &[]),
+                    call("search", "population of Cologne", &[]),
+                    call("details", "by age, in ten groups", &[0]),
+                    call("details", "by age, in ten groups", &[1]),
+                    call("details", "by age, in ten groups", &[2]),
+                    call("details", "by age, in ten groups", &[3]),
+                ],
+            },
+            Self {
+                name: "dependent, as ParallelQA",
+                calls: vec![
+                    call("search", "height of Mount Everest", &[]),
+                    call("search", "height of Mount Kilimanjaro", &[]),
+                    call("search", "height of Mont Blanc", &[]),
+                    call("search", "height of Mount Fuji", &[]),
+                    call("compute", "sum", &[0, 1]),
+                    call("compute", "sum", &[2, 3]),
+                    call("compute", "difference", &[4, 5]),
+                ],
+            },
+            Self {
+                name: "eight alike, as Movie",
+                calls: vec![
+                    call("search", "Mission Impossible", &[]),
+                    call("search", "The Silence of the Lambs", &[]),
+                    call("search", "American Beauty", &[]),
+                    call("search", "Star Wars Episode IV", &[]),
+                    call("search", "Austin Powers", &[]),
+                    call("search", "Alesha Popovich", &[]),
+                    call("search", "In Cold Blood", &[]),
+                    call("search", "Rosetta", &[]),
+                ],
+            },
+            Self {
+                name: "two alike, as HotpotQA",
+                calls: vec![
+                    call("search", "nationality of Scott Derrickson", &[]),
+                    call("search", "nationality of Ed Wood", &[]),
+                ],
+            },
+        ]
+    }
+
+    /// As a plan in our own dialect, without any more than it takes.
+    pub fn plan(&self) -> String {
+        let steps: Vec<serde_json::Value> = (0..self.calls.len())
+            .map(|index| {
+                json!({"id": id(index), "tool": self.calls[index].tool, "args": self.arguments(index)})
+            })
+            .collect();
+        let last: Vec<String> = (0..self.calls.len())
+            .filter(|index| !self.calls.iter().any(|call| call.needs.contains(index)))
+            .map(id)
+            .collect();
+        json!({"steps": steps, "output": last}).to_string()
+    }
+
+    /// As the lines in which LLMCompiler's planner writes.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
+        for (index, call) in self.calls.iter().enumerate() {
+            let mut needs = String::new();
+            for need in &call.needs {
+                let _ = write!(needs, ", ${}", need + 1);
+            }
+            let (number, tool, about) = (index + 1, call.tool, call.about);
+            let _ = writeln!(text, "{number}. {tool}(\"{about}\"{needs})");
+        }
+        let _ = writeln!(text, "{}. join()", self.calls.len() + 1);
+        text
+    }
+
+    /// A call as models write it who want one made.
+    pub fn tool_call(&self, index: usize) -> String {
+        json!({"name": self.calls[index].tool, "arguments": {"q": self.calls[index].about}})
+            .to_string()
+    }
+
+    fn arguments(&self, index: usize) -> serde_json::Value {
+        let call = &self.calls[index];
+        if call.needs.is_empty() {
+            return json!({"q": call.about});
+        }
+        let of: Vec<String> = call
+            .needs
+            .iter()
+            .map(|need| format!("${{{}}}", id(*need)))
+            .collect();
+        json!({"q": call.about, "of": of})
+    }
+
+    /// The calls in levels: each needs only those of levels before.
+    pub fn levels(&self) -> Vec<Vec<usize>> {
+        let mut level_of: Vec<usize> = Vec::new();
+        for call in &self.calls {
+            let behind = call.needs.iter().map(|need| level_of[*need] + 1);
+            level_of.push(behind.max().unwrap_or(0));
+        }
+        let count = level_of.iter().max().map_or(0, |level| level + 1);
+        let on = |level: usize| {
+            let all = level_of.iter().enumerate();
+            all.filter(move |(_, of)| **of == level)
+                .map(|(index, _)| index)
+        };
+        (0..count).map(|level| on(level).collect()).collect()
+    }
+}
+
+fn id(index: usize) -> String {
+    format!("s{}", index + 1)
+}
+
+/// A model that writes these answers at its pace.
+pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Replay {
+    let script: Vec<serde_json::Value> = answers
+        .into_iter()
+        .map(|text| json!({"text": text.into(), "tokens_per_second": TOKENS_PER_SECOND}))
+        .collect();
+    Replay::read("replay", &json!(script).to_string()).expect("a script")
+}
+
+/// The tools, all of which merely read.
+pub(super) fn catalog() -> Catalog {
+    let reads = Annotations {
+        read_only: true,
+        trusted: true,
+        ..Annotations::default()
+    };
+    let tool = |name| Tool {
+        annotations: reads,
+        ..Tool::new("web", name)
+    };
+    ["search", "details", "compute"]
+        .into_iter()
+        .map(tool)
+        .collect()
+}
+
+/// Calls that take their time.
+#[derive(Debug)]
+pub(super) struct Slow;
+
+impl ToolBackend for Slow {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            called().await;
+            Ok(ToolOutput::value(Value::from(call.step.as_str())))
+        })
+    }
+}
+
+/// One call, for those who have no engine.
+pub(super) async fn called() {
+    tokio::time::sleep(TOOL_TAKES).await;
+}

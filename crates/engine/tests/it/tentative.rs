@@ -1,0 +1,177 @@
+//! Plans that come bit by bit: any plan, cut anywhere, in any order of completion, comes to the same as the whole, and nothing that
+//! changes something is called before it is closed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::plan::Action;
+use planwright_core::{Annotations, Catalog, Plan, Tool, Value};
+use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
+use planwright_engine::options::Arrival;
+use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::schedule::TaskId;
+use planwright_engine::{RunOptions, RunStatus, RunSummary};
+use proptest::prelude::*;
+
+use crate::properties::{plan, seed};
+
+/// `t` may change something, `r` merely reads.
+fn catalog() -> Catalog {
+    let reads = Tool {
+        annotations: Annotations {
+            read_only: true,
+            trusted: true,
+            ..Annotations::default()
+        },
+        ..Tool::new("s", "r")
+    };
+    [Tool::new("s", "t"), reads].into_iter().collect()
+}
+
+fn sound(plan: Plan) -> CheckedPlan {
+    let catalog = catalog();
+    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+}
+
+/// A run whose calls end when the test says so.
+struct Hand<'a> {
+    run: Run,
+    effects: Vec<Effect>,
+    under_way: Vec<(TaskId, ToolCall)>,
+    failing: &'a BTreeSet<String>,
+    is_closed: bool,
+    early: usize,
+    clock: u64,
+}
+
+impl<'a> Hand<'a> {
+    fn new(plan: CheckedPlan, arrival: Arrival, failing: &'a BTreeSet<String>) -> Self {
+        let options = RunOptions {
+            arrival,
+            ..RunOptions::default()
+        };
+        let mut hand = Self {
+            run: Run::new("run", plan, options),
+            effects: Vec::new(),
+            under_way: Vec::new(),
+            failing,
+            is_closed: arrival == Arrival::Complete,
+            early: 0,
+            clock: 0,
+        };
+        hand.run.start(&mut hand.effects);
+        hand.go_on();
+        hand
+    }
+
+    fn tell(&mut self, input: Input) {
+        self.clock += 1;
+        let now = Duration::from_millis(self.clock);
+        self.run.handle(input, now, &mut self.effects);
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        self.run.proceed(&mut self.effects);
+        for effect in std::mem::take(&mut self.effects) {
+            match effect {
+                Effect::Call { task, call, .. } => {
+                    let is_harmless = &*call.tool.name == "r";
+                    assert!(is_harmless || self.is_closed, "{} is early", call.step);
+                    self.early += usize::from(!self.is_closed);
+                    self.under_way.push((task, *call));
+                }
+                Effect::Abort(task) => self.under_way.retain(|(other, _)| *other != task),
+                _ => {}
+            }
+        }
+    }
+
+    fn end_one(&mut self, choice: usize) {
+        let (task, call) = self.under_way.remove(choice % self.under_way.len());
+        let result = if self.failing.contains(call.step.as_str()) {
+            Err(ToolError::new(ErrorKind::Tool, "no"))
+        } else {
+            Ok(ToolOutput::value(Value::object([
+                ("of", Value::from(call.step.as_str())),
+                ("args", call.args.clone()),
+            ])))
+        };
+        let attempt = call.attempt;
+        self.tell(Input::AttemptEnded {
+            task,
+            attempt,
+            result,
+        });
+    }
+
+    fn finish(mut self) -> RunSummary {
+        while !self.under_way.is_empty() {
+            self.end_one(0);
+        }
+        assert!(self.run.is_done());
+        self.run.summary()
+    }
+}
+
+/// What does not depend on the order of completion.
+fn outcome(summary: &RunSummary) -> (RunStatus, String, Vec<String>) {
+    let steps = summary.steps.iter();
+    let steps = steps.map(|step| format!("{} {} {:?}", step.at, step.status, step.output));
+    (summary.status, summary.output.to_json(), steps.collect())
+}
+
+proptest! {
+    #[test]
+    fn a_plan_that_comes_bit_by_bit_comes_to_the_same(
+        seeds in prop::collection::vec(seed(), 1..14),
+        reads in prop::collection::vec(prop::bool::weighted(0.7), 14),
+        bits in prop::collection::vec(1..4_usize, 14),
+        choices in prop::collection::vec(any::<u8>(), 1..60),
+    ) {
+        let (mut plan, failing) = plan(&seeds);
+        for (step, reads) in plan.steps.iter_mut().zip(reads) {
+            if let (true, Action::Tool(name)) = (reads, &mut step.action) {
+                name.text = "r".into();
+            }
+        }
+        let whole = sound(plan.clone());
+        let mut lengths = bits.iter().scan(0, |length, bit| {
+            *length += bit;
+            (*length < plan.steps.len()).then_some(*length)
+        });
+        let first = lengths.next().unwrap_or(plan.steps.len());
+        let mut hand = Hand::new(sound(plan.beginning(first)), Arrival::Tentative, &failing);
+        let mut choices = choices.iter().map(|choice| usize::from(*choice)).cycle();
+        let mut rest: Vec<CheckedPlan> = lengths.map(|steps| sound(plan.beginning(steps))).collect();
+        rest.push(whole.clone());
+        rest.reverse();
+        while !rest.is_empty() {
+            let choice = choices.next().unwrap();
+            if choice % 3 > 0 && !hand.under_way.is_empty() {
+                hand.end_one(choice / 3);
+            } else if let Some(longer) = rest.pop() {
+                prop_assert!(!hand.run.is_done());
+                hand.tell(Input::Extend(longer));
+            }
+        }
+        hand.is_closed = true;
+        hand.tell(Input::Close);
+        let bit_by_bit = hand.finish();
+        let at_once = Hand::new(whole, Arrival::Complete, &failing).finish();
+        prop_assert_eq!(outcome(&bit_by_bit), outcome(&at_once));
+        prop_assert_eq!(bit_by_bit.digest, at_once.digest);
+    }
+
+    #[test]
+    fn a_plan_that_is_cancelled_has_changed_nothing(seeds in prop::collection::vec(seed(), 1..14)) {
+        let (plan, failing) = plan(&seeds);
+        let mut hand = Hand::new(sound(plan), Arrival::Tentative, &failing);
+        hand.tell(Input::Cancel);
+        prop_assert!(hand.run.is_done());
+        prop_assert_eq!(hand.early, 0);
+        prop_assert_eq!(hand.run.summary().status, RunStatus::Cancelled);
+    }
+}

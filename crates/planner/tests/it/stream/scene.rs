@@ -1,0 +1,259 @@
+//! Tools that take half a second, a model that writes sixty tokens a second, and what came of it. Time is virtual.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt};
+use planwright_core::{Annotations, Catalog, CheckContext, CheckedPlan, Schema, Tool, Value};
+use planwright_engine::approval::Always;
+use planwright_engine::{
+    Decision, Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
+use planwright_planner::create::{CreateSettings, Creation, Origin};
+use planwright_planner::model::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Replay};
+use planwright_planner::prompt::Task;
+use planwright_planner::stream::{Keeper, Streamed, Streaming, Told, stream};
+use serde_json::json;
+use tokio::time::Instant;
+
+const TAKES: Duration = Duration::from_millis(500);
+
+/// `search` and `details` merely read; `rumour` says so, and nobody vouches for it; `consult` reads and asks first; `send` changes
+/// something.
+pub(super) fn catalog() -> Catalog {
+    let reads = Annotations {
+        read_only: true,
+        destructive: false,
+        trusted: true,
+        ..Annotations::default()
+    };
+    let claims = Annotations {
+        trusted: false,
+        ..reads
+    };
+    let tool =
+        |name: &str, parameter: &str, annotations: Annotations, output: serde_json::Value| Tool {
+            input: Schema::from_value(Value::from(json!({
+                "type": "object",
+                "properties": {parameter: {"type": "string"}},
+                "required": [parameter],
+                "additionalProperties": false
+            }))),
+            output: Schema::from_value(Value::from(output)),
+            annotations,
+            ..Tool::new("office", name)
+        };
+    let found = json!({"type": "object", "properties": {"first": {"type": "string"}}, "required": ["first"]});
+    let text =
+        json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    let mut consult = tool("consult", "q", reads, text.clone());
+    consult.approval = true;
+    [
+        tool("search", "q", reads, found),
+        tool("details", "name", reads, text.clone()),
+        tool("rumour", "q", claims, text.clone()),
+        consult,
+        tool("send", "text", Annotations::default(), text),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Notes down each call, when it began and whether it was given up.
+#[derive(Clone)]
+struct Office {
+    began: Instant,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+struct UnderWay(Option<(Office, String)>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some((office, step)) = self.0.take() {
+            office.note(&format!("{step} given up"));
+        }
+    }
+}
+
+impl Office {
+    fn note(&self, what: &str) {
+        let at = self.began.elapsed().as_millis();
+        self.log.lock().unwrap().push(format!("{at:>5} {what}"));
+    }
+}
+
+impl ToolBackend for Office {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let office = self.clone();
+        Box::pin(async move {
+            let step = call.step.to_string();
+            office.note(&format!("{step} {}", call.args.to_json()));
+            let mut under_way = UnderWay(Some((office, step.clone())));
+            tokio::time::sleep(TAKES).await;
+            under_way.0 = None;
+            let said = format!("{step}!");
+            Ok(ToolOutput::value(Value::object([
+                ("first", Value::from(said.as_str())),
+                ("text", Value::from(said.as_str())),
+            ])))
+        })
+    }
+}
+
+/// A model whose first answer breaks off after so many pieces, with an error or without.
+struct Breaking {
+    model: Replay,
+    after: usize,
+    with_error: bool,
+}
+
+impl Model for Breaking {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+        let pieces = self.model.ask(request).take(self.after);
+        let error = self.with_error.then(|| {
+            Err(ModelError::new(
+                ModelErrorKind::Unavailable,
+                "the line is dead",
+            ))
+        });
+        pieces.chain(stream::iter(error)).boxed()
+    }
+}
+
+/// What came of a scene.
+pub(super) struct Played {
+    pub(super) streamed: Streamed,
+    /// What was called, and when.
+    pub(super) calls: Vec<String>,
+    /// When the first answer was there in full, in milliseconds.
+    pub(super) written_at: Option<u128>,
+    /// When all was over.
+    pub(super) ended_at: u128,
+}
+
+/// What the model does.
+pub(super) struct Scene<'a> {
+    pub(super) answers: &'a [&'a str],
+    /// After how many pieces its answer breaks off, and whether with an error.
+    pub(super) breaks: Option<(usize, bool)>,
+    pub(super) keeper: Option<&'a dyn Keeper>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(answers: &'a [&'a str]) -> Self {
+        Self {
+            answers,
+            breaks: None,
+            keeper: None,
+        }
+    }
+
+    pub(super) async fn play(self) -> Played {
+        let script: Vec<serde_json::Value> = self
+            .answers
+            .iter()
+            .map(|text| json!({"text": text, "tokens_per_second": 60}))
+            .collect();
+        let replay = Replay::read("replay", &json!(script).to_string()).unwrap();
+        let model: Box<dyn Model> = match self.breaks {
+            None => Box::new(replay),
+            Some((after, with_error)) => Box::new(Breaking {
+                model: replay,
+                after,
+                with_error,
+            }),
+        };
+        let catalog = catalog();
+        let settings = CreateSettings::default();
+        let estimate = |_: &CheckedPlan| None;
+        let creation = Creation {
+            model: model.as_ref(),
+            task: Task {
+                goal: "go",
+                today: "2025-10-12 (Sunday), UTC",
+                times: &[],
+                catalog: &catalog,
+                memory: None,
+                state: None,
+            },
+            check: CheckContext::new(&catalog),
+            origin: Origin {
+                timestamp: "2025-10-12T06:00:00.000Z",
+                estimate: &estimate,
+            },
+            settings: &settings,
+        };
+        let office = Office {
+            began: Instant::now(),
+            log: Arc::default(),
+        };
+        let engine = Engine::new(office.clone())
+            .with_approver(Arc::new(Always(Decision::Approve { args: None })));
+        let mut written_at = None;
+        let mut listener = |told: Told<'_>| {
+            if let Told::Attempt(_) = told {
+                written_at.get_or_insert(office.began.elapsed().as_millis());
+            }
+        };
+        let streamed = stream(Streaming {
+            creation,
+            engine: &engine,
+            run: Arc::from("run"),
+            keeper: self.keeper,
+            listener: &mut listener,
+        })
+        .await;
+        let calls = office.log.lock().unwrap().clone();
+        Played {
+            streamed,
+            calls,
+            written_at,
+            ended_at: office.began.elapsed().as_millis(),
+        }
+    }
+}
+
+impl Played {
+    pub(super) fn summary(&self) -> &RunSummary {
+        let created = &self.streamed.created;
+        let summary = self.streamed.summary.as_ref();
+        summary.unwrap_or_else(|| panic!("nothing was run: {created:#?}"))
+    }
+
+    /// The steps that were called, in order.
+    pub(super) fn called(&self) -> Vec<&str> {
+        let words = self.calls.iter().map(|call| call.split_whitespace());
+        words.filter_map(|mut words| words.nth(1)).collect()
+    }
+
+    /// When a step was called for the first time.
+    pub(super) fn at(&self, step: &str) -> u128 {
+        let call = self
+            .calls
+            .iter()
+            .find(|call| call.split_whitespace().nth(1) == Some(step));
+        let call = call.unwrap_or_else(|| panic!("`{step}` was not called: {:#?}", self.calls));
+        call.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// What was called early, with whether it counts.
+    pub(super) fn early(&self) -> String {
+        let mut text = String::new();
+        for call in &self.streamed.early {
+            let end = match (&call.error, call.counts) {
+                (_, true) => "",
+                (None, false) => " (in vain)",
+                (Some(_), false) => " (given up)",
+            };
+            write!(text, "{}{end} ", call.at).unwrap();
+        }
+        text.trim_end().to_owned()
+    }
+}

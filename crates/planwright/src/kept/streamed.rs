@@ -1,0 +1,93 @@
+//! Keeps a run that begins while its plan is still being written.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::{StepId, Value};
+use planwright_engine::JournalError;
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::shown_inputs;
+use planwright_planner::create::CreatedPlan;
+use planwright_planner::stream::{Keeper, Kept};
+use planwright_store::{Holder, Store};
+
+use super::{Begin, KeptRunError, process};
+use crate::reading::Reading;
+use crate::wire::{ProcessV1, ToolSourcesV1};
+
+/// Keeps such a run as every other is kept.
+pub struct KeepStreamed<'a> {
+    /// Where.
+    pub store: &'a Store,
+    /// Whose it is.
+    pub holder: &'a Holder,
+    /// Its id.
+    pub id: &'a str,
+    /// Where its tools come from.
+    pub sources: ToolSourcesV1,
+    /// Who it belongs to, where a gateway has several clients.
+    pub client: Option<String>,
+    /// How the process goes about its work.
+    pub options: &'a RunOptions,
+    /// Reads a plan's text again, with what it is given and the plans that it may run.
+    pub reading: &'a (dyn Fn(&str) -> Reading + Sync),
+    /// What time it is.
+    pub now: &'a (dyn Fn() -> SystemTime + Sync),
+}
+
+impl KeepStreamed<'_> {
+    fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
+        process(&plan.checked, self.options, (self.now)())
+    }
+}
+
+impl Keeper for KeepStreamed<'_> {
+    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+        let begin = Begin {
+            id: self.id,
+            plan: &plan.checked,
+            reading: &(self.reading)(&plan.text),
+            sources: self.sources.clone(),
+            client: self.client.clone(),
+            secrets: &self.options.masked_texts(),
+            now: (self.now)(),
+        };
+        let run = begin.keep(self.store, self.holder).map_err(unkept)?;
+        let process = ProcessV1 {
+            beginning,
+            ..self.process(plan)
+        };
+        Ok(Kept {
+            journal: Arc::new(run),
+            header: process.to_value(),
+        })
+    }
+
+    fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
+        let text = (self.reading)(&plan.text).to_kept();
+        let text = text.ok_or_else(|| unkept(KeptRunError::NoDialect))?;
+        let process = ProcessV1 {
+            plan: Some(text),
+            vars: Some(shown_inputs(&plan.checked, &self.options.masked_texts())),
+            forgotten: forgotten
+                .iter()
+                .map(|step| step.as_str().to_owned())
+                .collect(),
+            ..self.process(plan)
+        };
+        Ok(process.to_value())
+    }
+}
+
+fn unkept(error: KeptRunError) -> JournalError {
+    JournalError::new(error.to_string())
+}
+
+impl fmt::Debug for KeepStreamed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepStreamed")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
