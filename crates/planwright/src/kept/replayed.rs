@@ -52,15 +52,14 @@ struct Opener {
 
 /// For each process, how the plan grew under it.
 fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
-    let mut processes = VecDeque::new();
+    let mut processes: VecDeque<Vec<_>> = VecDeque::new();
     for entry in entries {
         match &entry.record {
             Record::Opened { .. } => processes.push_back(Vec::new()),
             Record::Extended { digest, steps } => {
-                let process: Option<&mut Vec<_>> = processes.back_mut();
-                process
-                    .into_iter()
-                    .for_each(|process| process.push((Arc::clone(digest), *steps)));
+                if let Some(process) = processes.back_mut() {
+                    process.push((Arc::clone(digest), *steps));
+                }
             }
             _ => {}
         }
