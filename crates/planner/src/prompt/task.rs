@@ -70,7 +70,7 @@ fn state_text(state: &Value) -> String {
     let slots = slot_names(state);
     let first = slots.first().map_or("name", String::as_str);
     format!(
-        "\nThe plan fills a state with this JSON Schema: {}\nWrite \"slot_schemas\": {{\"state\": that schema}} beside \"steps\". A step that fills a part of it has \"writes\": \"state.{first}\"; other steps read it as \"${{slots.state.{first}}}\". Fill every part: `{}`.\n",
+        "\nThe plan fills a state with this JSON Schema: {}\nWrite \"slot_schemas\": {{\"state\": that schema}} before \"steps\". A step that fills a part of it has \"writes\": \"state.{first}\"; other steps read it as \"${{slots.state.{first}}}\". Fill every part: `{}`.\n",
         state.to_json(),
         slots.join("`, `")
     )
