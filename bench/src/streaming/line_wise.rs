@@ -46,10 +46,9 @@ async fn write(scene: &Scene, notation: Notation, queue: mpsc::UnboundedSender<O
     let mut reader = PlanReader::new(usize::MAX);
     let mut lines = 0;
     let mut put = 0;
-    let mut pieces = model.ask(ModelRequest {
-        delivery: Delivery::Live,
-        ..ModelRequest::new("", [Message::User("go".to_owned())])
-    });
+    let mut request = ModelRequest::new("", [Message::User("go".to_owned())]);
+    request.delivery = Delivery::Live;
+    let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {
         let Piece::Text(text) = piece.expect("an answer") else {
             break;

@@ -34,10 +34,8 @@ pub async fn rounds(scene: &Scene, together: Together) {
 
 /// Waits for the whole answer, at the pace at which it is written.
 async fn hear(model: &Replay) {
-    let request = ModelRequest {
-        delivery: Delivery::Live,
-        ..ModelRequest::new("", [Message::User("go on".to_owned())])
-    };
+    let mut request = ModelRequest::new("", [Message::User("go on".to_owned())]);
+    request.delivery = Delivery::Live;
     let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {
         piece.expect("an answer");
