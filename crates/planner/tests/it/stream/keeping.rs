@@ -14,11 +14,14 @@ use planwright_planner::stream::{Keeper, Kept};
 use super::scene::{Played, Scene, catalog};
 use super::{TWO_LEVELS, UNSOUND};
 
+/// With which plan a process began, with how many of its steps, and what was forgotten.
+type Began = (CheckedPlan, Option<usize>, Vec<StepId>);
+
 /// Keeps runs in memory, with all that is needed to replay them.
 #[derive(Default)]
 struct Memory {
     journal: MemoryJournal,
-    openings: Mutex<Vec<(CheckedPlan, Option<usize>, Vec<StepId>)>>,
+    openings: Mutex<Vec<Began>>,
     is_full: bool,
 }
 
