@@ -37,6 +37,15 @@ pub(super) const METHODS: &[&str] = &[
     "tools/list",
 ];
 
+/// Those of them that 2026-07-28 has not any more.
+pub(super) const REMOVED: &[&str] = &[
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
 /// What clients are told when they connect.
 pub(super) fn config(shared: &Shared) -> ServerConfig {
     let view = shared.upstreams.view();

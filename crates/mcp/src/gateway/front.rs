@@ -220,11 +220,14 @@ impl ServerHandler for Front {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: Context,
+        context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
+        let is_older = Client::of(&context).is_asked_directly();
+        let is_known = capabilities::METHODS.contains(&method.as_str())
+            && (is_older || !capabilities::REMOVED.contains(&method.as_str()));
         // What does not fit its method is read as a request of a method that nobody knows.
-        Err(if capabilities::METHODS.contains(&method.as_str()) {
+        Err(if is_known {
             let message = format!("these are no parameters of `{method}`");
             ErrorData::invalid_params(message, None)
         } else {
