@@ -14,7 +14,7 @@ use planwright_planner::model::{Delivery, Message, Model, ModelRequest, Piece};
 use planwright_planner::stream::PlanReader;
 use tokio::sync::mpsc;
 
-use super::scene::{Scene, called, model};
+use super::scene::{Scene, Server, model};
 
 /// How long the loop sleeps where nothing can start.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -77,6 +77,7 @@ async fn fetch(scene: &Scene, queue: &mut mpsc::UnboundedReceiver<Option<usize>>
     let lock = |done: &Arc<Mutex<BTreeSet<usize>>>| {
         done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     };
+    let server = Server::of(scene);
     let mut known = 0;
     let mut remaining: BTreeSet<usize> = BTreeSet::new();
     let mut more_come = true;
@@ -106,9 +107,9 @@ async fn fetch(scene: &Scene, queue: &mut mpsc::UnboundedReceiver<Option<usize>>
         }
         for task in executable {
             remaining.remove(&task);
-            let done = Arc::clone(&done);
+            let (done, server) = (Arc::clone(&done), server.clone());
             tokio::spawn(async move {
-                called().await;
+                server.call().await;
                 done.lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(task);

@@ -9,7 +9,7 @@ use planwright_planner::model::Model;
 use planwright_planner::prompt::Task;
 use planwright_planner::stream::{Streaming, stream};
 
-use super::scene::{Scene, Slow, catalog, model};
+use super::scene::{Scene, Server, catalog, model};
 
 /// What a run of ours tells.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,9 @@ pub async fn written_first(scene: &Scene) {
     let settings = CreateSettings::default();
     let created = create(&creation(&model, &catalog, &settings)).await;
     let plan = created.plan.expect("a sound plan");
-    let summary = Engine::new(Slow).run("run", plan.checked).await;
+    let summary = Engine::new(Server::of(scene))
+        .run("run", plan.checked)
+        .await;
     check(scene, &summary);
 }
 
@@ -34,7 +36,7 @@ pub async fn streamed(scene: &Scene) -> Planned {
     let model = model([scene.plan()]);
     let catalog = catalog();
     let settings = CreateSettings::default();
-    let engine = Engine::new(Slow);
+    let engine = Engine::new(Server::of(scene));
     let streamed = stream(Streaming {
         creation: creation(&model, &catalog, &settings),
         engine: &engine,

@@ -3,9 +3,9 @@
 
 use futures::StreamExt;
 use futures::future::join_all;
-use planwright_planner::model::{Delivery, Message, Model, ModelRequest, Replay};
+use planwright_planner::model::{Delivery, Message, Model, ModelRequest};
 
-use super::scene::{Scene, called, model};
+use super::scene::{Scene, Server, Writer, model};
 
 /// How many calls the model wants at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +25,16 @@ pub async fn rounds(scene: &Scene, together: Together) {
     let words = |round: &Vec<usize>| -> String {
         round.iter().map(|index| scene.tool_call(*index)).collect()
     };
+    let server = Server::of(scene);
     let model = model(rounds.iter().map(words));
     for round in rounds {
         hear(&model).await;
-        join_all(round.iter().map(|_| called())).await;
+        join_all(round.iter().map(|_| server.call())).await;
     }
 }
 
 /// Waits for the whole answer, at the pace at which it is written.
-async fn hear(model: &Replay) {
+async fn hear(model: &Writer) {
     let mut request = ModelRequest::new("", [Message::User("go on".to_owned())]);
     request.delivery = Delivery::Live;
     let mut pieces = model.ask(request);

@@ -1,19 +1,26 @@
 //! What is asked: calls that need each other, in the notations of those who run them; and who answers.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use planwright_core::{Annotations, Catalog, Tool, Value};
 use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
-use planwright_planner::model::Replay;
+use planwright_planner::model::{Delivery, Model, ModelError, ModelRequest, Piece, Replay};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 /// How fast the model writes.
 pub const TOKENS_PER_SECOND: u32 = 60;
 
 /// How long each call takes.
 pub const TOOL_TAKES: Duration = Duration::from_millis(500);
+
+/// A server that takes all calls at once.
+const ANY: usize = Semaphore::MAX_PERMITS;
 
 /// Calls that need each other.
 #[derive(Clone, Debug)]
@@ -22,6 +29,8 @@ pub struct Scene {
     pub name: &'static str,
     /// The calls, those before which others need.
     pub calls: Vec<Call>,
+    /// How many calls the server takes at the same time.
+    pub together: usize,
 }
 
 /// One call.
@@ -47,22 +56,45 @@ impl Scene {
     /// Eight steps on two levels, and the shapes of LLMCompiler's benchmarks: questions whose parts are computed with, eight searches
     /// that do not know each other, and two.
     pub fn all() -> Vec<Self> {
+        let two_levels = vec![
+            call("search", "population of Berlin", &[]),
+            call("search", "population of Munich", &[]),
+            call("search", "population of Hamburg", &[]),
+            call("search", "population of Cologne", &[]),
+            call("details", "by age, in ten groups", &[0]),
+            call("details", "by age, in ten groups", &[1]),
+            call("details", "by age, in ten groups", &[2]),
+            call("details", "by age, in ten groups", &[3]),
+        ];
+        let brief = vec![
+            call("search", "Berlin", &[]),
+            call("search", "Munich", &[]),
+            call("search", "Bonn", &[]),
+            call("search", "Cologne", &[]),
+            call("details", "age", &[0]),
+            call("details", "age", &[1]),
+            call("details", "age", &[2]),
+            call("details", "age", &[3]),
+        ];
         vec![
             Self {
                 name: "two levels of 4",
-                calls: vec![
-                    call("search", "population of Berlin", &[]),
-                    call("search", "population of Munich", &[]),
-                    call("search", "population of Hamburg", &[]),
-                    call("search", "population of Cologne", &[]),
-                    call("details", "by age, in ten groups", &[0]),
-                    call("details", "by age, in ten groups", &[1]),
-                    call("details", "by age, in ten groups", &[2]),
-                    call("details", "by age, in ten groups", &[3]),
-                ],
+                calls: two_levels.clone(),
+                together: ANY,
+            },
+            Self {
+                name: "two levels of 4, in few words",
+                calls: brief,
+                together: ANY,
+            },
+            Self {
+                name: "two levels of 4, of a server that takes two calls together",
+                calls: two_levels,
+                together: 2,
             },
             Self {
                 name: "dependent, as ParallelQA",
+                together: ANY,
                 calls: vec![
                     call("search", "height of Mount Everest", &[]),
                     call("search", "height of Mount Kilimanjaro", &[]),
@@ -75,6 +107,7 @@ impl Scene {
             },
             Self {
                 name: "eight alike, as Movie",
+                together: ANY,
                 calls: vec![
                     call("search", "Mission Impossible", &[]),
                     call("search", "The Silence of the Lambs", &[]),
@@ -88,6 +121,7 @@ impl Scene {
             },
             Self {
                 name: "two alike, as HotpotQA",
+                together: ANY,
                 calls: vec![
                     call("search", "nationality of Scott Derrickson", &[]),
                     call("search", "nationality of Ed Wood", &[]),
@@ -165,13 +199,34 @@ fn id(index: usize) -> String {
     format!("s{}", index + 1)
 }
 
-/// A model that writes these answers at its pace.
-pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Replay {
+/// A model that writes these answers at its pace, whether or not anybody listens.
+pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Writer {
     let script: Vec<serde_json::Value> = answers
         .into_iter()
         .map(|text| json!({"text": text.into(), "tokens_per_second": TOKENS_PER_SECOND}))
         .collect();
-    Replay::read("replay", &json!(script).to_string()).expect("a script")
+    Writer(Replay::read("replay", &json!(script).to_string()).expect("a script"))
+}
+
+/// A script alone has a whole answer at once; whoever writes one takes as long for it as for its pieces.
+#[derive(Debug)]
+pub(super) struct Writer(Replay);
+
+impl Model for Writer {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn ask(&self, mut request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+        let delivery = std::mem::replace(&mut request.delivery, Delivery::Live);
+        let pieces = self.0.ask(request);
+        let is_wanted = move |piece: &Result<Piece, ModelError>| {
+            delivery == Delivery::Live || !matches!(piece, Ok(Piece::Text(_)))
+        };
+        pieces
+            .filter(move |piece| std::future::ready(is_wanted(piece)))
+            .boxed()
+    }
 }
 
 /// The tools, all of which merely read.
@@ -191,20 +246,28 @@ pub(super) fn catalog() -> Catalog {
         .collect()
 }
 
-/// Calls that take their time.
-#[derive(Debug)]
-pub(super) struct Slow;
+/// A server whose calls take their time.
+#[derive(Clone, Debug)]
+pub(super) struct Server(Arc<Semaphore>);
 
-impl ToolBackend for Slow {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            called().await;
-            Ok(ToolOutput::value(Value::from(call.step.as_str())))
-        })
+impl Server {
+    pub(super) fn of(scene: &Scene) -> Self {
+        Self(Arc::new(Semaphore::new(scene.together)))
+    }
+
+    /// One call.
+    pub(super) async fn call(&self) {
+        let place = self.0.acquire().await.expect("a place");
+        tokio::time::sleep(TOOL_TAKES).await;
+        drop(place);
     }
 }
 
-/// One call, for those who have no engine.
-pub(super) async fn called() {
-    tokio::time::sleep(TOOL_TAKES).await;
+impl ToolBackend for Server {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            Self::call(self).await;
+            Ok(ToolOutput::value(Value::from(call.step.as_str())))
+        })
+    }
 }
