@@ -42,6 +42,7 @@ type Context = RequestContext<RoleServer>;
 pub(super) struct Front {
     shared: Arc<Shared>,
     subscriptions: Subscriptions,
+    expected: news::Expected,
 }
 
 impl Front {
@@ -49,6 +50,7 @@ impl Front {
         Self {
             shared: Arc::clone(&gateway.0),
             subscriptions: Subscriptions::default(),
+            expected: news::Expected::default(),
         }
     }
 }
@@ -104,6 +106,7 @@ impl ServerHandler for Front {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.expect_subscriber();
         Some(requested.clone())
     }
 

@@ -7,6 +7,8 @@
 
 mod calling;
 mod conformance;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod http;
 mod real_servers;
 mod starting;

@@ -4,7 +4,7 @@
     reason = "the suite asks for logging, which older revisions have"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::task;
 
 use super::offers::{self, Does, List, Offers};
 use super::rounds::{self, Reply};
@@ -33,8 +34,16 @@ const PACE: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug)]
 pub(super) struct Handler {
     offers: Arc<Offers>,
-    // Streams of the newest revision that want to know what changes.
-    listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
+    audience: Arc<Mutex<Audience>>,
+}
+
+/// Streams of the newest revision that want to know what changes.
+#[derive(Debug, Default)]
+struct Audience {
+    /// What has changed for those that listen soon, by the task that answers each: a subscription is acknowledged before it is
+    /// handed to [`ServerHandler::listen`].
+    expected: HashMap<task::Id, Vec<List>>,
+    listeners: Vec<SubscriptionSink>,
 }
 
 type Context = RequestContext<RoleServer>;
@@ -43,7 +52,7 @@ impl Handler {
     pub(super) fn new() -> Self {
         Self {
             offers: Arc::new(Offers::read()),
-            listeners: Arc::default(),
+            audience: Arc::default(),
         }
     }
 
@@ -83,14 +92,25 @@ impl Handler {
                 List::Prompts => context.peer.notify_prompt_list_changed().await,
             };
         }
-        let listeners = lock(&self.listeners).clone();
+        let listeners = {
+            let mut audience = lock(&self.audience);
+            for missed in audience.expected.values_mut() {
+                missed.push(list);
+            }
+            audience.listeners.clone()
+        };
         for listener in listeners {
-            let _ = match list {
-                List::Tools => listener.notify_tool_list_changed().await,
-                List::Prompts => listener.notify_prompt_list_changed().await,
-            };
+            tell_listener(&listener, list).await;
         }
     }
+}
+
+async fn tell_listener(listener: &SubscriptionSink, list: List) {
+    // It may be gone, or may have asked for the other list alone.
+    let _ = match list {
+        List::Tools => listener.notify_tool_list_changed().await,
+        List::Prompts => listener.notify_prompt_list_changed().await,
+    };
 }
 
 impl ServerHandler for Handler {
@@ -274,12 +294,20 @@ impl ServerHandler for Handler {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        lock(&self.audience).expected.insert(task::id(), Vec::new());
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let sink = context.sink().clone();
-        lock(&self.listeners).push(sink);
+        let sink = context.sink();
+        let missed = {
+            let mut audience = lock(&self.audience);
+            audience.listeners.push(sink.clone());
+            audience.expected.remove(&task::id())
+        };
+        for list in missed.into_iter().flatten() {
+            tell_listener(sink, list).await;
+        }
         context.cancelled().await;
         Ok(())
     }

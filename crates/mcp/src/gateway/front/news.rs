@@ -4,11 +4,14 @@
     reason = "clients of earlier revisions are told of logs and of resources in this way"
 )]
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use planwright_core::Value;
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
+use tokio::task;
 
 use super::Front;
 use super::forwarding::read;
@@ -17,7 +20,27 @@ use crate::gateway::changes::{News, Newsreader};
 /// How often it is looked whether a client to which there is no news is still there.
 const LOOK: Duration = Duration::from_secs(5);
 
+/// What there is to tell those who were promised to be told, and are not told yet, by the task that answers each.
+pub(super) type Expected = Arc<Mutex<HashMap<task::Id, Newsreader>>>;
+
 impl Front {
+    /// Begins to collect news for who is about to subscribe. The subscription is acknowledged before [`Self::tell_subscriber`] is
+    /// called, and what changes in between is news already. Both are called in one task.
+    pub(super) fn expect_subscriber(&self) {
+        if let Some(task) = task::try_id() {
+            let news = Newsreader::new(&self.shared);
+            let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+            expected.insert(task, news);
+        }
+    }
+
+    /// What was collected for who subscribes in this task.
+    fn collected(&self) -> Option<Newsreader> {
+        let task = task::try_id()?;
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        expected.remove(&task)
+    }
+
     /// Tells a client of earlier revisions, as long as it is there.
     pub(super) fn tell(&self, peer: Peer<RoleServer>) {
         let (mut news, subscriptions) = (Newsreader::new(&self.shared), self.subscriptions.clone());
@@ -60,7 +83,8 @@ impl Front {
 
     /// Tells a client what it has asked to be told.
     pub(super) async fn tell_subscriber(&self, subscription: SubscriptionContext) {
-        let mut news = Newsreader::new(&self.shared);
+        let collected = self.collected();
+        let mut news = collected.unwrap_or_else(|| Newsreader::new(&self.shared));
         let accepted = subscription.accepted().clone();
         let addresses = accepted.resource_subscriptions.unwrap_or_default();
         let mut following = Vec::new();
