@@ -197,6 +197,22 @@ impl History {
     }
 }
 
+impl PastCall {
+    /// Whether it happened: it did where the tool answered well, and did not where the tool or the way to it refused. Nothing where nobody
+    /// knows, since no answer came.
+    pub fn happened(&self) -> Option<bool> {
+        match &self.answer {
+            Some(Ok(_)) => Some(true),
+            Some(Err(error))
+                if error.retry != RetryAdvice::Uncertain && error.kind != ErrorKind::Timeout =>
+            {
+                Some(false)
+            }
+            Some(Err(_)) | None => None,
+        }
+    }
+}
+
 impl Past {
     fn add(&mut self, entry: &Entry) {
         match &entry.record {
@@ -308,13 +324,10 @@ impl Past {
     /// Whether its last call may have happened without anybody knowing how it ended.
     pub fn is_in_doubt(&self) -> bool {
         !self.is_final()
-            && self.calls.last().is_some_and(|call| match &call.answer {
-                None => true,
-                Some(Err(error)) => {
-                    error.retry == RetryAdvice::Uncertain || error.kind == ErrorKind::Timeout
-                }
-                Some(Ok(_)) => false,
-            })
+            && self
+                .calls
+                .last()
+                .is_some_and(|call| call.happened().is_none())
     }
 
     /// How the last call failed, for all that is known.

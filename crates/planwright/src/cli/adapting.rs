@@ -9,7 +9,7 @@ use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
 use planwright::engine::{RunSummary, Start};
-use planwright::kept::{self, KeptRun};
+use planwright::kept::{self, KeptRun, Pinned};
 use planwright::planner::adapt::{Revision, Situation, Trouble, correct, replan};
 use planwright::planner::create::CreateSettings;
 use planwright::planner::model::{Model, ModelError};
@@ -135,6 +135,16 @@ impl Adaptation<'_> {
             return Ok(None);
         };
         let adapting = self.adapting;
+        let mut history = adapting.history(course)?;
+        let pinned = kept::pinned(&history, before);
+        let is_failed = |pinned: &&Pinned| {
+            let mut failed = situation.failed.iter();
+            failed.any(|trouble| *trouble.step == *pinned.step.as_str())
+        };
+        if let Some(pinned) = pinned.iter().find(is_failed) {
+            keep_to(pinned, "no other plan was asked for", course);
+            return Ok(None);
+        }
         let judge = |text: &str| {
             let mut reading = adapting.read(&old, text, course);
             let plan = reading.check(&course.toolbox.catalog);
@@ -159,6 +169,15 @@ impl Adaptation<'_> {
         let Some(plan) = reading.check(&course.toolbox.catalog) else {
             return Ok(None);
         };
+        let changed = kept::changed(before, &plan);
+        if let Some(pinned) = pinned.iter().find(|pinned| changed.contains(&pinned.step)) {
+            keep_to(
+                pinned,
+                "the new plan, which would forget that, does not run",
+                course,
+            );
+            return Ok(None);
+        }
         let Some(approved) = approved(course.consent, &plan, course.printer)? else {
             return Ok(None);
         };
@@ -169,7 +188,6 @@ impl Adaptation<'_> {
             model: self.adapting.model.name().to_owned(),
         };
         let mut process = kept::process(&plan, &options, keeping::now());
-        let changed = kept::changed(before, &plan);
         process.forgotten = changed
             .iter()
             .map(|step| step.as_str().to_owned())
@@ -177,7 +195,6 @@ impl Adaptation<'_> {
         process.plan = reading.to_kept();
         process.revision = Some(revision.clone());
         process.approved_plan.clone_from(&approved);
-        let mut history = adapting.history(course)?;
         for step in &changed {
             history.forget(step);
         }
@@ -277,6 +294,32 @@ impl Kept {
             Self::InMemory(journal) => Arc::new(journal.clone()),
         }
     }
+}
+
+/// Says that a call is not to be made a second time by another plan.
+fn keep_to(pinned: &Pinned, therefore: &str, course: &Course<'_>) {
+    let happened = if pinned.happened {
+        "was made"
+    } else {
+        "may have been made: no answer came"
+    };
+    course.printer.quote(&format!(
+        "`{}` is not done, and its call of `{}` {happened}; {therefore}",
+        pinned.at, pinned.tool
+    ));
+    let advice = match (course.store, pinned.happened) {
+        (None, _) => "see what became of it before you go on".to_owned(),
+        (Some(_), true) => format!(
+            "`planwright resume {}` goes on with the plan as it is; what is done stays done",
+            course.id
+        ),
+        (Some(_), false) => format!(
+            "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+            course.id,
+            at = pinned.at
+        ),
+    };
+    course.printer.quote(&format!("  hint: {advice}"));
 }
 
 fn fail(error: &ModelError, course: &Course<'_>) {

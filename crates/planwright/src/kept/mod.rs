@@ -3,6 +3,7 @@
 mod begin;
 mod error;
 mod go_on;
+mod pinned;
 mod replayed;
 mod run;
 #[cfg(feature = "planner")]
@@ -11,6 +12,7 @@ mod streamed;
 pub use begin::{Begin, process, tools_of};
 pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};
+pub use pinned::{Pinned, pinned};
 pub use run::{KeptRun, history};
 #[cfg(feature = "planner")]
 pub use streamed::KeepStreamed;

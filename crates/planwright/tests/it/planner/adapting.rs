@@ -215,3 +215,75 @@ fn a_model_that_fails_leaves_the_run_as_it_is() {
         stderr(&output)
     );
 }
+
+/// Runs `steps`, of which one fails, with a model that would have all be paid once more; gives the report and what was said.
+fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
+    let desk = Desk::new(&json!({
+        "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
+        "look": {"annotations": {"readOnlyHint": true}, "sleep_ms": 600_000, "returns": 1},
+        "pay": {"cases": [
+            {"when": {"order": 2}, "fails": {"code": "declined", "message": "declined"}},
+            {"when": {"order": 3}, "sleep_ms": 600_000, "returns": "paid"},
+            {"returns": "paid"}
+        ]}
+    }));
+    desk.write("plan.json", &json!({"title": "Pay", "steps": steps}));
+    let again = json!({"steps": [{"id": "again", "tool": "pay", "args": {"order": 4}}]});
+    desk.answers(&[again]);
+    let output = desk.run(&["run", "plan.json", "--replan", "1", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));
+    let report = serde_json::from_str(&stdout(&output)).unwrap();
+    (report, stderr(&output))
+}
+
+#[test]
+fn what_may_have_happened_is_not_done_again() {
+    let cases = [
+        (
+            json!([{"id": "paid", "tool": "pay", "args": {"order": 3}, "timeout": "50ms"}]),
+            "`paid` is not done, and its call of `pay` may have been made: no answer came; no other plan was asked for",
+            "with `--retry paid`, `--skip paid` or `--set paid=VALUE`",
+        ),
+        (
+            json!([{"id": "each", "tool": "pay", "for_each": [1, 2], "args": {"order": "${item}"}}]),
+            "`each[0]` is not done, and its call of `pay` was made; no other plan was asked for",
+            "what is done stays done",
+        ),
+        (
+            json!([{"id": "both", "plan": {"steps": [
+                {"id": "one", "tool": "pay", "args": {"order": 1}},
+                {"id": "two", "tool": "pay", "args": {"order": 2}, "after": ["one"]}
+            ]}}]),
+            "`both/one` is not done, and its call of `pay` was made; no other plan was asked for",
+            "what is done stays done",
+        ),
+        (
+            json!([
+                {"id": "maybe", "tool": "pay", "args": {"order": 3}, "timeout": "50ms", "on_error": "continue"},
+                {"id": "other", "tool": "pay", "args": {"order": 2}, "after": ["maybe"]}
+            ]),
+            "its call of `pay` may have been made: no answer came; the new plan, which would forget that, does not run",
+            "--set maybe=VALUE",
+        ),
+    ];
+    for (steps, said, advice) in cases {
+        let (report, told) = would_pay_again(&steps, 1);
+        assert!(told.contains(said) && told.contains(advice), "{told}");
+        assert_eq!(report["replanned"], Value::Null, "{report:#}");
+        assert!(!called(&report).contains(&"again"), "{report:#}");
+    }
+}
+
+#[test]
+fn what_may_happen_twice_holds_nothing_up() {
+    let cases = [
+        json!([{"id": "looked", "tool": "look", "timeout": "50ms"}]),
+        json!([{"id": "paid", "tool": "pay", "args": {"order": 2}}]),
+        json!([{"id": "each", "tool": "pay", "for_each": [2, 2], "args": {"order": "${item}"}}]),
+    ];
+    for steps in cases {
+        let (report, told) = would_pay_again(&steps, 0);
+        assert_eq!(report["replanned"], true, "{told}");
+        assert_eq!(called(&report).last(), Some(&"again"));
+    }
+}
