@@ -88,6 +88,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 printer,
                 telemetry,
                 adapting,
+                revisions: Vec::new(),
             };
             return course.drive(start, options, signals).await;
         }

@@ -163,6 +163,7 @@ impl Asking<'_> {
             printer: self.printer,
             telemetry: telemetry::open(self.config)?,
             adapting,
+            revisions: Vec::new(),
         };
         let ended = course.go(start, options, signals).await?;
         Ok(match ended {

@@ -66,6 +66,8 @@ pub(crate) struct Course<'a> {
     pub(crate) telemetry: Telemetry,
     /// Who may write another plan where this one fails.
     pub(crate) adapting: Option<Adapting<'a>>,
+    /// Why it goes on with other plans than it began with, where it was begun earlier.
+    pub(crate) revisions: Vec<RevisionV1>,
 }
 
 impl Course<'_> {
@@ -98,7 +100,7 @@ impl Course<'_> {
         let mut summary = self
             .follow(start, options.clone(), &live, self.is_approved, signals)
             .await?;
-        let mut revisions = Vec::new();
+        let mut revisions = self.revisions.clone();
         let mut revised: Option<Going> = None;
         if let Some(mut adapting) = self.adapting.as_ref().map(Adapting::begin) {
             while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::core::{Object, Value};
+use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunStatus, Start};
 use planwright::kept::{GoOn, KeptRun, Ready};
 use planwright::reading::Reading;
 use planwright::wire::PlanTextV1;
 
+use super::adapting::Kept;
 use super::app::rejected;
 use super::args::{PlanArguments, ResumeArguments, TextArguments};
 use super::course::{Course, approved};
@@ -96,9 +98,14 @@ pub(crate) async fn resume(
         before.filter(|digest| digest == plan.digest())
     });
     process.approved_plan.clone_from(&approved);
+    let journal: Arc<dyn Journal> = Arc::new(held);
+    let mut adapting = arguments.adapt.open(&config)?;
+    if let Some(adapting) = &mut adapting {
+        adapting.journal = Kept::InStore(Arc::clone(&journal));
+    }
     let start = Start::new(id.as_str(), plan.clone())
         .after(history)
-        .with_journal(Arc::new(held), process.to_value());
+        .with_journal(journal, process.to_value());
     let course = Course {
         id: &id,
         plan: &plan,
@@ -112,7 +119,8 @@ pub(crate) async fn resume(
         max_output,
         printer,
         telemetry,
-        adapting: None,
+        adapting,
+        revisions: kept.revisions(),
     };
     course.drive(start, options, signals).await
 }

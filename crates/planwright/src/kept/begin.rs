@@ -77,6 +77,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
             .iter()
             .map(|tool| ToolV1::from(&**tool))
             .collect(),
+        steps: Some(plan.steps().len()),
         choices: Vec::new(),
         forgotten: Vec::new(),
         approved_plan: None,

@@ -1,5 +1,6 @@
 //! What entries mean for their run as a whole.
 
+use planwright_core::Value;
 use planwright_engine::StepStatus;
 use planwright_engine::journal::{Entry, Record};
 
@@ -26,7 +27,14 @@ impl Tally {
     pub(crate) fn count(&mut self, entry: &Entry) {
         self.last_ns = whole(nanos(entry.at));
         match &entry.record {
-            Record::Opened { .. } => self.standing = Some(Standing::Open),
+            Record::Opened { header, .. } => {
+                self.standing = Some(Standing::Open);
+                // A process may go on with another plan than the run began with.
+                let steps = header.get("steps").and_then(Value::as_u64);
+                self.steps = steps
+                    .and_then(|steps| i64::try_from(steps).ok())
+                    .or(self.steps);
+            }
             Record::Ended { status } => self.standing = Some(Standing::Ended(*status)),
             Record::Extended { steps, .. } => self.steps = i64::try_from(*steps).ok(),
             Record::Sent { .. } => self.calls += 1,

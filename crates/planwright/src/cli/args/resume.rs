@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    ConsentArguments, GuardArguments, OPTIONS, RUNNING, RunFormat, StoreArguments, ToolArguments,
-    dialect_names,
+    AdaptArguments, ConsentArguments, GuardArguments, OPTIONS, RUNNING, RunFormat, StoreArguments,
+    ToolArguments, dialect_names,
 };
 
 /// `resume`
@@ -38,6 +38,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) adapt: AdaptArguments,
     #[command(flatten)]
     pub(crate) guards: GuardArguments,
     #[command(flatten)]

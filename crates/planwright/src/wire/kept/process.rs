@@ -30,6 +30,9 @@ pub struct ProcessV1 {
     pub durations: DurationsV1,
     /// The tools that the plan calls, as they were then.
     pub tools: Vec<ToolV1>,
+    /// How many steps the plan has; the store counts by it, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
     /// What a person said about steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<ChoiceV1>,

@@ -1,5 +1,8 @@
 //! `run --replan` and `run --repair`: a run that fails goes on with another plan.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -92,6 +95,13 @@ fn every_revision_is_kept() {
         stdout(&output)
     };
     told(&["replay", run]);
+    let runs: Value = serde_json::from_str(&told(&["runs", "--format", "json"])).unwrap();
+    let listed = &runs["runs"][0];
+    assert_eq!(
+        (&listed["steps"], &listed["done"]),
+        (&json!(3), &json!(3)),
+        "{runs}"
+    );
     let now = told(&["show", run]);
     assert!(
         now.contains("plan 2 of 2: replanned") && !now.contains("paid  "),
@@ -110,6 +120,72 @@ fn every_revision_is_kept() {
         .unwrap();
     assert_eq!(none.status.code(), Some(2));
     assert!(stderr(&none).contains("it had 2 plans"));
+}
+
+#[test]
+fn a_run_killed_in_its_second_plan_goes_on_with_that() {
+    let desk = desk();
+    desk.write(
+        "tools.json",
+        &json!({"tools": {
+            "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
+            "charge": {"echo": true},
+            "pay": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
+            "invoice": {"echo": true},
+            "look": {"annotations": {"readOnlyHint": true}, "sleep_ms": 600_000, "returns": 1}
+        }}),
+    );
+    desk.answers(&[json!({"steps": [
+        {"id": "bill", "tool": "invoice", "args": {"of": "${orders.ids}"}},
+        {"id": "looked", "tool": "look", "after": ["bill"]},
+        {"id": "told", "tool": "invoice", "args": {"of": "${bill}"}, "after": ["looked"]}
+    ]})]);
+    let arguments = ["run", "plan.json", "--replan", "1", "--format", "events"];
+    let mut child = desk
+        .command(&arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut run = String::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "run_started" {
+            event["run"].as_str().unwrap().clone_into(&mut run);
+        }
+        if event["event"] == "step_started" && event["step"] == "looked" {
+            child.kill().unwrap();
+            break;
+        }
+    }
+    child.wait().unwrap();
+    let output = planwright(desk.path())
+        .args(["resume", &run, "--set", "looked=1", "--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["output"], json!({"told": {"of": {"of": [1, 2]}}}));
+    let calls = called(&report);
+    for once in ["orders", "fee", "paid", "bill", "told"] {
+        let count = calls.iter().filter(|step| **step == once).count();
+        assert_eq!(count, 1, "{once}: {calls:?}");
+    }
+    assert_eq!(report["replanned"], true, "{report:#}");
+}
+
+#[test]
+fn who_resumes_may_let_a_model_write_another_plan() {
+    let desk = desk();
+    let report = desk.json(&["run", "plan.json"], 1);
+    let run = report["run"].as_str().unwrap();
+    desk.answers(&[by_invoice()]);
+    let report = desk.json(&["resume", run, "--replan", "1"], 0);
+    assert_eq!(report["output"], json!({"told": {"of": [1, 2]}}));
+    assert_eq!(report["replanned"], true);
+    let calls = called(&report);
+    assert_eq!(calls, ["orders", "fee", "paid", "paid", "told"]);
 }
 
 #[test]

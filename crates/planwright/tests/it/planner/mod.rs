@@ -6,7 +6,7 @@ mod create;
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -41,12 +41,17 @@ impl Desk {
         self.write("answers.json", &json!(answers));
     }
 
-    /// Runs the program with these arguments, the tools and the model.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+    /// The program with these arguments, the tools and the model.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = planwright(self.path());
         command.args(arguments);
         command.args(["--simulate", "tools.json", "--model", "replay:answers.json"]);
-        command.output().unwrap()
+        command
+    }
+
+    /// Runs the program with these arguments, the tools and the model.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
     }
 
     /// What the program prints as JSON that ends with `exit`.
