@@ -26,7 +26,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
 /// What a text is made of: JSON, unless a dialect of lines sees its own.
 pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
     let begins = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    if matches!(begins, Some(b'{' | b'[' | b'"')) {
+    if matches!(begins, Some(b'{' | b'[')) {
         return Syntax::Json;
     }
     let (Some(document), _) = read_lines(text, "", 0, &Limits::default()) else {

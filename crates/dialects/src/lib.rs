@@ -37,7 +37,7 @@ mod path;
 /// What all printers share: what a plan uses that a dialect cannot say.
 mod printing;
 
-/// Planwright's own dialect.
+/// Planwright's own dialect, in JSON and in lines.
 pub mod native;
 
 /// `execute_plan(steps)`: listed order, `output_by_reference`.

@@ -101,6 +101,11 @@ impl<'a> Sheet<'a> {
         }
     }
 
+    /// The place of all steps.
+    pub(crate) fn all_steps(&self) -> Place {
+        self.steps
+    }
+
     /// The place of the step number `index`.
     pub(crate) fn step(&mut self, index: usize, range: Range<usize>) -> Place {
         self.item(self.steps, index, range)

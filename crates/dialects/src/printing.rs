@@ -54,13 +54,22 @@ impl<'a> Unsaid<'a> {
         self.diagnostics.push(diagnostic.at(place, self.sources));
     }
 
-    /// The text for `plan`, unless something was lost that matters, and the findings.
+    /// The text for `plan` in JSON, unless something was lost that matters, and the findings.
     pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
         if self.diagnostics.has_errors() {
             return (None, self.diagnostics);
         }
         let text = serde_json::to_string_pretty(plan).map(|text| text + "\n");
         (text.ok(), self.diagnostics)
+    }
+
+    /// What `write` gives, unless something was lost that matters, and the findings.
+    pub(crate) fn finish_text(
+        self,
+        write: impl FnOnce() -> String,
+    ) -> (Option<String>, Diagnostics) {
+        let text = (!self.diagnostics.has_errors()).then(write);
+        (text, self.diagnostics)
     }
 }
 

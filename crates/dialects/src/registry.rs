@@ -9,12 +9,14 @@ use crate::dialect::Dialect;
 use crate::llm_compiler::LlmCompiler;
 use crate::mcp_cli::McpCli;
 use crate::native::Native;
+use crate::native::lines::Lines;
 use crate::nestful::Nestful;
 use crate::openai::OpenAi;
 use crate::rewoo::Rewoo;
 
 static DIALECTS: &[&dyn Dialect] = &[
     &Native,
+    &Lines,
     &Concierge,
     &Acts,
     &McpCli,

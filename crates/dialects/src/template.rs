@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// What opens and closes quoted text inside of a marker, where both kinds of quotes do.
+pub(crate) const QUOTES: &[u8] = b"\"'";
+
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
@@ -81,7 +84,7 @@ fn first_dollar(text: &str, start: usize, dollar: usize) -> usize {
 }
 
 /// The position of the `}` that ends the marker whose inside begins at `start`.
-fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<usize> {
+pub(crate) fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0usize;
     let mut quote = None;

@@ -18,6 +18,7 @@ pub use nearest::nearest;
 pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
 
+pub(crate) use read::{LineValues, quoted_name};
 pub(crate) use reader::GIVE_JSON;
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The front door of the reader: bytes in, a document or findings out.
 
+use std::borrow::Cow;
+
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
 
-use super::reader::Reader;
-use super::{Document, Item, ItemKind, Limits, Offsets, Syntax};
+use super::reader::{Part, Reader};
+use super::{Document, Findings, Item, ItemKind, Limits, Offsets, Syntax, literal};
 
 /// Reads one JSON text called `name`, whose places are numbered from `base` on.
 ///
@@ -85,6 +87,54 @@ pub fn read_inside(
     let offsets = Offsets::of(source, item.place);
     let reader = Reader::new(text, source, limits, Some(&offsets));
     reader.read(item.place, PointerSegment::Root)
+}
+
+/// Reads the values that stand in a text in lines, in each of which `${…}` may stand without quotes.
+#[derive(Debug)]
+pub(crate) struct LineValues {
+    limits: Limits,
+    read: usize,
+}
+
+impl LineValues {
+    /// Within `limits`, for all of them together.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, read: 0 }
+    }
+
+    /// Counts values that are written in another way than JSON; `false` where that is more than are allowed.
+    pub(crate) fn count(&mut self, values: usize) -> bool {
+        self.read += values;
+        self.read <= self.limits.values
+    }
+
+    /// Reads the value that begins at byte `at` of `text`, which is the beginning of that of `source`. It becomes the part `segment` of
+    /// `parent` and has `around` lists and objects around it. The value, where it makes sense, and where it ends.
+    pub(crate) fn read(
+        &mut self,
+        (text, at): (&str, usize),
+        (parent, segment): (Place, PointerSegment),
+        around: usize,
+        (source, findings): (&mut Source, &mut Findings),
+    ) -> Option<(Item, usize)> {
+        let reader = Reader::new(text, source, &self.limits, None);
+        let values = self.read;
+        let part = Part { at, values, around };
+        let read = reader.read_part(parent, segment, part);
+        self.read = read.values;
+        findings.extend(read.diagnostics);
+        read.item.map(|item| (item, read.end))
+    }
+}
+
+/// The text in quotes that `text` begins with, and its length; nothing where something is wrong with it.
+pub(crate) fn quoted_name(text: &str) -> Option<(Cow<'_, str>, usize)> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    let mut is_sound = true;
+    let literal = literal::read(text, 1, b'"', &mut |_| is_sound = false);
+    (literal.closed && is_sound).then_some((literal.text, literal.end))
 }
 
 fn too_large(limits: &Limits) -> Diagnostics {

@@ -15,18 +15,50 @@ use super::{Entry, Item, ItemKind, Limits, Offsets};
 /// Objects with at most this many fields are searched for duplicate keys by comparing all with all.
 const FEW_FIELDS: usize = 12;
 
+/// How values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// As JSON.
+    Json,
+    /// As JSON in a text in lines: `${…}` may stand without quotes, a text may go on over lines, and a comment begins with `#`.
+    Lines,
+}
+
 /// Reads one value from one text.
 pub(super) struct Reader<'a> {
+    manner: Manner,
     text: &'a str,
     at: usize,
     source: &'a mut Source,
     offsets: Option<&'a Offsets>,
     limits: &'a Limits,
     values: usize,
+    /// How many lists and objects are around the value.
+    around: usize,
     diagnostics: Diagnostics,
     unshown: usize,
     /// Whether the structure had to be mended: such a value is never handed on.
     broken: bool,
+}
+
+/// A value that stands somewhere in a text.
+pub(super) struct Part {
+    /// Where it begins.
+    pub(super) at: usize,
+    /// How many values were read before it.
+    pub(super) values: usize,
+    /// How many lists and objects are around it.
+    pub(super) around: usize,
+}
+
+/// What became of it.
+pub(super) struct Read {
+    pub(super) item: Option<Item>,
+    /// Up to where it was read.
+    pub(super) end: usize,
+    /// How many values were read by now.
+    pub(super) values: usize,
+    pub(super) diagnostics: Diagnostics,
 }
 
 /// A list or object that is not closed yet.
@@ -64,12 +96,14 @@ impl<'a> Reader<'a> {
         offsets: Option<&'a Offsets>,
     ) -> Self {
         Self {
+            manner: Manner::Json,
             text,
             at: 0,
             source,
             offsets,
             limits,
             values: 0,
+            around: 0,
             diagnostics: Diagnostics::new(),
             unshown: 0,
             broken: false,
@@ -85,6 +119,21 @@ impl<'a> Reader<'a> {
         let root = self.whole(parent, segment).ok();
         let diagnostics = self.take_diagnostics();
         (root.filter(|_| !self.broken), diagnostics)
+    }
+
+    /// Reads the value that begins at byte `part.at`, in the manner of lines, however much follows it.
+    pub(super) fn read_part(mut self, parent: Place, segment: PointerSegment, part: Part) -> Read {
+        self.manner = Manner::Lines;
+        self.at = part.at;
+        self.values = part.values;
+        self.around = part.around;
+        let item = self.value_tree(parent, segment).ok();
+        Read {
+            item,
+            end: self.at,
+            values: self.values,
+            diagnostics: self.take_diagnostics(),
+        }
     }
 
     fn whole(&mut self, parent: Place, segment: PointerSegment) -> Result<Item, Lost> {
@@ -184,7 +233,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Open, Lost> {
         let start = self.at;
         let place = self.add_place(parent, segment)?;
-        if depth >= self.limits.depth_in_force() {
+        if self.around + depth >= self.limits.depth_in_force() {
             return Err(self.complain_about_depth(place, start));
         }
         self.at += 1;
@@ -263,7 +312,8 @@ impl<'a> Reader<'a> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                Some(b'/') => self.skip_comment(holder)?,
+                Some(b'/') if self.manner == Manner::Json => self.skip_comment(holder)?,
+                Some(b'#') if self.manner == Manner::Lines => self.at = self.end_of_line(),
                 _ => return Ok(()),
             }
         }
@@ -285,6 +335,11 @@ impl<'a> Reader<'a> {
             }
             None => Err(self.complain_about_comment(holder)),
         }
+    }
+
+    fn end_of_line(&self) -> usize {
+        let rest = &self.text[self.at..];
+        self.at + rest.find('\n').unwrap_or(rest.len())
     }
 
     fn peek(&self) -> Option<u8> {

@@ -27,6 +27,8 @@
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
 mod duration;
+/// The same in lines.
+pub mod lines;
 mod parse;
 mod print;
 mod reference;

@@ -23,7 +23,8 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     unsaid.finish(&written)
 }
 
-fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
+/// `plan` as native JSON has it.
+pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object
         .optional("name", plan.name.clone())

@@ -9,10 +9,7 @@ use planwright_core::{Code, Diagnostic, Place, Source, Value};
 use crate::document::{Findings, quote};
 use crate::lowering::{Found, References, lower_template};
 use crate::printing::{Unsaid, WriteReferences};
-use crate::template;
-
-/// What opens and closes quoted text inside of a marker.
-const QUOTES: &[u8] = b"\"'";
+use crate::template::{self, QUOTES};
 
 /// Reads references.
 pub(super) struct Templates<'a> {
@@ -55,6 +52,12 @@ fn read(inside: &str, place: Place) -> Found<Reference> {
 /// Whether `text` would mean something between the braces.
 pub(super) fn is_readable(text: &str) -> bool {
     parse_form(text).is_ok()
+}
+
+/// Whether `text` is one marker and nothing else.
+pub(super) fn is_reference(text: &str) -> bool {
+    let whole = 0..text.len();
+    matches!(template::split(text, QUOTES).as_slice(), [template::Piece::Marker(_, range)] if *range == whole)
 }
 
 /// The text that `text` says, if there is no reference in it.

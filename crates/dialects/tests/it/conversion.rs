@@ -22,8 +22,9 @@ use crate::round_trip;
 const PLANS: usize = 1000;
 
 /// How many of the modest plans each dialect must be able to say at least.
-const AT_LEAST: [(&str, usize); 6] = [
+const AT_LEAST: [(&str, usize); 7] = [
     ("native", 1000),
+    ("lines", 1000),
     ("concierge", 150),
     ("acts", 150),
     ("mcp-cli", 150),
@@ -94,8 +95,9 @@ fn modest_plans_go_through_every_dialect() {
 /// How many of the plans with everything in them must be sound at least, and how many of those each dialect must be
 /// able to say.
 const SOUND_AT_LEAST: usize = 300;
-const ANY_AT_LEAST: [(&str, usize); 6] = [
+const ANY_AT_LEAST: [(&str, usize); 7] = [
     ("native", SOUND_AT_LEAST),
+    ("lines", SOUND_AT_LEAST),
     ("concierge", 20),
     ("acts", 20),
     ("mcp-cli", 20),

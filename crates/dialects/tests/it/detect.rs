@@ -115,6 +115,15 @@ fn lines_are_recognised_among_other_words() {
     check("Plan: look\n#E1 = Google[x]", "rewoo");
     check("Plan: look #E1 = Google[x]", "rewoo");
     check("1. search(\"x\")\n#E1 = Google[x]", "PW0102");
+    check("a = search(query=\"x\")", "lines");
+    check(
+        "Sure:\n```\na = search(\"x\")\nreturn [\"a\"]\n```",
+        "lines",
+    );
+    check("\"odd id\" = ${inputs.x}", "lines");
+    check("a = search(x=\"\n1. f(\")", "PW0102");
+    check("1. python(\"\"\"\nx = f(1)\n\"\"\")", "llm-compiler");
+    check("Plan: look\na = f(1)\n#E1 = Google[x]", "rewoo");
 }
 
 #[test]
@@ -123,6 +132,8 @@ fn words_are_neither_json_nor_lines_of_calls() {
         check(text, "PW0001");
     }
     check("1. Search the web (twice)", "PW0001 PW0001");
+    check("import os\na = f(1)\nprint(a)", "PW0001");
+    check("plan {\"name\": \"n\"}\nreturn 1", "PW0001");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn check_read_only(name: &str) {
             .iter()
             .next()
             .and_then(|finding| finding.help.as_deref());
-        let wanted = "plans can be written in `native`, `concierge`, `acts`, `mcp-cli`, `clear-ai`, `agentle`";
+        let wanted = "plans can be written in `native`, `lines`, `concierge`, `acts`, `mcp-cli`, `clear-ai`, `agentle`";
         assert_eq!(help, Some(wanted));
     }
 }
@@ -106,6 +106,11 @@ fn notations_that_are_only_read() {
         assert!(!dialect(name).unwrap().is_writable());
         check_read_only(name);
     }
+}
+
+#[test]
+fn lines() {
+    check("lines");
 }
 
 #[test]

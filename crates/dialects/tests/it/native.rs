@@ -1,9 +1,10 @@
-//! The native dialect can say everything: any plan is the same after it was printed and read again.
+//! The native dialect can say everything, in JSON and in lines: any plan is the same after it was printed and read again.
 
 pub(crate) mod placeless;
 pub(crate) mod strategy;
 
 use planwright_core::{Plan, Schema, Value};
+use planwright_dialects::native::lines::{from_json, to_json};
 use planwright_dialects::native::schema;
 use planwright_dialects::{ReadOptions, dialect, parse};
 use proptest::prelude::*;
@@ -13,22 +14,35 @@ use self::strategy::plan;
 use crate::golden::{assert_golden, cases, sound_plan};
 use crate::round_trip;
 
-/// That `plan` is the same after it was printed and read again, and that what was printed is as published.
+/// That `plan` is the same after it was printed and read again, in JSON and in lines, and that what was printed is as published.
 fn assert_lossless(plan: &Plan) {
-    let native = dialect("native").unwrap();
-    let (printed, findings) = native.print(plan);
-    assert!(findings.is_empty(), "{findings:#?}");
-    let printed = printed.unwrap();
-    // A step may have a name that references use for themselves; that is a warning.
-    let options = ReadOptions::new("test").in_dialect("native");
-    let result = parse(printed.as_bytes(), &options);
-    let findings = result.diagnostics;
-    assert!(!findings.has_errors(), "{findings:#?}\n{printed}");
-    let again = result.plan.unwrap();
-    assert_eq!(placeless(&again), placeless(plan), "{printed}");
+    let lines = assert_survives(plan, "lines");
+    let (again, _) = dialect("lines").unwrap().print(&read(&lines, "lines"));
+    assert_eq!(again.as_ref(), Some(&lines));
+    let printed = assert_survives(plan, "native");
     let written = Value::from_json(&printed).unwrap();
+    assert_eq!(from_json(&written), lines);
+    assert_eq!(to_json(&lines).as_ref(), Some(&written), "{lines}");
     let faults = published().validate(&written);
     assert!(faults.is_empty(), "{faults:#?}\n{printed}");
+}
+
+/// That `plan` is the same after it was printed in the dialect `name` and read again; what was printed.
+fn assert_survives(plan: &Plan, name: &str) -> String {
+    let (printed, findings) = dialect(name).unwrap().print(plan);
+    assert!(findings.is_empty(), "{findings:#?}");
+    let printed = printed.unwrap();
+    let again = read(&printed, name);
+    assert_eq!(placeless(&again), placeless(plan), "{printed}");
+    printed
+}
+
+/// The plan of `text`. A step may have a name that references use for themselves; that is a warning.
+fn read(text: &str, name: &str) -> Plan {
+    let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
+    let findings = result.diagnostics;
+    assert!(!findings.has_errors(), "{findings:#?}\n{text}");
+    result.plan.unwrap()
 }
 
 fn published() -> Schema {
@@ -84,7 +98,14 @@ fn golden_plans() {
 
 #[test]
 fn golden_plans_of_other_dialects_convert() {
-    for folder in ["acts", "agentle", "clear-ai", "concierge", "mcp-cli"] {
+    for folder in [
+        "acts",
+        "agentle",
+        "clear-ai",
+        "concierge",
+        "lines",
+        "mcp-cli",
+    ] {
         let mut converted = 0;
         for file in cases(folder) {
             let text = std::fs::read(&file).unwrap();

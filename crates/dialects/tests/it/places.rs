@@ -1,7 +1,7 @@
 //! That what a plan says points to where it was written.
 
 use planwright_core::Plan;
-use planwright_core::plan::Node;
+use planwright_core::plan::{Node, Output};
 
 use crate::golden::sound_plan;
 
@@ -51,6 +51,55 @@ fn a_reference_points_to_its_marker() {
         "agentle",
         r#"{"steps": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t", "arguments": "{\"x\": [\"$ref:a\"]}"}]}"#,
         &[("/steps/1/arguments/x/0", r#"\"$ref:a\""#)],
+    );
+}
+
+#[test]
+fn places_in_lines_are_those_of_json() {
+    check(
+        "lines",
+        "a = f()\nb = g(x=[${a.b}, \"\\u00e9 ${a} and ${ a }!\"],\n  y=\"${a}\")",
+        &[
+            ("/steps/1/args/x/0", "${a.b}"),
+            ("/steps/1/args/x/1", "${a}"),
+            ("/steps/1/args/x/1", "${ a }"),
+            ("/steps/1/args/y", r#""${a}""#),
+        ],
+    );
+    let text = "plan {\"vars\": {\"v\": 1}}\n\"a b\" = f(1, x=2) {\"after\": [\"c\"]}\nc = ${vars.v}\nreturn [\"c\"]";
+    let plan = sound_plan(text, "lines");
+    let step = &plan.steps[0];
+    let Output::Steps(output) = &plan.output else {
+        panic!("ids are expected");
+    };
+    let places = [
+        plan.inputs[0].place,
+        step.place,
+        step.tool().unwrap().place,
+        step.args.place,
+        step.positional[0].place,
+        step.after[0].place,
+        output[0].place,
+    ];
+    let spots = places.map(|place| {
+        let span = plan.sources.span(place).unwrap();
+        (
+            plan.sources.pointer(place).unwrap(),
+            &text[span.start..span.end],
+        )
+    });
+    let wanted = [
+        ("/vars/v", "1"),
+        ("/steps/0", "\"a b\" = f(1, x=2) {\"after\": [\"c\"]}"),
+        ("/steps/0/tool", "f"),
+        ("/steps/0/args", "1, x=2"),
+        ("/steps/0/positional/0", "1"),
+        ("/steps/0/after/0", "\"c\""),
+        ("/output/0", "\"c\""),
+    ];
+    assert_eq!(
+        spots,
+        wanted.map(|(pointer, spot)| (pointer.to_owned(), spot))
     );
 }
 

@@ -12,8 +12,9 @@ use planwright::engine::{RunStatus, RunSummary};
 use planwright::{Plan, Planwright, Value};
 
 /// So many cases at least must be compared in each dialect.
-const AT_LEAST: [(&str, usize); 6] = [
+const AT_LEAST: [(&str, usize); 7] = [
     ("native", 300),
+    ("lines", 300),
     ("concierge", 50),
     ("acts", 30),
     ("mcp-cli", 100),

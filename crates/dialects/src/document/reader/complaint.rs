@@ -5,7 +5,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
 use super::super::literal::Fault;
 use super::super::{Entry, quote};
-use super::{Lost, Open, OpenKind, Reader};
+use super::{Lost, Manner, Open, OpenKind, Reader};
 
 /// The advice for a text that has nothing of JSON.
 pub(crate) const GIVE_JSON: &str = "give a JSON object";
@@ -137,6 +137,7 @@ impl Reader<'_> {
         let message = format!("{} has no meaning here", quote(found));
         let help = match found {
             "“" | "”" | "„" | "‘" | "’" | "`" => "use straight double quotes",
+            "/" if self.manner == Manner::Lines => "a comment starts with `#`",
             "/" => "a comment starts with `//` or `/*`",
             "#" => "a comment starts with `//`",
             _ => "put text in double quotes",
@@ -175,7 +176,7 @@ impl Reader<'_> {
         let message = format!("expected `,` or `{wanted}`, found {found}");
         let (word, _) = open.kind.words();
         let help = match byte {
-            b'}' | b']' => format!("close {word} with `{wanted}` first"),
+            b'}' | b']' | b')' => format!("close {word} with `{wanted}` first"),
             _ => "put a comma between the two".to_owned(),
         };
         self.complain_about_structure(open.place, self.at, end, message, &help);

@@ -6,7 +6,8 @@ use planwright_core::{Code, Number, Place, PointerSegment, Span};
 
 use super::super::literal::{self, Fault};
 use super::super::{Item, ItemKind, quote};
-use super::{Lost, Reader};
+use super::{Lost, Manner, Reader};
+use crate::template::{QUOTES, end_of_marker};
 
 impl Reader<'_> {
     /// Reads a value that is neither list nor object.
@@ -15,6 +16,7 @@ impl Reader<'_> {
         let place = self.add_place(parent, segment)?;
         let kind = match self.peek() {
             Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
+            Some(b'$') if self.manner == Manner::Lines => self.reference(place)?,
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
             Some(b'}' | b']' | b',' | b':') => {
                 self.complain_about_missing_value(parent);
@@ -79,8 +81,12 @@ impl Reader<'_> {
         let mut control_seen = false;
         let literal = literal::read(self.text, start + 1, mark, &mut |fault| {
             // One unescaped line break in a text says it all; a page of prose has hundreds.
-            let again = matches!(fault, Fault::Control(..)) && control_seen;
-            control_seen |= matches!(fault, Fault::Control(..));
+            let is_control = matches!(fault, Fault::Control(..));
+            if is_control && is_break(&fault, self.manner) {
+                return;
+            }
+            let again = is_control && control_seen;
+            control_seen |= is_control;
             if !again {
                 faults.push(fault);
             }
@@ -101,6 +107,21 @@ impl Reader<'_> {
             self.complain_about_literal(place, &fault);
         }
         Ok(text)
+    }
+
+    /// A reference without quotes: the text that holds it and nothing else.
+    fn reference(&mut self, place: Place) -> Result<ItemKind, Lost> {
+        let start = self.at;
+        if !self.text[start..].starts_with("${") {
+            return Err(self.complain_about_character(place));
+        }
+        let Some(end) = end_of_marker(self.text, start + 2, QUOTES) else {
+            let message = "a reference is never closed".to_owned();
+            self.complain_about_structure(place, start, start + 2, message, "add `}`");
+            return Err(Lost);
+        };
+        self.at = end + 1;
+        Ok(ItemKind::Text(self.text[start..self.at].into()))
     }
 
     fn number(&mut self, place: Place) -> ItemKind {
@@ -151,6 +172,9 @@ impl Reader<'_> {
                     "NaN" | "Infinity" | "inf" | "nan" => {
                         "JSON has no such number: use `null` or text"
                     }
+                    _ if self.manner == Manner::Lines => {
+                        "put text in double quotes, and write a reference `${…}`"
+                    }
                     _ => "put text in double quotes",
                 };
                 self.complain_about_structure(place, start, end, message, help);
@@ -173,6 +197,11 @@ impl Reader<'_> {
         let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
         at + length
     }
+}
+
+/// Whether `fault` is a break or a tab that may stand in a text as it is.
+fn is_break(fault: &Fault, manner: Manner) -> bool {
+    manner == Manner::Lines && matches!(fault, Fault::Control(_, '\n' | '\r' | '\t'))
 }
 
 /// Whether `text` is a number by the grammar of RFC 8259, section 6.

@@ -1,0 +1,241 @@
+//! What a single line looks like, and the names in it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::document::quoted_name;
+
+/// What a line begins, in bytes of the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// `id = tool(`, `id = {` or `id = ${`.
+    Step(Head),
+    /// `plan {`: where the brace is.
+    Plan(usize),
+    /// `return`: where that ends.
+    Return(usize),
+}
+
+/// The beginning of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) id: Range<usize>,
+    pub(super) body: Body,
+}
+
+/// What a step does, as its first signs tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    /// The tool, and the byte after `(`.
+    Call(Range<usize>, usize),
+    /// The brace.
+    Object(usize),
+    /// The dollar.
+    Reference(usize),
+}
+
+/// What `line` begins, if anything.
+pub(super) fn beginning(line: &str) -> Option<Beginning> {
+    if let Some(head) = head(line) {
+        return Some(Beginning::Step(head));
+    }
+    let start = indent(line);
+    let word = &line[start..];
+    if let Some(rest) = word.strip_prefix("plan") {
+        let brace = start + "plan".len() + indent(rest);
+        return line[brace..]
+            .starts_with('{')
+            .then_some(Beginning::Plan(brace));
+    }
+    let rest = word.strip_prefix("return")?;
+    let is_word = !rest.starts_with(|c: char| is_of_id(c) || matches!(c, '(' | '.' | ':'));
+    is_word.then_some(Beginning::Return(start + "return".len()))
+}
+
+/// The beginning of a step, where `line` has one.
+pub(super) fn head(line: &str) -> Option<Head> {
+    let (id, at) = left(line)?;
+    let rest = &line[at..];
+    let body = if rest.starts_with('{') {
+        Body::Object(at)
+    } else if rest.starts_with("${") {
+        Body::Reference(at)
+    } else {
+        let name = name_length(rest, is_of_tool)?;
+        let opens = rest[name..].starts_with('(');
+        opens.then_some(Body::Call(at..at + name, at + name + 1))?
+    };
+    Some(Head { id, body })
+}
+
+/// What is wrong with a line that is meant as a step and is none, and what helps; nothing for words.
+pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
+    let start = indent(line);
+    if let Some((id, _)) = left(line) {
+        let message = format!("`{}` does nothing", line[id].trim_matches('"'));
+        let help = "write `id = tool(name=value)`, or `id = ${…}` for a value";
+        return Some((message, help));
+    }
+    let rest = line[start..].trim_end();
+    if rest.starts_with('{') {
+        let message = "an object stands alone".to_owned();
+        let help = "a step's other fields stand behind its `)`, on the same line";
+        return Some((message, help));
+    }
+    let name = name_length(rest, is_of_tool)?;
+    let is_call = rest[name..].starts_with('(') && rest.ends_with([')', '}']);
+    is_call.then(|| (format!("the call of `{}` has no id", &rest[..name]), FORM))
+}
+
+/// How a step is written.
+pub(super) const FORM: &str = "write `id = tool(name=value)`";
+
+/// Whether `line` only opens or closes a block of code.
+pub(super) fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
+/// Whether nothing stands in `line` but a comment.
+pub(super) fn is_blank(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with('#')
+}
+
+/// The name that stands at `range` of `text`.
+pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
+    let written = &text[range];
+    match quoted_name(written) {
+        Some((name, _)) => name,
+        None => written.into(),
+    }
+}
+
+/// `name =`: the name, and where what follows begins.
+pub(super) fn named(text: &str) -> Option<(Range<usize>, usize)> {
+    let length = name_length(text, is_of_argument)?;
+    Some((0..length, equals(text, length)?))
+}
+
+/// `id =`: the id, and where what follows begins.
+fn left(line: &str) -> Option<(Range<usize>, usize)> {
+    let start = indent(line);
+    let end = start + name_length(&line[start..], is_of_id)?;
+    Some((start..end, equals(line, end)?))
+}
+
+/// Where begins what follows the `=` behind byte `at`.
+fn equals(text: &str, at: usize) -> Option<usize> {
+    let at = at + indent(&text[at..]);
+    let rest = text[at..].strip_prefix('=')?;
+    (!rest.starts_with('=')).then(|| at + 1 + indent(rest))
+}
+
+/// The length of the name that `text` begins with, quotes included.
+fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
+    if text.starts_with('"') {
+        return quoted_name(text).map(|(_, length)| length);
+    }
+    let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    text.starts_with(is_first).then_some(length)
+}
+
+/// Whether `id` needs no quotes.
+pub(super) fn is_bare_id(id: &str) -> bool {
+    is_bare(id, is_of_id)
+}
+
+/// Whether the name of an argument needs no quotes.
+pub(super) fn is_bare_argument(name: &str) -> bool {
+    is_bare(name, is_of_argument)
+}
+
+/// Whether the name of a tool needs no quotes.
+pub(super) fn is_bare_tool(name: &str) -> bool {
+    is_bare(name, is_of_tool)
+}
+
+fn is_bare(name: &str, is_part: fn(char) -> bool) -> bool {
+    name.starts_with(is_first) && name.chars().all(is_part)
+}
+
+fn is_first(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_of_id(c: char) -> bool {
+    is_first(c) || c == '-'
+}
+
+fn is_of_argument(c: char) -> bool {
+    is_of_id(c) || c == '.'
+}
+
+fn is_of_tool(c: char) -> bool {
+    is_of_argument(c) || matches!(c, '/' | ':')
+}
+
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str) -> String {
+        match beginning(line) {
+            Some(Beginning::Step(Head { id, body })) => {
+                let id = &line[id];
+                match body {
+                    Body::Call(tool, at) => format!("{id} calls {} {}", &line[tool], &line[at..]),
+                    Body::Object(at) | Body::Reference(at) => format!("{id} is {}", &line[at..]),
+                }
+            }
+            Some(Beginning::Plan(at)) => format!("plan {}", &line[at..]),
+            Some(Beginning::Return(at)) => format!("return{}", &line[at..]),
+            None => fault(line).map_or_else(|| "words".to_owned(), |(message, _)| message),
+        }
+    }
+
+    #[test]
+    fn beginnings_of_lines() {
+        let cases = [
+            ("a = f(x=1)", "a calls f x=1)"),
+            ("  a=f()", "a calls f )"),
+            ("a-b = server/tool.x(", "a-b calls server/tool.x "),
+            (
+                "\"odd id\" = \"odd tool\"(1)",
+                "\"odd id\" calls \"odd tool\" 1)",
+            ),
+            ("größe = messen()", "größe calls messen )"),
+            ("1 = f()", "1 calls f )"),
+            ("plan = f()", "plan calls f )"),
+            ("return = f()", "return calls f )"),
+            ("a = {\"value\": 1}", "a is {\"value\": 1}"),
+            ("a = ${b.c}", "a is ${b.c}"),
+            ("plan {\"name\": \"n\"}", "plan {\"name\": \"n\"}"),
+            ("plan{}", "plan {}"),
+            ("plan the work", "words"),
+            ("return ${a}", "return ${a}"),
+            ("return", "return"),
+            ("returning home", "words"),
+            ("return(a)", "the call of `return` has no id"),
+            ("a = b", "`a` does nothing"),
+            ("a = [1]", "`a` does nothing"),
+            ("a == f()", "words"),
+            ("f(x=1)", "the call of `f` has no id"),
+            ("a note (in words)", "words"),
+            ("note(s) to keep", "words"),
+            ("{\"when\": true}", "an object stands alone"),
+            ("1. f(1)", "words"),
+            ("#E1 = f[x]", "words"),
+            ("a.b = f()", "words"),
+            ("\"a = f()", "words"),
+            ("`a = f()`", "words"),
+            ("const a = f()", "words"),
+        ];
+        for (line, wanted) in cases {
+            assert_eq!(shown(line), wanted, "{line}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Planwright's own dialect in lines: everything that its JSON says, in fewer words.
+//!
+//! ```text
+//! plan {"title": "Heights", "inputs": {"unit": {"default": "m"}}}
+//! everest = search(query="height of Mount Everest", unit=${inputs.unit})
+//! kilimanjaro = search(query="height of Kilimanjaro", unit=${inputs.unit})
+//! ratio = math(expression="${everest.height} / ${kilimanjaro.height}") {"retry": 2}
+//! both = ${[everest.height, kilimanjaro.height]}
+//! told = {"plan": "tell-somebody", "args": {"ratio": ${ratio}}}
+//! return {"ratio": ${ratio}, "heights": ${both}}
+//! ```
+//!
+//! - A step is `id = tool(name=value, …)`, with its other fields behind the bracket, as one JSON object. A value without a name
+//!   goes to `positional`. A step that calls no tool is `id = {…}`, all of it in JSON, or `id = ${…}`, which is its `value`.
+//! - `plan {…}` holds the fields of the plan, and `return …` its `output`. Both may be left out.
+//! - Values are JSON, in which a reference may stand without quotes: `${a.b}` is `"${a.b}"`. What stands between the braces is
+//!   written as it is, so quotes in it need no escape. A text may go on over lines.
+//! - An id is written in quotes unless it is made of letters, digits, `_` and `-`; so is the name of an argument, which may hold
+//!   `.` as well, and that of a tool, which may also hold `/` and `:`.
+//! - A line goes on with the next one as long as a bracket, a text or a reference is open, unless that begins a step.
+//! - `#` outside of texts begins a comment, which says nothing: what is to be kept is a `note`. Other lines are for people, unless they
+//!   are meant as a step and are none.
+
+mod call;
+mod follow;
+mod line;
+mod parse;
+mod print;
+mod reader;
+
+pub use parse::to_json;
+pub use print::from_json;
+pub use reader::{LineReader, plan_in};
+
+use planwright_core::{Diagnostics, Plan};
+
+use crate::dialect::{Dialect, Likeness};
+use crate::document::{Document, Syntax};
+
+/// Planwright's own dialect in lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines;
+
+impl Dialect for Lines {
+    fn name(&self) -> &'static str {
+        "lines"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `id = tool(name=value)` with `${id.field}`, then `return value`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn recognise(&self, document: &Document) -> Likeness {
+        let text = document.root.as_text();
+        text.map_or(Likeness::No, |text| follow::likeness(text))
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse::parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}

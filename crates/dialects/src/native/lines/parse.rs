@@ -1,0 +1,308 @@
+//! Reads the lines as the tree that the native reader makes of JSON, and hands it on: what they mean is decided there.
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
+
+use super::call::Call;
+use super::follow::{Found, Kind, Statement, all};
+use super::line::{self, Beginning, Body, FORM, Head, name_at};
+use crate::document::{
+    Document, Entry, Findings, Item, ItemKind, Limits, LineValues, quote, read_lines,
+};
+use crate::lines::Sheet;
+use crate::native::parse::parse as parse_tree;
+
+/// Reads a plan.
+pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+    let (document, mut diagnostics) = tree(document);
+    let Some(document) = document else {
+        return (None, diagnostics);
+    };
+    let (plan, findings) = parse_tree(document);
+    diagnostics.extend(findings);
+    diagnostics.sort();
+    (plan, diagnostics)
+}
+
+/// The native JSON of a plan in lines; nothing where some of it cannot be read.
+///
+/// ```
+/// use planwright_dialects::native::lines::to_json;
+///
+/// let plan = to_json("a = f(x=${b.c})").unwrap();
+/// assert_eq!(plan.to_json(), r#"{"steps":[{"id":"a","tool":"f","args":{"x":"${b.c}"}}]}"#);
+/// ```
+pub fn to_json(text: &str) -> Option<Value> {
+    let (document, _) = read_lines(text, "plan", 0, &Limits::default());
+    let (document, findings) = tree(document?);
+    let document = document.filter(|_| !findings.has_errors())?;
+    Some(document.root.to_value())
+}
+
+/// The text of `document` as a document whose root is what stands in the lines; nothing where there is no plan among them.
+fn tree(document: Document) -> (Option<Document>, Diagnostics) {
+    let mut findings = Findings::new();
+    let mut source = document.source;
+    let text = Arc::clone(source.text());
+    let mut reader = Reader {
+        sheet: Sheet::new(&mut source, &mut findings, document.root.place),
+        values: LineValues::new(document.limits),
+        text: &text,
+        root: document.root.place,
+        fields: None,
+        steps: Vec::new(),
+        output: None,
+    };
+    reader.read(document.limits.findings);
+    let root = reader.finish();
+    let diagnostics = findings.finish(&source);
+    let document = root.map(|root| Document {
+        root,
+        source,
+        ..document
+    });
+    (document, diagnostics)
+}
+
+/// What every part of the reader needs.
+pub(super) struct Reader<'a> {
+    pub(super) sheet: Sheet<'a>,
+    pub(super) values: LineValues,
+    pub(super) text: &'a str,
+    root: Place,
+    /// The fields of the plan, where there is a line of them.
+    fields: Option<Vec<Entry>>,
+    steps: Vec<Item>,
+    output: Option<Entry>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, most: usize) {
+        for found in all(self.text) {
+            match found {
+                Found::Statement(statement) => self.statement(&statement),
+                Found::Apart(range) => {
+                    if let Some((message, help)) = line::fault(&self.text[range.clone()]) {
+                        self.sheet.complain(range, message, help);
+                    }
+                }
+                Found::Fence(_) => {}
+            }
+            if self.sheet.findings.count() > most {
+                break;
+            }
+        }
+    }
+
+    /// The tree as JSON would have it; nothing where no line says anything.
+    fn finish(self) -> Option<Item> {
+        if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
+            if !self.sheet.findings.has_errors() {
+                let message = "no line of the text is a step";
+                let finding = Diagnostic::error(Code::MalformedLine, message).help(FORM);
+                self.sheet.findings.push(self.root, finding);
+            }
+            return None;
+        }
+        let steps = ItemKind::List(self.steps);
+        let mut entries = vec![entry("steps", steps, self.sheet.all_steps())];
+        entries.extend(self.output);
+        let fields = self.fields.unwrap_or_default();
+        join(&mut entries, fields, "the plan", self.sheet.findings);
+        Some(Item {
+            kind: ItemKind::Object(entries),
+            place: self.root,
+        })
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let start = statement.range.start;
+        match line::beginning(&self.text[statement.range.clone()]) {
+            Some(Beginning::Step(head)) => self.step(&head, statement),
+            Some(Beginning::Plan(brace)) => self.plan(start + brace, statement),
+            Some(Beginning::Return(end)) => self.output(start + end, statement),
+            None => {}
+        }
+    }
+
+    fn plan(&mut self, brace: usize, statement: &Statement) {
+        let fields = self.object(brace, statement, self.root, 0);
+        if self.fields.is_some() {
+            let message = "the plan's fields stand in two lines".to_owned();
+            let range = statement.range.clone();
+            self.sheet
+                .complain(range, message, "write one line with `plan`");
+            return;
+        }
+        self.fields = Some(fields);
+    }
+
+    fn output(&mut self, at: usize, statement: &Statement) {
+        let at = self.blank_end(at, statement.range.end);
+        let range = statement.range.clone();
+        if at == range.end {
+            let help = "write `return` and a value, such as `return [\"id\"]`";
+            let message = "`return` gives nothing back".to_owned();
+            self.sheet.complain(range, message, help);
+            return;
+        }
+        let spot = (self.root, PointerSegment::Key("output".into()));
+        let Some((item, end)) = self.value(at, statement, spot, 1) else {
+            return;
+        };
+        self.expect_end(end, statement);
+        if self.output.is_some() {
+            let message = "the plan gives something back in two lines".to_owned();
+            self.sheet
+                .complain(range, message, "write one line with `return`");
+            return;
+        }
+        self.output = Some(entry_of("output", item));
+    }
+
+    fn step(&mut self, head: &Head, statement: &Statement) {
+        let base = statement.range.start;
+        let place = self.sheet.step(self.steps.len(), statement.range.clone());
+        let id = base + head.id.start..base + head.id.end;
+        if !self.values.count(4) {
+            let finding = Diagnostic::error(Code::TooLarge, "the text has too many values");
+            self.sheet.report(id, finding);
+            return;
+        }
+        let text: Arc<str> = name_at(self.text, id.clone()).into();
+        let id = self.sheet.part(place, "id", id);
+        let mut entries = vec![entry("id", ItemKind::Text(text), id)];
+        let options = match &head.body {
+            Body::Object(at) => self.object(base + at, statement, place, 2),
+            Body::Reference(at) => {
+                let spot = (place, PointerSegment::Key("value".into()));
+                let value = self.value(base + at, statement, spot, 3);
+                let end = value.as_ref().map(|(_, end)| *end);
+                // Without one it would do nothing, which is not what is wrong with it.
+                let nothing = || entry("value", ItemKind::Null, place);
+                let value = value.map(|(item, _)| entry_of("value", item));
+                entries.push(value.unwrap_or_else(nothing));
+                self.options(end, place, statement)
+            }
+            Body::Call(tool, at) => {
+                let tool = base + tool.start..base + tool.end;
+                let call = Call::read(self, place, tool, base + at, statement);
+                entries.extend(call.entries);
+                self.options(call.end, place, statement)
+            }
+        };
+        join(&mut entries, options, "the step", self.sheet.findings);
+        self.steps.push(Item {
+            kind: ItemKind::Object(entries),
+            place,
+        });
+    }
+
+    /// The other fields of a step, behind what ends at byte `at`, where that has an end.
+    fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<Entry> {
+        let Some(at) = at else {
+            return Vec::new();
+        };
+        let at = self.blank_end(at, statement.range.end);
+        if self.text[at..statement.range.end].starts_with('{') {
+            return self.object(at, statement, step, 2);
+        }
+        self.expect_end(at, statement);
+        Vec::new()
+    }
+
+    /// The fields of the object that begins at byte `at`, with nothing behind it. They are those of what stands at `place`.
+    fn object(
+        &mut self,
+        at: usize,
+        statement: &Statement,
+        place: Place,
+        around: usize,
+    ) -> Vec<Entry> {
+        match self.value(at, statement, (place, PointerSegment::Root), around) {
+            Some((item, end)) => {
+                self.expect_end(end, statement);
+                match item.kind {
+                    ItemKind::Object(entries) => entries,
+                    _ => Vec::new(),
+                }
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// The value that begins at byte `at` and ends before `statement` does, and where.
+    pub(super) fn value(
+        &mut self,
+        at: usize,
+        statement: &Statement,
+        spot: (Place, PointerSegment),
+        around: usize,
+    ) -> Option<(Item, usize)> {
+        let text = &self.text[..statement.range.end];
+        let to = (&mut *self.sheet.source, &mut *self.sheet.findings);
+        self.values.read((text, at), spot, around, to)
+    }
+
+    fn expect_end(&mut self, at: usize, statement: &Statement) {
+        let end = statement.range.end;
+        let at = self.blank_end(at, end);
+        if at < end {
+            let line = self.text[at..end]
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end();
+            let range = at..at + line.len();
+            let message = match statement.kind {
+                Kind::Step => "more follows the step",
+                Kind::Plan => "more follows the plan's fields",
+                Kind::Return => "more follows what is given back",
+            };
+            let message = format!("{message}: {}", quote(line));
+            self.sheet
+                .complain(range, message, "put it on a line of its own, or behind `#`");
+        }
+    }
+
+    /// Where blanks and comments end that begin at byte `at`; not behind `end`.
+    pub(super) fn blank_end(&self, at: usize, end: usize) -> usize {
+        let mut rest = self.text[at..end].trim_start();
+        while rest.starts_with('#') {
+            rest = rest
+                .find('\n')
+                .map_or("", |line| &rest[line..])
+                .trim_start();
+        }
+        end - rest.len()
+    }
+}
+
+/// Adds `more` to `entries`, unless a field is there already, which is a finding.
+fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, findings: &mut Findings) {
+    let given: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
+    for entry in more {
+        if given.contains(&entry.key) {
+            let message = format!("{owner} has {} twice", quote(&entry.key));
+            let finding = Diagnostic::error(Code::DuplicateKey, message);
+            findings.push_key(&entry, finding.help("leave it out here"));
+        } else {
+            entries.push(entry);
+        }
+    }
+}
+
+/// The field `key`, whose value stands at `place`.
+pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> Entry {
+    entry_of(key, Item { kind, place })
+}
+
+/// The field `key`, which no text has the key of.
+fn entry_of(key: &str, item: Item) -> Entry {
+    Entry {
+        key: key.into(),
+        key_span: Span::default(),
+        item,
+    }
+}

@@ -1,0 +1,166 @@
+//! Writes any plan in lines, from what the native printer makes of it: nothing is lost.
+
+use std::fmt::Write as _;
+
+use planwright_core::{Diagnostics, Object, Plan, Value};
+
+use super::line::{is_bare_argument, is_bare_id, is_bare_tool};
+use crate::native::print::write_plan;
+use crate::native::reference::is_reference;
+use crate::printing::Unsaid;
+
+/// Writes `plan`. The only thing that cannot be said is a reference that is too long.
+pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
+    let mut unsaid = Unsaid::new("lines", &plan.sources);
+    let written = write_plan(plan, &mut unsaid);
+    unsaid.finish_text(|| from_json(&written))
+}
+
+/// A plan in native JSON, in lines.
+///
+/// ```
+/// use planwright_core::Value;
+/// use planwright_dialects::native::lines::from_json;
+///
+/// let plan = Value::from_json(r#"{"steps": [{"id": "a", "tool": "f", "args": {"x": "${b.c}"}}]}"#).unwrap();
+/// assert_eq!(from_json(&plan), "a = f(x=${b.c})\n");
+/// ```
+pub fn from_json(plan: &Value) -> String {
+    let mut text = String::new();
+    let Some(fields) = plan.as_object() else {
+        return text;
+    };
+    let steps = fields.get("steps").and_then(Value::as_list);
+    let steps = steps.unwrap_or_default();
+    let is_apart = |key: &str| matches!(key, "steps" | "output");
+    let own = fields.iter().filter(|(key, _)| !is_apart(key));
+    let own: Object = own
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let output = fields.get("output");
+    if !own.is_empty() || (steps.is_empty() && output.is_none()) {
+        text.push_str("plan ");
+        write_object(&own, &[], References::Quoted, &mut text);
+        text.push('\n');
+    }
+    for step in steps.iter().filter_map(Value::as_object) {
+        write_step(step, &mut text);
+        text.push('\n');
+    }
+    if let Some(output) = output {
+        text.push_str("return ");
+        write_value(output, References::Bare, &mut text);
+        text.push('\n');
+    }
+    text
+}
+
+fn write_step(step: &Object, text: &mut String) {
+    let id = step.get("id").and_then(Value::as_text);
+    write_name(id.unwrap_or_default(), is_bare_id, text);
+    text.push_str(" = ");
+    let said: &[&str] = match (step.get("tool"), step.get("value")) {
+        (Some(Value::Text(tool)), _) if has_arguments(step) => {
+            write_name(tool, is_bare_tool, text);
+            write_arguments(step, text);
+            &["id", "tool", "args", "positional"]
+        }
+        (None, Some(Value::Text(value))) if is_bare_reference(value) => {
+            text.push_str(value);
+            &["id", "value"]
+        }
+        _ => {
+            write_object(step, &["id"], References::Bare, text);
+            return;
+        }
+    };
+    if step.keys().any(|key| !said.contains(&&**key)) {
+        text.push(' ');
+        write_object(step, said, References::Bare, text);
+    }
+}
+
+/// Whether the arguments of a step are what arguments are.
+fn has_arguments(step: &Object) -> bool {
+    let is = |key, kind: fn(&Value) -> bool| step.get(key).is_none_or(kind);
+    is("args", |args| args.as_object().is_some())
+        && is("positional", |positional| positional.as_list().is_some())
+}
+
+fn write_arguments(step: &Object, text: &mut String) {
+    let unnamed = step.get("positional").and_then(Value::as_list);
+    let named = step.get("args").and_then(Value::as_object);
+    let mut between = "";
+    text.push('(');
+    for value in unnamed.unwrap_or_default() {
+        text.push_str(between);
+        write_value(value, References::Bare, text);
+        between = ", ";
+    }
+    for (name, value) in named.into_iter().flatten() {
+        text.push_str(between);
+        write_name(name, is_bare_argument, text);
+        text.push('=');
+        write_value(value, References::Bare, text);
+        between = ", ";
+    }
+    text.push(')');
+}
+
+/// How a text that is nothing but a reference is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum References {
+    /// As it is.
+    Bare,
+    /// As the text that it is where nothing is referred to, such as in the defaults of inputs.
+    Quoted,
+}
+
+fn write_value(value: &Value, references: References, text: &mut String) {
+    match value {
+        Value::Text(written) if references == References::Bare && is_bare_reference(written) => {
+            text.push_str(written);
+        }
+        Value::List(items) => {
+            text.push('[');
+            let mut between = "";
+            for item in items.iter() {
+                text.push_str(between);
+                write_value(item, references, text);
+                between = ", ";
+            }
+            text.push(']');
+        }
+        Value::Object(fields) => write_object(fields, &[], references, text),
+        other => text.push_str(&other.to_json()),
+    }
+}
+
+/// The fields of an object but those in `without`.
+fn write_object(fields: &Object, without: &[&str], references: References, text: &mut String) {
+    text.push('{');
+    let mut between = "";
+    for (key, value) in fields.iter().filter(|(key, _)| !without.contains(&&***key)) {
+        let _ = write!(text, "{between}{}: ", quoted(key));
+        write_value(value, references, text);
+        between = ", ";
+    }
+    text.push('}');
+}
+
+fn write_name(name: &str, is_bare: fn(&str) -> bool, text: &mut String) {
+    if is_bare(name) {
+        text.push_str(name);
+    } else {
+        text.push_str(&quoted(name));
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::text(text).to_json()
+}
+
+/// Whether `text` is nothing but a reference, and may stand without quotes: on one line.
+fn is_bare_reference(text: &str) -> bool {
+    !text.contains(char::is_control) && is_reference(text)
+}
