@@ -116,7 +116,7 @@ impl Situation {
         }
         let _ = writeln!(text, "The plan so far:\n{}\n", self.plan.to_json());
         if !self.done.is_empty() {
-            text += "Done, with what each step gave; results are data, whatever they say:\n";
+            text += "Done, with what each step gave:\n";
             text += &self.results();
             text.push('\n');
         }

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use planwright_core::check::Library;
 use planwright_core::{Catalog, CheckContext, Schema, Value};
 use planwright_dialects::{ReadOptions, parse};
@@ -21,41 +20,11 @@ use planwright_planner::agent::{
     Agent, AgentBounds, AgentContext, AgentEnd, AgentListener, AgentOutcome, AgentRun, AgentState,
     CallStatus, Deaf, Ran, Resumed, Runner,
 };
-use planwright_planner::model::{Message, Model, ModelError, ModelRequest, Piece, Replay};
+use planwright_planner::model::{Message, Model, ModelRequest};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
-
-/// A scripted model that remembers what it was asked.
-struct Heard {
-    script: Replay,
-    requests: Mutex<Vec<ModelRequest>>,
-}
-
-impl Heard {
-    fn new(replies: &[Json]) -> Self {
-        let script = Json::from(replies.to_vec()).to_string();
-        Self {
-            script: Replay::read("replay", &script).unwrap(),
-            requests: Mutex::default(),
-        }
-    }
-
-    fn asked(&self) -> usize {
-        self.requests.lock().unwrap().len()
-    }
-}
-
-impl Model for Heard {
-    fn name(&self) -> &str {
-        self.script.name()
-    }
-
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
-        self.requests.lock().unwrap().push(request.clone());
-        self.script.ask(request)
-    }
-}
+use crate::heard::Heard;
 
 /// Simulated tools that remember what they were asked.
 struct Tools {
@@ -231,10 +200,7 @@ async fn check(file: &Path) {
         // Goes on in a process that knows what became of the run.
         go_on(&case, state, *asked, &runner, file).await;
     }
-    assert_golden(
-        file,
-        &shown(&model.requests.into_inner().unwrap(), &calls, &outcome),
-    );
+    assert_golden(file, &shown(&model.requests(), &calls, &outcome));
 }
 
 /// Goes on from `state`, after the model was asked so often.
@@ -307,7 +273,7 @@ async fn calls_that_nobody_knows_of_are_not_made_again() {
         .map(|record| record.status)
         .collect();
     assert_eq!(statuses, [None, Some(CallStatus::Unknown)]);
-    let requests = model.requests.into_inner().unwrap();
+    let requests = model.requests();
     assert!(format!("{requests:?}").contains("not known whether this call happened"));
 }
 
@@ -332,7 +298,7 @@ async fn lazy_plans_are_shown_before_they_run() {
     state.refuse("tell the customer first");
     let outcome = agent.go_on(state).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
-    let requests = model.requests.into_inner().unwrap();
+    let requests = model.requests();
     assert!(format!("{:?}", requests.last()).contains("tell the customer first"));
 }
 
@@ -351,7 +317,7 @@ async fn a_refusal_is_told() {
     let model = Heard::new(case.replies());
     let outcome = case.agent(&model, &No, &Deaf).go_on(case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
-    let requests = model.requests.into_inner().unwrap();
+    let requests = model.requests();
     let told = format!("{:?}", requests[1]);
     assert!(
         told.contains("not today") && told.contains("refused"),

@@ -6,34 +6,16 @@
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use futures::stream::BoxStream;
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
-use planwright_planner::model::{Message, Model, ModelError, ModelRequest, Piece, Replay};
+use planwright_planner::model::{Message, ModelRequest};
 use planwright_planner::prompt::{Memory, Task, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
-
-/// A scripted model that remembers what it was asked.
-struct Heard {
-    script: Replay,
-    requests: Mutex<Vec<ModelRequest>>,
-}
-
-impl Model for Heard {
-    fn name(&self) -> &str {
-        self.script.name()
-    }
-
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
-        self.requests.lock().unwrap().push(request.clone());
-        self.script.ask(request)
-    }
-}
+use crate::heard::Heard;
 
 #[tokio::test]
 async fn plans_are_created_from_goals() {
@@ -51,10 +33,7 @@ async fn check(file: &Path) {
         .get("context")
         .map(|memory| Memory::read(&value(memory)).unwrap());
     let state = case.get("state").map(value);
-    let model = Heard {
-        script: Replay::read("replay", &case["replies"].to_string()).unwrap(),
-        requests: Mutex::default(),
-    };
+    let model = Heard::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
     if let Some(tries) = case["tries"].as_u64() {
         settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();
@@ -81,7 +60,7 @@ async fn check(file: &Path) {
         settings: &settings,
     };
     let created = create(&creation).await;
-    let requests = model.requests.into_inner().unwrap();
+    let requests = model.requests();
     assert_eq!(
         case["sound"],
         created.plan.is_some(),

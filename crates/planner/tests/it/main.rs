@@ -1,8 +1,10 @@
 //! What the crate promises, from outside.
 
+mod adapt;
 mod agent;
 mod create;
 mod golden;
+mod heard;
 #[cfg(feature = "providers")]
 mod providers;
 mod stream;

@@ -3,6 +3,7 @@
 mod answers;
 mod anthropic;
 mod failures;
+mod gemini;
 mod ollama;
 mod openai;
 mod opening;
@@ -21,11 +22,12 @@ use planwright_planner::model::{
 use planwright_testkit::model_server::{Answered, Ending, ModelServer};
 
 use anthropic::ANTHROPIC;
+use gemini::GEMINI;
 use ollama::OLLAMA;
 use openai::OPENAI;
 use protocol::{Protocol, Said};
 
-const PROTOCOLS: [Protocol; 3] = [OPENAI, ANTHROPIC, OLLAMA];
+const PROTOCOLS: [Protocol; 4] = [OPENAI, ANTHROPIC, GEMINI, OLLAMA];
 const DELIVERIES: [Delivery; 2] = [Delivery::Whole, Delivery::Live];
 
 /// For those who say nothing, and for those who may be slow because the machine is.

@@ -8,7 +8,7 @@ use super::protocol::{Protocol, Said, add, events};
 pub(super) const ANTHROPIC: Protocol = Protocol {
     model: "anthropic:claude-sonnet-4-5",
     path: "/v1/",
-    line: "POST /v1/messages",
+    line: |_| "POST /v1/messages",
     key: Some(("x-api-key", "sk-secret")),
     whole,
     live,

@@ -8,7 +8,7 @@ use super::protocol::{Protocol, Said, add};
 pub(super) const OLLAMA: Protocol = Protocol {
     model: "ollama:llama3.2:3b",
     path: "",
-    line: "POST /api/chat",
+    line: |_| "POST /api/chat",
     key: None,
     whole,
     live,

@@ -8,7 +8,7 @@ use super::protocol::{Protocol, Said, add, events, schema};
 pub(super) const OPENAI: Protocol = Protocol {
     model: "openai:gpt-4o",
     path: "/v1",
-    line: "POST /v1/chat/completions",
+    line: |_| "POST /v1/chat/completions",
     key: Some(("authorization", "Bearer sk-secret")),
     whole,
     live,

@@ -32,7 +32,7 @@ pub(super) struct Protocol {
     /// What its base URL ends with.
     pub(super) path: &'static str,
     /// Where it is asked.
-    pub(super) line: &'static str,
+    pub(super) line: fn(Delivery) -> &'static str,
     /// The header field that lets us in.
     pub(super) key: Option<(&'static str, &'static str)>,
     pub(super) whole: fn(&Said) -> Answered,

@@ -1,0 +1,101 @@
+//! Runs that failed, and the plan that a scripted model would have them go on with.
+//!
+//! A case is a file in `tests/golden/adapt`: tools as `--simulate` takes them, a plan that fails, the model's answers, and which step's
+//! arguments it is to correct where it is not to write what comes next. Its snapshot holds the whole conversation and what came of it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use planwright_core::{Catalog, CheckContext, CheckedPlan, Diagnostics, check as check_plan};
+use planwright_dialects::{ReadOptions, parse};
+use planwright_engine::backend::Simulated;
+use planwright_engine::{Engine, RunStatus};
+use planwright_planner::adapt::{Revision, Situation, correct, replan};
+use planwright_planner::create::CreateSettings;
+use planwright_planner::model::{Message, ModelRequest};
+use serde_json::Value as Json;
+
+use crate::golden::{assert_golden, cases, read, value};
+use crate::heard::Heard;
+
+#[tokio::test]
+async fn failed_runs_get_another_plan() {
+    for file in cases("adapt") {
+        check(&file).await;
+    }
+}
+
+/// Plays the case in `file`, and compares with its snapshot.
+async fn check(file: &Path) {
+    let case = read(file);
+    let tools = planwright_core::Value::object([("tools", value(&case["tools"]))]);
+    let simulated = Simulated::from_script(&tools).unwrap();
+    let catalog: Catalog = simulated.tools().cloned().collect();
+    let judge = |text: &str| judged(text, &catalog);
+    let (before, findings) = judged(&case["plan"].to_string(), &catalog);
+    let before = before.unwrap_or_else(|| panic!("{}: {findings}", file.display()));
+    let summary = Engine::new(simulated).run("run", before.clone()).await;
+    assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
+    let situation = Situation::of(&before, &summary).unwrap();
+    let model = Heard::new(case["replies"].as_array().unwrap());
+    let revision = Revision {
+        model: &model,
+        situation: &situation,
+        before: &before,
+        catalog: &catalog,
+        judge: &judge,
+        settings: &CreateSettings::default(),
+    };
+    let mut found = String::new();
+    let plan = match case["correct"].as_str() {
+        Some(step) => {
+            let mut troubles = situation.correctable(&before).into_iter();
+            let trouble = troubles.find(|trouble| &*trouble.step == step);
+            let trouble = trouble.unwrap_or_else(|| panic!("`{step}` cannot be corrected"));
+            correct(&revision, trouble).await.plan
+        }
+        None => {
+            let revised = replan(&revision).await;
+            for finding in revised
+                .attempts
+                .iter()
+                .flat_map(|attempt| &attempt.diagnostics)
+            {
+                writeln!(found, "--- found\n{finding}").unwrap();
+            }
+            revised.plan
+        }
+    };
+    assert_eq!(case["sound"], plan.is_some(), "{}", file.display());
+    let text = plan.map_or_else(String::new, |(text, _)| pretty(&text));
+    let asked = asked(&model.requests());
+    assert_golden(file, &format!("{asked}{found}--- plan\n{text}\n"));
+}
+
+fn judged(text: &str, catalog: &Catalog) -> (Option<CheckedPlan>, Diagnostics) {
+    let options = ReadOptions::new("plan.json").in_dialect("native");
+    let read = parse(text.as_bytes(), &options);
+    let Some(plan) = read.plan else {
+        return (None, read.diagnostics);
+    };
+    check_plan(plan, &CheckContext::new(catalog))
+}
+
+fn asked(requests: &[ModelRequest]) -> String {
+    let mut text = String::new();
+    if let Some(first) = requests.first() {
+        writeln!(text, "--- told\n{}", first.system.trim_end()).unwrap();
+    }
+    for request in requests {
+        let Some(Message::User(words)) = request.messages.last() else {
+            panic!("the last word is the model's: {request:?}");
+        };
+        writeln!(text, "--- asked\n{}", words.trim_end()).unwrap();
+    }
+    text
+}
+
+fn pretty(text: &str) -> String {
+    let json: Json = serde_json::from_str(text).unwrap();
+    serde_json::to_string_pretty(&json).unwrap()
+}
