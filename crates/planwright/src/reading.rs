@@ -199,6 +199,7 @@ impl Reading {
             dialect: self.dialect?.to_owned(),
             reorder: self.reorder,
             share: self.share,
+            is_unfinished: false,
             recalled: self.recalled.clone(),
             max_steps: self.policy.limits.max_steps,
             library: library

@@ -3,7 +3,7 @@
 //! A script is a JSON list. Each entry is an answer: its text, or an object with `text` (or `json`, whose
 //! JSON is the text), `calls` (each `name`, `arguments` and
 //! maybe `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and `tokens_per_second`, at which pace it is
-//! written where it is wanted piece by piece.
+//! written.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -155,7 +155,7 @@ impl Model for Replay {
             return stream::iter([Err(error)]).boxed();
         };
         match request.delivery {
-            Delivery::Whole => stream::iter([Ok(Piece::Done(entry.reply()))]).boxed(),
+            Delivery::Whole => whole(entry).boxed(),
             Delivery::Live => live(entry).boxed(),
         }
     }
@@ -168,6 +168,13 @@ impl Entry {
             self.text = json.to_string();
         }
         self
+    }
+
+    /// How long a token takes.
+    fn pace(&self) -> Option<Duration> {
+        self.tokens_per_second
+            .filter(|pace| *pace > 0.0)
+            .map(|pace| Duration::from_secs_f64(1.0 / pace))
     }
 
     fn reply(self) -> Reply {
@@ -206,12 +213,20 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// The answer once it is written.
+fn whole(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
+    stream::once(async move {
+        if let Some(pace) = entry.pace() {
+            let tokens = u32::try_from(tokens(&entry.text).len()).unwrap_or(u32::MAX);
+            tokio::time::sleep(pace.saturating_mul(tokens)).await;
+        }
+        Ok(Piece::Done(entry.reply()))
+    })
+}
+
 /// The answer token by token, at its pace.
 fn live(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
-    let pace = entry
-        .tokens_per_second
-        .filter(|pace| *pace > 0.0)
-        .map(|pace| Duration::from_secs_f64(1.0 / pace));
+    let pace = entry.pace();
     let tokens = tokens(&entry.text);
     let words = stream::iter(tokens).then(move |token| async move {
         if let Some(pace) = pace {
@@ -300,14 +315,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_pace_is_kept() {
         let script = r#"[{"text": "twelve words", "tokens_per_second": 2}]"#;
-        let model = Replay::read("replay", script).unwrap();
-        let request = ModelRequest {
-            delivery: Delivery::Live,
-            ..ModelRequest::new("", [])
-        };
-        let begin = tokio::time::Instant::now();
-        let pieces: Vec<_> = model.ask(request).collect().await;
-        assert_eq!(begin.elapsed(), Duration::from_millis(1500));
-        assert_eq!(pieces.len(), 4);
+        for (delivery, expected) in [(Delivery::Live, 4), (Delivery::Whole, 1)] {
+            let model = Replay::read("replay", script).unwrap();
+            let request = ModelRequest {
+                delivery,
+                ..ModelRequest::new("", [])
+            };
+            let begin = tokio::time::Instant::now();
+            let pieces: Vec<_> = model.ask(request).collect().await;
+            assert_eq!(begin.elapsed(), Duration::from_millis(1500));
+            assert_eq!(pieces.len(), expected);
+        }
     }
 }

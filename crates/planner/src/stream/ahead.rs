@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::Value;
+use planwright_core::plan::Mode;
 use planwright_engine::journal::HeldBack;
 use planwright_engine::{Engine, RunHandle, StampedEvent, Start};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -28,7 +29,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins, where the plan is sound as far as it is written and has a step that may start.
+    /// Begins, where the plan is to be run, is sound as far as it is written, and has a step that may start.
     pub(super) fn begin(
         written: &str,
         creation: &Creation<'_>,
@@ -37,6 +38,9 @@ impl Ahead {
     ) -> Option<Self> {
         let plan = beginning(written, creation)?;
         let first = plan.checked.steps().len();
+        if plan.checked.plan().mode != Mode::Run {
+            return None;
+        }
         if first > MOST_STEPS || !(0..first).any(|step| plan.checked.may_start_early(step)) {
             return None;
         }
@@ -56,15 +60,17 @@ impl Ahead {
         })
     }
 
-    /// Takes in further steps, where the plan is sound with them and what has started stays as it is.
-    pub(super) fn grow(&mut self, written: &str, creation: &Creation<'_>) {
+    /// Takes in further steps, where the plan is sound with them and what has started stays as it is. Whether it did.
+    pub(super) fn grow(&mut self, written: &str, creation: &Creation<'_>) -> bool {
         if let Some(plan) = beginning(written, creation)
             && plan.checked.steps().len() <= MOST_STEPS
             && plan.checked.steps().len() > self.plan.checked.steps().len()
             && goes_on(&self.plan.checked, &plan.checked, &creation.check)
         {
             self.extend(plan);
+            return true;
         }
+        false
     }
 
     /// Goes on with a longer plan.

@@ -16,6 +16,14 @@ pub trait Keeper: Send + Sync {
     /// Why it cannot be kept. The run is ended then.
     fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError>;
 
+    /// Begins to keep a run that was ended, since its plan did not come: `plan` is what was there of it, and the run began with
+    /// `beginning` of its steps.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be kept. Nothing is run then.
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError>;
+
     /// The same run goes on with another plan; what was done for the steps that are `forgotten` does not count. Gives what goes into
     /// the journal with its second opening.
     ///

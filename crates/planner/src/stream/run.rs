@@ -7,7 +7,7 @@ use planwright_core::StepId;
 use planwright_core::plan::Mode;
 use planwright_engine::journal::{Entry, HeldBack};
 use planwright_engine::run::History;
-use planwright_engine::{Engine, JournalError, RunSummary, StampedEvent, Start};
+use planwright_engine::{Canceller, Engine, JournalError, RunSummary, StampedEvent, Start};
 
 use super::ahead::Ahead;
 use super::early::{EarlyCall, Notes};
@@ -39,6 +39,10 @@ pub enum Told<'a> {
     Text(&'a str),
     /// The model has answered, and this was made of it.
     Attempt(&'a Attempt),
+    /// A run begins, which this cancels. It is the second one where the first was abandoned.
+    Launched(&'a Canceller),
+    /// The plan is sound as far as it goes, and its run goes on with it. It has more steps each time.
+    Grown(&'a CreatedPlan),
     /// The plan is there. From now on everything may be called.
     Planned(&'a CreatedPlan),
     /// Something happened in the run.
@@ -161,13 +165,22 @@ impl Course<'_> {
     }
 
     /// Looks at the plan as far as it is there.
-    fn look(&self, reader: &PlanReader, ahead: &mut Option<Ahead>) {
+    fn look(&mut self, reader: &PlanReader, ahead: &mut Option<Ahead>) {
         let Some(written) = reader.beginning() else {
             return;
         };
-        match ahead {
+        let has_grown = match ahead {
             Some(ahead) => ahead.grow(&written, self.creation),
-            None => *ahead = Ahead::begin(&written, self.creation, self.engine, &self.run),
+            None => {
+                *ahead = Ahead::begin(&written, self.creation, self.engine, &self.run);
+                if let Some(ahead) = ahead {
+                    (self.listener)(Told::Launched(&ahead.handle.canceller()));
+                }
+                ahead.is_some()
+            }
+        };
+        if let Some(ahead) = ahead.as_ref().filter(|_| has_grown) {
+            (self.listener)(Told::Grown(&ahead.plan));
         }
     }
 
@@ -194,7 +207,7 @@ impl Course<'_> {
         let entries = held.entries();
         let journal = match self.keeper {
             Some(keeper) => {
-                let kept = keeper.begin(&before, Some(first))?;
+                let kept = keeper.abandon(&before, first)?;
                 held.pass_on(Arc::clone(&kept.journal), kept.header).await?;
                 Some((keeper, kept.journal))
             }
@@ -293,6 +306,7 @@ impl Course<'_> {
         (self.listener)(Told::Planned(plan));
         self.notes.whole_after(0);
         let (handle, mut events) = self.engine.launch(start);
+        (self.listener)(Told::Launched(&handle.canceller()));
         while let Some(event) = events.recv().await {
             self.hear(&event);
         }

@@ -12,6 +12,7 @@ mod model;
 mod resume;
 mod serve;
 mod stored;
+mod stream;
 mod token;
 mod wrap;
 
@@ -44,6 +45,7 @@ pub(crate) use model::{AdaptArguments, ModelArguments};
 pub(crate) use resume::ResumeArguments;
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
+pub(crate) use stream::StreamArguments;
 pub(crate) use token::{TokenArguments, TokenCommand};
 pub(crate) use wrap::{InitArguments, Scope, WrapArguments};
 
@@ -150,7 +152,8 @@ pub(crate) enum Command {
     /// Answer a question with the tools that there are.
     ///
     /// A model writes a plan, the plan runs, what can be computed of the results is computed, and the model says what they come to:
-    /// with the steps that this rests on, and with what failed or was left out.
+    /// with the steps that this rests on, and with what failed or was left out. Steps that merely read run while the plan is still
+    /// being written, unless `--no-stream` is given.
     ///
     /// Exit status: as `run`; 1 also where the model did not write a plan, 3 where no plan of it was sound.
     Ask(Box<AskArguments>),

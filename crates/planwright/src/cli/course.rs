@@ -95,11 +95,22 @@ impl Course<'_> {
         options: RunOptions,
         signals: &mut Signals,
     ) -> Result<Option<Ended>, CommandError> {
-        let known = options.durations.clone();
-        let mut live = Live::new(self.plan, self.format, self.printer);
-        let mut summary = self
+        let live = Live::new(self.plan, self.format, self.printer);
+        let summary = self
             .follow(start, options.clone(), &live, self.is_approved, signals)
             .await?;
+        self.settle(summary, live, options, signals).await
+    }
+
+    /// Goes on from what the first plan came to, with other plans where that may help; nothing where the run was left.
+    pub(crate) async fn settle(
+        &self,
+        mut summary: Option<RunSummary>,
+        mut live: Arc<Live>,
+        options: RunOptions,
+        signals: &mut Signals,
+    ) -> Result<Option<Ended>, CommandError> {
+        let known = options.durations.clone();
         let mut revisions = self.revisions.clone();
         let mut revised: Option<Going> = None;
         if let Some(mut adapting) = self.adapting.as_ref().map(Adapting::begin) {

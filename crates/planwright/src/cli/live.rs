@@ -56,12 +56,42 @@ struct Stage {
 impl Live {
     /// The view of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
+        Self::with(Board::new(plan), format, printer)
+    }
+
+    /// The view of a run whose plan `writer` is still writing.
+    pub(crate) fn written_by(writer: &str, format: RunFormat, printer: Printer) -> Arc<Self> {
+        Self::with(Board::written_by(writer), format, printer)
+    }
+
+    fn with(board: Board, format: RunFormat, printer: Printer) -> Arc<Self> {
         let is_shown = format != RunFormat::Events && Printer::is_watched();
         let view = is_shown.then(|| {
             let print = Box::new(move |line: &str| printer.talk(line));
-            View::new(ProgressDrawTarget::stderr(), print, plan, printer)
+            View::new(ProgressDrawTarget::stderr(), print, board, printer)
         });
         Arc::new(Self { view, printer })
+    }
+
+    /// There is more of the plan now.
+    pub(crate) fn grow(&self, plan: &CheckedPlan) {
+        self.change(|board| board.grow(plan));
+    }
+
+    /// The plan is there.
+    pub(crate) fn is_written(&self) {
+        self.change(Board::is_written);
+    }
+
+    /// Another plan is written in the place of that so far.
+    pub(crate) fn begin_again(&self) {
+        self.change(Board::begin_again);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Board)) {
+        if let Some(view) = &self.view {
+            change(&mut lock(&view.stage).board);
+        }
     }
 
     /// Takes note of an event. It never waits for a person.
@@ -97,11 +127,11 @@ impl View {
     fn new(
         target: ProgressDrawTarget,
         print: Box<dyn Fn(&str) + Send + Sync>,
-        plan: &CheckedPlan,
+        board: Board,
         printer: Printer,
     ) -> Self {
         let stage = Arc::new(Mutex::new(Stage {
-            board: Board::new(plan),
+            board,
             suspended: 0,
             held: Vec::new(),
             printed: Duration::ZERO,

@@ -1,6 +1,7 @@
 //! The command line: everything that knows clap, terminals, environment variables and exit statuses.
 
 mod adapting;
+mod ahead;
 mod app;
 mod approvals;
 mod args;

@@ -31,6 +31,18 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<Confidential, C
     Err(faults.into_iter().fold(error, CommandError::hint))
 }
 
+/// All that plans may read from outside, as far as it is there: for a plan that is not there yet.
+pub(crate) fn all(config: &Config) -> Confidential {
+    let mut found = Confidential::new();
+    for (what, name) in config.given_out() {
+        let text = config.place_of(what, &name).map(|place| read(&place));
+        if let Some(Ok(text)) = text {
+            found = found.with(what, name, text);
+        }
+    }
+    found
+}
+
 /// The text at a place; one clause where it is not there.
 pub(crate) fn read(place: &Place) -> Result<String, String> {
     let (text, place) = match place {

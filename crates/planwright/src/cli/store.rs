@@ -90,6 +90,9 @@ impl From<KeptRunError> for CommandError {
             KeptRunError::Doubt { at, .. } => explained.hint(format!(
                 "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
             )),
+            KeptRunError::Unfinished => {
+                explained.hint("ask again, or give it a plan: `--plan FILE`")
+            }
             KeptRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")
             }

@@ -12,6 +12,10 @@ use super::live::Live;
 use super::printer::Printer;
 use super::signals::Signals;
 
+/// What is said at the first Ctrl-C.
+pub(crate) const INTERRUPTED: &str =
+    "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
+
 /// Who watches a run, and how.
 pub(crate) struct Watch {
     pub(crate) live: Arc<Live>,
@@ -24,7 +28,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    fn event(&mut self, event: &StampedEvent) {
+    /// Shows something that happened.
+    pub(crate) fn event(&mut self, event: &StampedEvent) {
         self.spans.event(event);
         self.live.event(event);
         if self.format == RunFormat::Events {
@@ -66,9 +71,7 @@ pub(crate) async fn watch(
                 }
                 interrupted = true;
                 watch.live.suspend(|| {
-                    watch.printer.talk(
-                        "interrupted: ending the calls under way, press Ctrl-C again to leave at once",
-                    );
+                    watch.printer.talk(INTERRUPTED);
                 });
                 canceller.cancel();
             }

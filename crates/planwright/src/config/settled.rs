@@ -53,6 +53,12 @@ impl Config {
         self.outside.place(what, name)
     }
 
+    /// What plans may be given from outside.
+    pub fn given_out(&self) -> impl Iterator<Item = (Outside, Arc<str>)> {
+        let releases = self.outside.releases.iter();
+        releases.map(|release| (release.what, Arc::clone(&release.name)))
+    }
+
     /// The tools of `catalog`, each as the configuration knows it: whether it asks first, whether it may be called again.
     pub fn catalog(&self, catalog: &Catalog) -> Catalog {
         let tools = catalog.tools().map(|tool| {

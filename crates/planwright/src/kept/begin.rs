@@ -13,7 +13,7 @@ use planwright_store::{HeldRun, Holder, NewRun, Store};
 use super::KeptRunError;
 use crate::reading::Reading;
 use crate::wire::{
-    DurationsV1, OptionsV1, PROCESS_SCHEMA, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
 
 /// A run that is to be kept.
@@ -42,7 +42,28 @@ impl Begin<'_> {
     ///
     /// Where its text is in no dialect, or the store cannot keep it.
     pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
-        let text = self.reading.to_kept().ok_or(KeptRunError::NoDialect)?;
+        self.keep_as(store, holder, false)
+    }
+
+    /// Begins to keep a run whose plan is no more than the beginning of one that never came to its end.
+    ///
+    /// # Errors
+    ///
+    /// As for [`keep`](Self::keep).
+    pub fn keep_unfinished(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
+        self.keep_as(store, holder, true)
+    }
+
+    fn keep_as(
+        self,
+        store: &Store,
+        holder: &Holder,
+        is_unfinished: bool,
+    ) -> Result<HeldRun, KeptRunError> {
+        let text = PlanTextV1 {
+            is_unfinished,
+            ..self.reading.to_kept().ok_or(KeptRunError::NoDialect)?
+        };
         let inputs = shown_inputs(self.plan, self.secrets);
         let header = RunV1 {
             client: self.client,

@@ -22,6 +22,9 @@ pub enum KeptRunError {
     /// The plan that was sound when the run began is so no more.
     #[error("the plan of the run is not sound any more")]
     Unsound,
+    /// The run was ended before its plan was there in full.
+    #[error("the run cannot go on: its plan was never whole")]
+    Unfinished,
     /// An input is not known any more.
     #[error("the input `{0}` is secret, so it was not kept")]
     Hidden(Arc<str>),

@@ -47,8 +47,11 @@ impl GoOn<'_> {
     ///
     /// # Errors
     ///
-    /// Where a choice makes no sense, or a new plan would bury a call in doubt.
+    /// Where a choice makes no sense, a new plan would bury a call in doubt, or there never was a whole plan.
     pub fn prepare(self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
+        if kept.is_unfinished() && self.new_plan.is_none() {
+            return Err(KeptRunError::Unfinished);
+        }
         let mut history = kept.history()?;
         self.forget_decisions(store, &history)?;
         let mut process = process(self.plan, self.options, self.now);

@@ -89,7 +89,7 @@ impl Opener {
             .iter()
             .map(|(digest, steps)| self.as_far_as(digest, *steps, &whole, &tools))
             .collect::<Result<_, _>>()?;
-        let confidential = if plan.outside().is_empty() {
+        let confidential = if whole.outside().is_empty() {
             Confidential::new()
         } else {
             Confidential::masked()

@@ -145,6 +145,11 @@ impl KeptRun {
         }
     }
 
+    /// Whether its plan was never whole: a model broke off, or what it wrote was not sound. There is nothing to go on with then.
+    pub fn is_unfinished(&self) -> bool {
+        self.plan.is_unfinished
+    }
+
     /// How the last process went about its work, with what is known now of how long calls take.
     pub fn options(&self) -> RunOptions {
         match &self.process {

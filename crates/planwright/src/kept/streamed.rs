@@ -10,7 +10,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::shown_inputs;
 use planwright_planner::create::CreatedPlan;
 use planwright_planner::stream::{Keeper, Kept};
-use planwright_store::{Holder, Store};
+use planwright_store::{HeldRun, Holder, Store};
 
 use super::{Begin, KeptRunError, process};
 use crate::reading::Reading;
@@ -40,10 +40,13 @@ impl KeepStreamed<'_> {
     fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
         process(&plan.checked, self.options, (self.now)())
     }
-}
 
-impl Keeper for KeepStreamed<'_> {
-    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+    fn keep(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+        keep: impl FnOnce(Begin<'_>) -> Result<HeldRun, KeptRunError>,
+    ) -> Result<Kept, JournalError> {
         let begin = Begin {
             id: self.id,
             plan: &plan.checked,
@@ -53,14 +56,25 @@ impl Keeper for KeepStreamed<'_> {
             secrets: &self.options.masked_texts(),
             now: (self.now)(),
         };
-        let run = begin.keep(self.store, self.holder).map_err(unkept)?;
         let process = ProcessV1 {
             beginning,
             ..self.process(plan)
         };
         Ok(Kept {
-            journal: Arc::new(run),
+            journal: Arc::new(keep(begin).map_err(unkept)?),
             header: process.to_value(),
+        })
+    }
+}
+
+impl Keeper for KeepStreamed<'_> {
+    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+        self.keep(plan, beginning, |begin| begin.keep(self.store, self.holder))
+    }
+
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
+        self.keep(plan, Some(beginning), |begin| {
+            begin.keep_unfinished(self.store, self.holder)
         })
     }
 

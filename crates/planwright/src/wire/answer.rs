@@ -4,7 +4,7 @@ use planwright_planner::analysis::Analysis;
 use planwright_planner::answering::{Evidence, Missing};
 use serde::Serialize;
 
-use super::{CreatedV1, ModelErrorV1, ReportV1, UsageV1};
+use super::{CreatedV1, ModelErrorV1, ReportV1, StreamedV1, UsageV1};
 
 /// The schema's name and version.
 pub const ANSWER_SCHEMA: &str = "planwright.answer/1";
@@ -28,6 +28,8 @@ pub struct AnswerV1 {
     pub left_out: Vec<MissingV1>,
     /// How the plan was written.
     pub created: CreatedV1,
+    /// What ran while the plan was still being written; none where it was written first.
+    pub streamed: Option<StreamedV1>,
     /// What the run came to.
     pub run: Option<ReportV1>,
     /// What was computed of the results.
@@ -60,10 +62,18 @@ impl AnswerV1 {
             left_out: Vec::new(),
             usage: created.usage,
             created,
+            streamed: None,
             run: None,
             analysis: None,
             error: None,
         }
+    }
+
+    /// The same, with what ran while the plan was still being written.
+    #[must_use]
+    pub fn with_streamed(mut self, streamed: StreamedV1) -> Self {
+        self.streamed = Some(streamed);
+        self
     }
 
     /// The same, with what the run came to.

@@ -20,6 +20,8 @@ mod replay;
 mod report;
 mod runs;
 mod setup;
+#[cfg(feature = "planner")]
+mod streamed;
 mod trim;
 mod utc;
 
@@ -50,5 +52,7 @@ pub use runs::{KeptRunV1, RUNS_SCHEMA, RunsV1};
 pub use setup::{
     INIT_SCHEMA, InitV1, RenamedServerV1, StayingServerV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
+#[cfg(feature = "planner")]
+pub use streamed::{EarlyCallV1, StreamedV1};
 pub use trim::{TRIMMED, Trim};
 pub use utc::{day, timestamp};

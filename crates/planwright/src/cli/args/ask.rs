@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     ConsentArguments, GuardArguments, ModelArguments, OPTIONS, PlanningArguments, RUNNING,
-    RunFormat, StoreArguments, ToolArguments,
+    RunFormat, StoreArguments, StreamArguments, ToolArguments,
 };
 
 /// `ask`
@@ -25,6 +25,8 @@ pub(crate) struct AskArguments {
     /// Let the model correct the arguments of a step that its tool has refused, once for each step.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) repair: bool,
+    #[command(flatten)]
+    pub(crate) stream: StreamArguments,
     #[command(flatten)]
     pub(crate) guards: GuardArguments,
     #[command(flatten)]

@@ -11,13 +11,14 @@ use planwright::core::check::{CheckContext, CheckedPlan, Library, Policy};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::{ReadOptions, native::Native, parse_as};
-use planwright::engine::Durations;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::Limits;
+use planwright::engine::{Durations, Engine};
 use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright::planner::dates::{Now, find};
 use planwright::planner::model::Model;
 use planwright::planner::prompt::{Memory, Task, TimePhrase, WRITING};
+use planwright::planner::stream::{Keeper, Streamed, Streaming, Told, stream};
 use planwright::wire::{CreatedV1, timestamp};
 
 use super::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
@@ -209,6 +210,22 @@ fn json(path: &Path) -> Result<Value, CommandError> {
         .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }
 
+/// What runs a plan while it is written.
+pub(crate) struct RunAhead<'a> {
+    pub(crate) engine: &'a Engine,
+    /// The run's id.
+    pub(crate) run: &'a str,
+    pub(crate) keeper: &'a dyn Keeper,
+    pub(crate) listener: &'a mut (dyn FnMut(Told<'_>) + Send),
+}
+
+fn settings(arguments: &PlanningArguments) -> CreateSettings {
+    let mut settings = CreateSettings::default();
+    settings.tries = arguments.tries;
+    settings.tool_tokens = arguments.tool_tokens;
+    settings
+}
+
 /// A plan that is wanted, and all that it is written from.
 pub(crate) struct Wanted<'a> {
     goal: &'a str,
@@ -259,22 +276,47 @@ impl<'a> Wanted<'a> {
     pub(crate) async fn ask(&self, model: &dyn Model, arguments: &PlanningArguments) -> Created {
         let waiting = told::Waiting::new(&format!("{} writes a plan", model.name()));
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
-        let mut settings = CreateSettings::default();
-        settings.tries = arguments.tries;
-        settings.tool_tokens = arguments.tool_tokens;
-        let creation = Creation {
+        let settings = settings(arguments);
+        let created = create(&self.creation(model, &settings, &estimate)).await;
+        waiting.end();
+        created
+    }
+
+    /// Asks for it, and runs it while it is written.
+    pub(crate) async fn run(
+        &self,
+        model: &dyn Model,
+        arguments: &PlanningArguments,
+        ahead: RunAhead<'_>,
+    ) -> Streamed {
+        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
+        let settings = settings(arguments);
+        let streaming = Streaming {
+            creation: self.creation(model, &settings, &estimate),
+            engine: ahead.engine,
+            run: ahead.run.into(),
+            keeper: Some(ahead.keeper),
+            listener: ahead.listener,
+        };
+        stream(streaming).await
+    }
+
+    fn creation<'c>(
+        &'c self,
+        model: &'c dyn Model,
+        settings: &'c CreateSettings,
+        estimate: &'c (dyn Fn(&CheckedPlan) -> Option<Duration> + Sync),
+    ) -> Creation<'c> {
+        Creation {
             model,
             task: self.task(),
             check: self.context(),
             origin: Origin {
                 timestamp: &self.timestamp,
-                estimate: &estimate,
+                estimate,
             },
-            settings: &settings,
-        };
-        let created = create(&creation).await;
-        waiting.end();
-        created
+            settings,
+        }
     }
 
     fn task(&self) -> Task<'_> {

@@ -32,8 +32,14 @@ impl Waiting {
 
 /// Tells how it went: what was mended, what was wrong, what it cost.
 pub(crate) fn tell(created: &Created, printer: Printer) {
-    let last = created.attempts.len();
-    for (index, attempt) in created.attempts.iter().enumerate() {
+    attempts(&created.attempts, printer);
+    end(created, printer);
+}
+
+/// Tells what was mended in the answers so far, and what was wrong.
+pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
+    let last = attempts.len();
+    for (index, attempt) in attempts.iter().enumerate() {
         let is_last = index + 1 == last;
         let number = index + 1;
         if attempt.diagnostics.has_errors() {
@@ -46,6 +52,10 @@ pub(crate) fn tell(created: &Created, printer: Printer) {
             printer.quote(&mended(repair));
         }
     }
+}
+
+/// Tells why there is no plan, where there is none, and what it cost.
+pub(crate) fn end(created: &Created, printer: Printer) {
     if let Some(error) = &created.failure {
         printer.quote(&format!("error: {error}"));
         if let Some(help) = &error.help {

@@ -24,8 +24,10 @@ const WIDEST: usize = 28;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// The steps under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Board {
+    /// Who is still writing the plan.
+    writer: Option<String>,
     running: IndexMap<String, Running>,
     /// What the steps of the plan do that call no tool, by id.
     deeds: IndexMap<String, String>,
@@ -52,17 +54,36 @@ struct Running {
 
 impl Board {
     pub(super) fn new(plan: &CheckedPlan) -> Self {
-        let mut board = Self {
-            running: IndexMap::new(),
-            deeds: IndexMap::new(),
-            handled: IndexSet::new(),
-            ended: 0,
-            steps: plan.plan().steps.len() * plan.plan().instances.len().max(1),
-            ids: 0,
-            tools: 0,
-        };
-        board.learn(plan, "");
+        let mut board = Self::default();
+        board.grow(plan);
         board
+    }
+
+    /// The steps of a plan that `writer` is still writing.
+    pub(super) fn written_by(writer: &str) -> Self {
+        Self {
+            writer: Some(legible::one_line(writer).into_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// There is more of the plan now.
+    pub(super) fn grow(&mut self, plan: &CheckedPlan) {
+        self.steps = plan.plan().steps.len() * plan.plan().instances.len().max(1);
+        self.learn(plan, "");
+    }
+
+    /// The plan is there.
+    pub(super) fn is_written(&mut self) {
+        self.writer = None;
+    }
+
+    /// Another plan is written in the place of that so far.
+    pub(super) fn begin_again(&mut self) {
+        *self = Self {
+            writer: self.writer.take(),
+            ..Self::default()
+        };
     }
 
     /// Learns what the steps of `plan` are called and do. `outer` is the address of the step that runs it, with a slash.
@@ -201,6 +222,11 @@ impl Board {
         if !self.running.is_empty() && self.steps > 1 {
             let progress = format!("  {} of {} steps, {}", self.ended, self.steps, time(now));
             lines.push(styled(DIM, legible::shortened(&progress, width, "…")));
+        }
+        if let Some(writer) = &self.writer {
+            let writes = format!("{writer} writes the plan");
+            let writes = legible::shortened(&writes, width.saturating_sub(2), "…");
+            lines.push(format!("{} {writes}", styled(BUSY, spinner)));
         }
         lines
     }

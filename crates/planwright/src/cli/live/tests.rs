@@ -296,7 +296,7 @@ fn view(ran: &Ran) -> (Live, InMemoryTerm) {
         }
     });
     let live = Live {
-        view: Some(View::new(target, print, &ran.plan, printer)),
+        view: Some(View::new(target, print, Board::new(&ran.plan), printer)),
         printer,
     };
     (live, terminal)
@@ -376,4 +376,30 @@ fn many_steps_that_end_at_once() {
         .map(|number| format!("✓ {:<3}  get  0.4s", format!("s{number}")))
         .collect();
     assert_eq!(terminal.contents(), wanted.join("\n"));
+}
+
+#[test]
+fn a_plan_grows_while_it_is_written() {
+    let ran = run(
+        r#"{"steps": [{"id": "tokyo", "tool": "get"}, {"id": "warn", "tool": "slow"}]}"#,
+        TOOLS,
+    );
+    let mut board = Board::written_by("some:model");
+    let lines =
+        |board: &Board, millis| plain(&board.lines(Duration::from_millis(millis), 40).join("\n"));
+    assert_snapshot!(lines(&board, 0), @"⠋ some:model writes the plan");
+    board.grow(&ran.plan);
+    for event in ran.events.iter().take_while(|event| event.at.is_zero()) {
+        let _ = board.event(event);
+    }
+    assert_snapshot!(lines(&board, 100), @r"
+    ⠙ tokyo  get   0.1s
+    ⠙ warn   slow  0.1s
+      0 of 2 steps, 0.1s
+    ⠙ some:model writes the plan
+    ");
+    board.is_written();
+    assert!(!lines(&board, 100).contains("writes"));
+    board.begin_again();
+    assert_snapshot!(lines(&board, 100), @"");
 }

@@ -41,6 +41,9 @@ pub struct PlanTextV1 {
     /// Whether all parameters take references though the dialect wants tools to mark them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub share: bool,
+    /// Whether it is no more than the beginning of a plan that never came to its end.
+    #[serde(default, rename = "unfinished", skip_serializing_if = "is_false")]
+    pub is_unfinished: bool,
     /// What it refers to of earlier runs: their results, by runs and steps.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub recalled: Object,

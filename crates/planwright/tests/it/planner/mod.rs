@@ -3,6 +3,9 @@
 mod adapting;
 mod ask;
 mod create;
+#[cfg(unix)]
+mod interrupted;
+mod streamed;
 
 use std::fs;
 use std::path::Path;

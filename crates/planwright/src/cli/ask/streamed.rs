@@ -1,0 +1,240 @@
+//! The plan runs while it is written.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use planwright::engine::{Canceller, Engine, RunEvent, RunSummary};
+use planwright::planner::create::Attempt;
+use planwright::planner::stream::{Streamed, Told};
+use planwright::telemetry::{RunSpans, Telemetry};
+use planwright::wire::{AnswerV1, CreatedV1, StreamedV1};
+
+use super::{Asking, Came, Ran, SOURCE};
+use crate::cli::ahead::KeepAhead;
+use crate::cli::app::run_id;
+use crate::cli::approvals::{Subject, approver};
+use crate::cli::create::{RunAhead, Wanted, told};
+use crate::cli::error::CommandError;
+use crate::cli::exit::Exit;
+use crate::cli::live::Live;
+use crate::cli::signals::Signals;
+use crate::cli::watch::{INTERRUPTED, Watch};
+use crate::cli::{create, keeping, outside, telemetry};
+
+impl Asking<'_> {
+    /// Has the plan written, and runs it meanwhile.
+    pub(super) async fn stream(
+        &self,
+        wanted: &Wanted<'_>,
+        signals: &mut Signals,
+    ) -> Result<Came, CommandError> {
+        let id = run_id();
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), outside::all(self.config))?;
+        let telemetry = telemetry::open(self.config)?;
+        let keeper = KeepAhead {
+            id: &id,
+            source: SOURCE,
+            store: store.as_ref(),
+            sources: keeping::sources(&self.arguments.tools)?,
+            options: &options,
+            config: self.config,
+            standing: Mutex::default(),
+        };
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let streamed = self
+            .follow(wanted, &keeper, &live, &telemetry, signals)
+            .await?;
+        let Some(streamed) = streamed else {
+            telemetry::close(telemetry).await;
+            return Ok(Came::Nothing(Exit::Interrupted));
+        };
+        let early = StreamedV1::new(&streamed, self.max_output());
+        let Streamed {
+            created,
+            summary,
+            unkept,
+            ..
+        } = streamed;
+        if let Some(error) = unkept {
+            live.finish();
+            telemetry::close(telemetry).await;
+            return Err(keeper.fault(&error));
+        }
+        let answer = AnswerV1::new(
+            &self.arguments.question,
+            CreatedV1::new(&created, self.model.name()),
+        )
+        .with_streamed(early);
+        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
+            live.finish();
+            telemetry::close(telemetry).await;
+            told::tell(&created, self.printer);
+            if let Some(plan) = &created.plan {
+                self.is_to_run(plan);
+            }
+            keeper.left(false, self.printer);
+            self.print_document(&answer)?;
+            return Ok(Came::Nothing(create::exit(&created)));
+        };
+        told::end(&created, self.printer);
+        let reading = self.reading(&plan.text);
+        let mut adapting = self.adapting();
+        if let Some(adapting) = &mut adapting {
+            adapting.journal = keeper.journal();
+        }
+        let course = self.course(
+            &id,
+            (&plan.checked, &reading),
+            store.as_ref(),
+            telemetry,
+            adapting,
+        );
+        let ended = course
+            .settle(Some(summary), live, options.clone(), signals)
+            .await?;
+        Ok(match ended {
+            Some(ended) => Came::Ran(Box::new(Ran {
+                answer,
+                ended,
+                reading,
+            })),
+            None => Came::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Listens to the model and the run until both have ended; nothing where they were left.
+    async fn follow(
+        &self,
+        wanted: &Wanted<'_>,
+        keeper: &KeepAhead<'_>,
+        live: &Arc<Live>,
+        telemetry: &Telemetry,
+        signals: &mut Signals,
+    ) -> Result<Option<Streamed>, CommandError> {
+        let subject = Subject {
+            toolbox: self.toolbox,
+            kept: keeper.store.map(|store| (store.clone(), keeper.id)),
+            is_approved: false,
+            live,
+        };
+        let engine = Engine::new(self.toolbox.backends.clone())
+            .with_options(keeper.options.clone())
+            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let stand = Mutex::new(Stand::default());
+        let spans = || telemetry.run(telemetry::parent().as_ref());
+        let mut hearing = Hearing {
+            watch: Watch {
+                live: Arc::clone(live),
+                format: self.arguments.format,
+                max_output: self.max_output(),
+                printer: self.printer,
+                spans: spans(),
+            },
+            spans: &spans,
+            attempts: Vec::new(),
+            stand: &stand,
+        };
+        let mut listener = |told: Told<'_>| hearing.hear(told);
+        let streaming = wanted.run(
+            self.model.as_ref(),
+            &self.arguments.planning,
+            RunAhead {
+                engine: &engine,
+                run: keeper.id,
+                keeper,
+                listener: &mut listener,
+            },
+        );
+        tokio::pin!(streaming);
+        let mut is_ending = false;
+        loop {
+            tokio::select! {
+                streamed = &mut streaming => return Ok(Some(streamed)),
+                () = signals.next() => {
+                    let stand = lock(&stand);
+                    let running = stand.canceller.as_ref().filter(|_| stand.is_planned && !is_ending);
+                    let Some(canceller) = running else {
+                        live.finish();
+                        keeper.left(stand.has_called, self.printer);
+                        return Ok(None);
+                    };
+                    is_ending = true;
+                    live.suspend(|| self.printer.talk(INTERRUPTED));
+                    canceller.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// How far it has got.
+#[derive(Default)]
+struct Stand {
+    /// What ends the run under way.
+    canceller: Option<Canceller>,
+    /// Whether the plan is there.
+    is_planned: bool,
+    has_called: bool,
+}
+
+fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
+    stand.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what the model and the run tell.
+struct Hearing<'a> {
+    watch: Watch,
+    /// Spans for another run.
+    spans: &'a (dyn Fn() -> RunSpans + Sync),
+    /// The model's answers so far.
+    attempts: Vec<Attempt>,
+    stand: &'a Mutex<Stand>,
+}
+
+impl Hearing<'_> {
+    fn hear(&mut self, told: Told<'_>) {
+        let (live, printer) = (&self.watch.live, self.watch.printer);
+        match told {
+            Told::Attempt(attempt) => self.attempts.push(attempt.clone()),
+            Told::Launched(canceller) => lock(self.stand).canceller = Some(canceller.clone()),
+            Told::Grown(plan) => live.grow(&plan.checked),
+            Told::Planned(plan) => {
+                live.grow(&plan.checked);
+                live.is_written();
+                live.suspend(|| told::attempts(&self.attempts, printer));
+                lock(self.stand).is_planned = true;
+            }
+            Told::Run(event) => {
+                if let RunEvent::AttemptStarted { .. } = event.event {
+                    lock(self.stand).has_called = true;
+                }
+                self.watch.event(event);
+            }
+            Told::Abandoned(summary) => {
+                live.begin_again();
+                if let Some(line) = abandoned(summary) {
+                    live.suspend(|| printer.quote(&line));
+                }
+                self.watch.spans = (self.spans)();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What ran of a plan that turned out otherwise.
+fn abandoned(summary: &RunSummary) -> Option<String> {
+    let mut steps: Vec<String> = Vec::new();
+    for call in &summary.calls {
+        let step = format!("`{}`", call.at);
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    (!steps.is_empty()).then(|| {
+        format!(
+            "the plan turned out otherwise than it began; what was called by then merely reads: {}",
+            steps.join(", ")
+        )
+    })
+}

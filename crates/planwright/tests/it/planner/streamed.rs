@@ -1,0 +1,292 @@
+//! `ask` runs its plan while the model writes it.
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::program::{planwright, stderr, stdout};
+
+/// How fast the model writes where it matters: a token is four letters.
+const PACE: f64 = 500.0;
+
+/// `look` merely reads, `tell` changes something.
+pub(super) fn desk(tell: &Value) -> Desk {
+    let desk = Desk::new(&json!({}));
+    tools(&desk, tell);
+    desk
+}
+
+pub(super) fn tools(desk: &Desk, tell: &Value) {
+    let reads = json!({"readOnlyHint": true});
+    desk.write(
+        "tools.json",
+        &json!({"tools": {
+            "look": {"echo": true, "annotations": reads},
+            "down": {"fails": {"code": "down", "message": "no weather today"}, "annotations": reads},
+            "tell": tell
+        }}),
+    );
+}
+
+/// The model writes these answers in its own time.
+pub(super) fn written(desk: &Desk, answers: &[Value]) {
+    let text = |answer: &Value| match answer {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let answers: Vec<Value> = answers
+        .iter()
+        .map(|answer| json!({"text": text(answer), "tokens_per_second": PACE}))
+        .collect();
+    desk.write("answers.json", &json!(answers));
+}
+
+/// Something is looked up, then somebody is told, and there is more to be looked up.
+pub(super) fn plan() -> Value {
+    json!({"steps": [
+        {"id": "a", "tool": "look", "args": {"at": "alpha"}},
+        {"id": "tell", "tool": "tell", "args": {"text": "${a.at}"}},
+        {"id": "b", "tool": "look", "args": {"at": "${a.at}"}},
+        {"id": "c", "tool": "look", "args": {"at": "something that takes its time to be written down"}}
+    ]})
+}
+
+/// The same with a step that no tool can do.
+pub(super) fn unsound() -> Value {
+    let mut plan = plan();
+    let steps = plan["steps"].as_array_mut().unwrap();
+    steps.push(json!({"id": "no", "tool": "launch_rocket", "args": {}}));
+    plan
+}
+
+/// The addresses of calls.
+fn called<'a>(calls: &'a Value, field: &str) -> Vec<&'a str> {
+    let calls = calls.as_array().unwrap().iter();
+    calls.map(|call| call[field].as_str().unwrap()).collect()
+}
+
+/// The runs that are kept, the newest first.
+pub(super) fn runs(desk: &Desk) -> Vec<Value> {
+    let (data, _) = told(desk, &["runs", "--format", "json"], 0);
+    let runs: Value = serde_json::from_str(&data).unwrap();
+    runs["runs"].as_array().unwrap().clone()
+}
+
+/// What another command says of a run.
+pub(super) fn told(desk: &Desk, arguments: &[&str], exit: i32) -> (String, String) {
+    let output = planwright(desk.path()).args(arguments).output().unwrap();
+    let (data, talk) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {talk}");
+    (data, talk)
+}
+
+#[test]
+fn what_merely_reads_runs_while_the_plan_is_written() {
+    let desk = desk(&json!({"echo": true}));
+    for arguments in [
+        &["ask", "tell"][..],
+        &["ask", "tell", "--stream"],
+        &["ask", "tell", "--no-store"],
+    ] {
+        written(&desk, &[plan(), json!("Told [tell].")]);
+        let answer = desk.json(arguments, 0);
+        assert_eq!(answer["answer"], "Told [tell].");
+        assert_eq!(answer["run"]["status"], "succeeded");
+        let streamed = &answer["streamed"];
+        let first = streamed["first_call_at"].as_f64().unwrap();
+        assert!(first < 0.9, "{first}");
+        assert_eq!(streamed["abandoned"], Value::Null);
+        let early = streamed["early"].as_array().unwrap();
+        assert_eq!(early[0]["address"], "a");
+        assert!(early.iter().all(|call| call["counts"] == true));
+        let early = called(&streamed["early"], "address");
+        assert!(!early.contains(&"tell"), "{early:?}");
+        let mut calls = called(&answer["run"]["calls"], "step");
+        assert_eq!(calls[..early.len()], early);
+        calls.sort_unstable();
+        assert_eq!(calls, ["a", "b", "c", "tell"]);
+    }
+}
+
+#[test]
+fn the_plan_is_written_first_where_that_is_wished() {
+    let desk = desk(&json!({"echo": true}));
+    written(&desk, &[plan(), json!("Told [tell].")]);
+    let answer = desk.json(&["ask", "tell", "--no-stream"], 0);
+    assert_eq!(answer["streamed"], Value::Null);
+    assert_eq!(answer["run"]["status"], "succeeded");
+
+    let both = ["ask", "tell", "--stream", "--approve", "plan"];
+    let output = desk.run(&both);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("`--approve plan` asks about the whole of it first"),
+        "{}",
+        stderr(&output)
+    );
+    written(&desk, &[plan()]);
+    let digest = format!("plan:{}", "0".repeat(16));
+    let output = desk.run(&["ask", "tell", "--approve", &digest]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("the plan is not the one that was approved"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(runs(&desk).len(), 1);
+}
+
+#[test]
+fn of_an_unsound_plan_only_what_reads_has_run() {
+    let desk = desk(&json!({"echo": true}));
+    written(&desk, &[unsound(), json!("I cannot."), json!("No.")]);
+    let answer = desk.json(&["ask", "tell"], 3);
+    assert_eq!(
+        (&answer["answer"], &answer["run"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(answer["created"]["model_calls"], 3);
+    let streamed = &answer["streamed"];
+    let early = streamed["early"].as_array().unwrap();
+    assert!(early.iter().all(|call| call["counts"] == false));
+    let early = called(&streamed["early"], "address");
+    assert!(early.contains(&"a") && !early.contains(&"tell"));
+    assert_eq!(streamed["abandoned"]["status"], "cancelled");
+    assert_eq!(called(&streamed["abandoned"]["calls"], "step"), early);
+
+    // It can be looked at, and not gone on with: nobody ever saw the whole of its plan.
+    let run = streamed["abandoned"]["run"].as_str().unwrap();
+    assert!(told(&desk, &["runs"], 0).0.contains("cancelled"));
+    for command in ["show", "logs", "replay"] {
+        assert_ne!(told(&desk, &[command, run], 0).0, "");
+    }
+    let (_, talk) = told(&desk, &["resume", run], 2);
+    assert!(talk.contains("its plan was never whole"), "{talk}");
+    desk.write("plan.json", &plan());
+    let (data, _) = told(
+        &desk,
+        &["resume", run, "--plan", "plan.json", "--format", "json"],
+        0,
+    );
+    let report: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(report["status"], "succeeded");
+
+    written(&desk, &[unsound(), json!("I cannot."), json!("No.")]);
+    let output = desk.run(&["ask", "tell"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(3), String::new())
+    );
+    let talk = stderr(&output);
+    for words in [
+        "what was called by then merely reads: `a`",
+        "there is no tool `launch_rocket`",
+        "no answer was a sound plan",
+        "the run cannot go on, since its plan was never whole",
+    ] {
+        assert!(talk.contains(words), "{words}: {talk}");
+    }
+}
+
+#[test]
+fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
+    let desk = desk(&json!({"echo": true}));
+    for keeping in [&[][..], &["--no-store"]] {
+        let mut other = plan();
+        other["steps"][2]["args"] = json!({"at": "beta"});
+        written(&desk, &[unsound(), other, json!("Told.")]);
+        let answer = desk.json(&[&["ask", "tell"], keeping].concat(), 0);
+        assert_eq!(answer["run"]["status"], "succeeded");
+        let streamed = &answer["streamed"];
+        assert_eq!(streamed["early"][0]["address"], "a");
+        assert_eq!(streamed["early"][0]["counts"], true);
+        assert_eq!(streamed["abandoned"]["run"], answer["run"]["run"]);
+        let calls = called(&answer["run"]["calls"], "step");
+        assert_eq!(calls.iter().filter(|step| **step == "a").count(), 1);
+        if keeping.is_empty() {
+            let run = answer["run"]["run"].as_str().unwrap();
+            told(&desk, &["replay", run], 0);
+        }
+    }
+}
+
+#[test]
+fn a_streamed_run_that_fails_goes_another_way() {
+    let desk = desk(&json!({"echo": true}));
+    let mut failing = plan();
+    failing["steps"][2]["tool"] = json!("down");
+    let other = json!({"steps": [{"id": "d", "tool": "look", "args": {"at": "${tell.text}"}}], "output": ["d"]});
+    for keeping in [&[][..], &["--no-store"]] {
+        written(&desk, &[failing.clone(), other.clone(), json!("Told [d].")]);
+        let answer = desk.json(&[&["ask", "tell"], keeping].concat(), 0);
+        assert_eq!(answer["run"]["replanned"], true);
+        assert_eq!(answer["run"]["revisions"][0]["step"], "b");
+        assert_eq!(answer["rests_on"], json!(["d"]));
+        let calls = called(&answer["run"]["calls"], "step");
+        for step in ["a", "tell", "d"] {
+            let count = calls.iter().filter(|called| **called == step).count();
+            assert_eq!(count, 1, "{step}: {calls:?}");
+        }
+        if keeping.is_empty() {
+            let run = answer["run"]["run"].as_str().unwrap();
+            told(&desk, &["replay", run], 0);
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_is_to_be_shown_runs_nothing() {
+    let desk = desk(&json!({"echo": true}));
+    let shown = json!({"mode": "show", "steps": plan()["steps"]});
+    for stream in ["--stream", "--no-stream"] {
+        written(&desk, std::slice::from_ref(&shown));
+        let output = desk.run(&["ask", "tell", stream]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("it is only to be shown, so it is not run"));
+        assert_eq!(runs(&desk), [] as [Value; 0]);
+    }
+}
+
+#[test]
+fn values_from_outside_are_there_when_the_plan_is() {
+    let desk = desk(&json!({"echo": true}));
+    let settings = desk.path().join(".config/planwright");
+    std::fs::create_dir_all(&settings).unwrap();
+    let rules = "[env]\nDOOR_CODE = ['tell']\nOTHER_CODE = ['tell']\n";
+    std::fs::write(settings.join("planwright.toml"), rules).unwrap();
+    let ask = |name: &str| {
+        let mut plan = plan();
+        plan["steps"][1]["args"]["text"] = json!(format!("${{env.{name}}}"));
+        plan["output"] = json!(["tell"]);
+        written(&desk, &[plan, json!("Told.")]);
+        let mut command = planwright(desk.path());
+        command.env("DOOR_CODE", "open sesame").args([
+            "ask",
+            "tell",
+            "--simulate",
+            "tools.json",
+            "--model",
+            "replay:answers.json",
+            "--format",
+            "json",
+        ]);
+        command.output().unwrap()
+    };
+    let output = ask("DOOR_CODE");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(answer["run"]["output"]["tell"]["text"], "[redacted]");
+    assert_eq!(answer["streamed"]["early"][0]["address"], "a");
+    told(
+        &desk,
+        &["replay", answer["run"]["run"].as_str().unwrap()],
+        0,
+    );
+
+    let output = ask("OTHER_CODE");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the variable `OTHER_CODE` is not set"),
+        "{}",
+        stderr(&output)
+    );
+}
