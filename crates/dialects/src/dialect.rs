@@ -3,6 +3,7 @@
 use planwright_core::{Diagnostics, Plan};
 
 use crate::document::{Document, Syntax};
+use crate::printing::read_only;
 
 /// One way to write plans.
 pub trait Dialect: Sync {
@@ -32,8 +33,10 @@ pub trait Dialect: Sync {
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics);
 
     /// Writes a plan, or says what this dialect cannot say: an error for each thing whose loss would change
-    /// what the plan does, a warning for what only people read.
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics);
+    /// what the plan does, a warning for what only people read. A dialect that is only read says so, if it says nothing else.
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        read_only(self.name(), plan)
+    }
 }
 
 /// How much a text looks like a dialect.

@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::plan::Name;
-use planwright_core::{Code, Diagnostic, Place, PointerSegment, Source};
+use planwright_core::plan::{Name, Step};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Source, Sources,
+};
 
-use crate::document::{Findings, Limits};
+use crate::document::{Document, Findings, Limits};
 
 /// The line that begins at byte `at` of `text`, without its end.
 pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
@@ -42,6 +44,34 @@ pub(crate) fn tool_name(text: &str) -> usize {
         }
         _ => 0,
     }
+}
+
+/// Reads a plan in two rounds, for references may lead forward: `read` finds the steps of the text, and `build` makes each of them when
+/// all are known. A text without any is told `none`, and `form` as the way out.
+pub(crate) fn in_lines<D>(
+    document: Document,
+    (none, form): (&str, &str),
+    read: impl FnOnce(&str, &Limits, &mut Sheet<'_>) -> Vec<D>,
+    build: impl FnOnce(Vec<D>, &mut Sheet<'_>) -> Vec<Step>,
+) -> (Option<Plan>, Diagnostics) {
+    let mut findings = Findings::new();
+    let mut source = document.source;
+    let text = Arc::clone(source.text());
+    let mut sheet = Sheet::new(&mut source, &mut findings, document.root.place);
+    let drafts = read(&text, &document.limits, &mut sheet);
+    if drafts.is_empty() && !sheet.findings.has_errors() {
+        let finding = Diagnostic::error(Code::MalformedLine, none);
+        sheet.findings.push(document.root.place, finding.help(form));
+    }
+    let steps = build(drafts, &mut sheet);
+    let diagnostics = findings.finish(&source);
+    let plan = (!steps.is_empty()).then(|| Plan {
+        steps,
+        place: document.root.place,
+        sources: Sources::one(source),
+        ..Plan::default()
+    });
+    (plan, diagnostics)
 }
 
 /// How many values a text may still have. A call counts as the four that it would be in JSON.

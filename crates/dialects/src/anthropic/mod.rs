@@ -20,7 +20,6 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Item};
-use crate::printing::read_only;
 
 /// The tool calls of a message, as Anthropic's API writes them.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +55,5 @@ impl Dialect for Anthropic {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        read_only(self.name(), plan)
     }
 }

@@ -4,15 +4,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Node, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources, StepId};
+use planwright_core::{Diagnostics, Plan, StepId};
 
 use super::argument::{Argument, Fault, Scanner, Written, WrittenKind, is_structured};
 use super::line::{self, is_end};
 use super::lower::lower;
 use super::quoted::Quoted;
 use super::reference::{Numbers, canonical};
-use crate::document::{Document, Findings, quote};
-use crate::lines::{Allowance, Sheet, line_at, next_line, trimmed};
+use crate::document::{Document, Limits, quote};
+use crate::lines::{Allowance, Sheet, in_lines, line_at, next_line, trimmed};
 
 /// What stands in place of a tool where the plan ends.
 const JOIN: &str = "join";
@@ -21,38 +21,24 @@ const FORM: &str = "write `1. tool(\"text\", name=value)`";
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut findings = Findings::new();
-    let mut source = document.source;
-    let text = Arc::clone(source.text());
-    let mut sheet = Sheet::new(&mut source, &mut findings, document.root.place);
-    let mut reader = Reader {
-        text: &text,
-        depth: document.limits.depth_in_force(),
-        allowance: Allowance::of(&document.limits),
-        calls: Vec::new(),
-        thought: None,
-        is_over: false,
+    let read = |text: &str, limits: &Limits, sheet: &mut Sheet<'_>| {
+        let mut reader = Reader {
+            text,
+            depth: limits.depth_in_force(),
+            allowance: Allowance::of(limits),
+            calls: Vec::new(),
+            thought: None,
+            is_over: false,
+        };
+        reader.read(sheet);
+        reader.calls
     };
-    reader.read(&mut sheet);
-    let calls = reader.calls;
-    if calls.is_empty() && !sheet.findings.has_errors() {
-        let finding = Diagnostic::error(Code::MalformedLine, "no line of the text is a call");
-        sheet.findings.push(document.root.place, finding.help(FORM));
-    }
-    let numbers: Numbers = calls.iter().map(|call| call.id.clone()).collect();
-    let steps: Vec<Step> = calls
-        .into_iter()
-        .enumerate()
-        .map(|(index, call)| step(call, index, &numbers, &mut sheet))
-        .collect();
-    let diagnostics = findings.finish(&source);
-    let plan = (!steps.is_empty()).then(|| Plan {
+    in_lines(
+        document,
+        ("no line of the text is a call", FORM),
+        read,
         steps,
-        place: document.root.place,
-        sources: Sources::one(source),
-        ..Plan::default()
-    });
-    (plan, diagnostics)
+    )
 }
 
 /// A call whose arguments were not looked at yet.
@@ -186,6 +172,14 @@ impl Reader<'_> {
             None => Err(fault),
         }
     }
+}
+
+fn steps(calls: Vec<Call>, sheet: &mut Sheet<'_>) -> Vec<Step> {
+    let numbers: Numbers = calls.iter().map(|call| call.id.clone()).collect();
+    let calls = calls.into_iter().enumerate();
+    calls
+        .map(|(index, call)| step(call, index, &numbers, sheet))
+        .collect()
 }
 
 fn step(call: Call, index: usize, numbers: &Numbers, sheet: &mut Sheet<'_>) -> Step {

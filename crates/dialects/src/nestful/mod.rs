@@ -26,7 +26,6 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Item};
-use crate::printing::read_only;
 
 /// The notation of the NESTFUL benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +67,5 @@ impl Dialect for Nestful {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        read_only(self.name(), plan)
     }
 }

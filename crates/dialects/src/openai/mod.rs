@@ -25,7 +25,6 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Item};
-use crate::printing::read_only;
 
 /// The tool calls of a message, as OpenAI's APIs write them.
 #[derive(Clone, Copy, Debug)]
@@ -66,9 +65,5 @@ impl Dialect for OpenAi {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        read_only(self.name(), plan)
     }
 }

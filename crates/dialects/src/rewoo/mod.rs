@@ -26,7 +26,6 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Syntax};
-use crate::printing::read_only;
 
 /// The notation of ReWOO's planner.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +60,5 @@ impl Dialect for Rewoo {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        read_only(self.name(), plan)
     }
 }

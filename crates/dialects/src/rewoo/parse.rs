@@ -4,48 +4,34 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Node, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources, StepId, Value};
+use planwright_core::{Diagnostics, Plan, StepId, Value};
 
 use super::line;
 use super::reference::{Ids, fragments, read};
-use crate::document::{Document, Findings, Offsets, quote};
-use crate::lines::{Allowance, Sheet, line_at, next_line, tool_name, trimmed};
+use crate::document::{Document, Limits, Offsets, quote};
+use crate::lines::{Allowance, Sheet, in_lines, line_at, next_line, tool_name, trimmed};
 use crate::lowering::{Whole, lower_fragments};
 
 const FORM: &str = "write `#E1 = Tool[input]`";
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut findings = Findings::new();
-    let mut source = document.source;
-    let text = Arc::clone(source.text());
-    let mut sheet = Sheet::new(&mut source, &mut findings, document.root.place);
-    let mut reader = Reader {
-        text: &text,
-        allowance: Allowance::of(&document.limits),
-        drafts: Vec::new(),
-        plan: None,
+    let read = |text: &str, limits: &Limits, sheet: &mut Sheet<'_>| {
+        let mut reader = Reader {
+            text,
+            allowance: Allowance::of(limits),
+            drafts: Vec::new(),
+            plan: None,
+        };
+        reader.read(sheet);
+        reader.drafts
     };
-    reader.read(&mut sheet);
-    let drafts = reader.drafts;
-    if drafts.is_empty() && !sheet.findings.has_errors() {
-        let finding = Diagnostic::error(Code::MalformedLine, "no line of the text is a step");
-        sheet.findings.push(document.root.place, finding.help(FORM));
-    }
-    let ids: Ids = drafts.iter().map(|draft| draft.id.clone()).collect();
-    let steps: Vec<Step> = drafts
-        .into_iter()
-        .enumerate()
-        .map(|(index, draft)| step(draft, index, &ids, &mut sheet))
-        .collect();
-    let diagnostics = findings.finish(&source);
-    let plan = (!steps.is_empty()).then(|| Plan {
+    in_lines(
+        document,
+        ("no line of the text is a step", FORM),
+        read,
         steps,
-        place: document.root.place,
-        sources: Sources::one(source),
-        ..Plan::default()
-    });
-    (plan, diagnostics)
+    )
 }
 
 /// A step whose input was not looked at yet.
@@ -163,6 +149,14 @@ impl Reader<'_> {
         }
         None
     }
+}
+
+fn steps(drafts: Vec<Draft>, sheet: &mut Sheet<'_>) -> Vec<Step> {
+    let ids: Ids = drafts.iter().map(|draft| draft.id.clone()).collect();
+    let drafts = drafts.into_iter().enumerate();
+    drafts
+        .map(|(index, draft)| step(draft, index, &ids, sheet))
+        .collect()
 }
 
 fn step(draft: Draft, index: usize, ids: &Ids, sheet: &mut Sheet<'_>) -> Step {
