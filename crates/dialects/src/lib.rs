@@ -31,6 +31,9 @@ mod template;
 /// Texts in lines: what stands where, and values with references as line notations write them.
 mod lines;
 
+/// Messages of a model's API that hold calls.
+mod message;
+
 /// Paths such as `.a[0]`, as several dialects write them.
 mod path;
 

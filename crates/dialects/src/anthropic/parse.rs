@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Name, Node, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources, StepId, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
 use crate::document::{Document, Fields, Findings, Item, quote};
 use crate::lowering::{Literals, lower, text_or_number};
+use crate::message::{Reading, of_calls};
 
 /// Whether `item` is a block that calls a tool.
 pub(super) fn is_call(item: &Item) -> bool {
@@ -15,24 +16,7 @@ pub(super) fn is_call(item: &Item) -> bool {
 
 /// Reads the calls.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut findings = Findings::new();
-    let source = document.source;
-    let plan = blocks(&document.root, &mut findings).and_then(|blocks| {
-        let steps: Vec<Step> = blocks
-            .iter()
-            .enumerate()
-            .filter_map(|(position, block)| step(block, position, &mut findings))
-            .collect();
-        // Where no call at all could be read, the plan is not an empty one.
-        (!steps.is_empty() || blocks.is_empty()).then(|| Plan {
-            steps,
-            place: document.root.place,
-            ..Plan::default()
-        })
-    });
-    let diagnostics = findings.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    of_calls(document, blocks, step)
 }
 
 /// The blocks of `root` that may be calls: a list, a block, or a message.
@@ -68,7 +52,8 @@ fn report_cut_off(message: &Item, findings: &mut Findings) {
     }
 }
 
-fn step(block: &Item, position: usize, findings: &mut Findings) -> Option<Step> {
+fn step(block: &Item, position: usize, reading: Reading<'_>) -> Option<Step> {
+    let findings = reading.findings;
     let mut fields = Fields::of(block, "the block", findings)?;
     fields.required("type", findings)?;
     let id = match fields

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Name, Node, Step};
-use planwright_core::{Code, Diagnostic, Source, StepId, Value};
+use planwright_core::{Code, Diagnostic, StepId, Value};
 
-use crate::document::{Fields, Findings, Item, Limits, quote};
+use crate::document::{Fields, Item, quote};
 use crate::lowering::{Literals, lower, object_or_text, text_or_number};
+use crate::message::Reading;
 
 /// Whether `item` is a call that this notation alone writes like this.
 pub(super) fn is_call(item: &Item) -> bool {
@@ -23,12 +24,12 @@ pub(super) fn is_other(item: &Item) -> bool {
 }
 
 /// The step that `item`, which stands at `position`, calls for.
-pub(super) fn step(
-    item: &Item,
-    position: usize,
-    (source, limits): (&mut Source, &Limits),
-    findings: &mut Findings,
-) -> Option<Step> {
+pub(super) fn step(item: &Item, position: usize, reading: Reading<'_>) -> Option<Step> {
+    let Reading {
+        source,
+        limits,
+        findings,
+    } = reading;
     if let Some(custom @ ("custom" | "custom_tool_call")) = kind(item) {
         let message = format!("a call of the kind {} takes free text", quote(custom));
         let finding = Diagnostic::error(Code::InvalidFieldValue, message);

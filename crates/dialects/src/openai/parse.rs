@@ -1,38 +1,14 @@
 //! Finds the calls in whatever they stand in, and lowers them.
 
-use planwright_core::plan::Step;
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use super::call::{is_call, is_other, step};
 use crate::document::{Document, Fields, Findings, Item, quote};
+use crate::message::of_calls;
 
 /// Reads the calls.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut findings = Findings::new();
-    let mut source = document.source;
-    let plan = calls(&document.root, &mut findings).and_then(|calls| {
-        let steps: Vec<Step> = calls
-            .iter()
-            .enumerate()
-            .filter_map(|(position, item)| {
-                step(
-                    item,
-                    position,
-                    (&mut source, &document.limits),
-                    &mut findings,
-                )
-            })
-            .collect();
-        // Where no call at all could be read, the plan is not an empty one.
-        (!steps.is_empty() || calls.is_empty()).then(|| Plan {
-            steps,
-            place: document.root.place,
-            ..Plan::default()
-        })
-    });
-    let diagnostics = findings.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    of_calls(document, calls, step)
 }
 
 /// The calls in `root`: a list, a call, a message, or a response.
