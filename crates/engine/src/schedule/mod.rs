@@ -4,6 +4,9 @@
 //! nor what time it is. Whoever drives it (a loop, a replay, a test) hands in what happened and carries out what it asks for.
 //! A whole run costs `O((tasks + waits) * log(tasks))`.
 
+mod marks;
+mod order;
+mod queue;
 mod rank;
 mod ready;
 mod scheduler;

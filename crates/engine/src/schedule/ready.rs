@@ -1,14 +1,17 @@
 //! The tasks that may start, best first, under limits for the whole run, each server and each tool.
 //!
-//! Every tool has a lane: a heap of its ready tasks. A server keeps a heap of its lanes that may start something, by their
-//! best task, the run does the same with servers; so a blocked tool or server is never looked at. What no longer holds stays
-//! in these heaps until it comes up, and is dropped then; so each operation costs `O(log n)`, shared out over the run.
+//! Tools without limits share a queue. Every other has a lane: a queue of its ready tasks. A server keeps a heap of its lanes
+//! that may start something, by their best task, the run does the same with servers; so a blocked tool or server is never looked
+//! at. What no longer holds stays in these heaps until it comes up, and is dropped then; so each operation costs `O(log n)`,
+//! shared out over the run.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use super::order::{Key, Order};
+use super::queue::Queue;
 use super::task::TaskId;
 use planwright_core::Hashing;
 
@@ -39,84 +42,17 @@ impl Default for Limits {
     }
 }
 
-/// The lane of one tool.
+/// The lane of one tool, or of all that have no limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaneId(u32);
 
-/// The order in which tasks start, the least first: longest remaining path, then the one that was there first. One number,
-/// for it is compared all the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u128);
-
-impl Key {
-    fn new(rank: u64, task: TaskId) -> Self {
-        Self(u128::from(!rank) << 32 | u128::from(task.0))
-    }
-
-    fn rank(self) -> u64 {
-        #[expect(clippy::cast_possible_truncation, reason = "the lower bits are the id")]
-        let inverted = (self.0 >> 32) as u64;
-        !inverted
-    }
-
-    fn task(self) -> TaskId {
-        // The lower half is the id.
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the upper bits are the rank"
-        )]
-        TaskId(self.0 as u32)
-    }
+impl LaneId {
+    /// That of all tools without limits.
+    const FREE: Self = Self(u32::MAX);
 }
 
 /// Places in a table by their best tasks, best first. An entry counts only while the place still lists that task.
-type Order = BinaryHeap<Reverse<(Key, usize)>>;
-
-/// The tasks of a lane. Those that come in the order in which they will start, as most do, need no heap; the others have one
-/// for each rank, since ranks are few where durations are not known.
-#[derive(Debug, Default)]
-struct Queue {
-    in_order: VecDeque<Key>,
-    others: BTreeMap<Reverse<u64>, BinaryHeap<Reverse<u32>>>,
-}
-
-impl Queue {
-    fn push(&mut self, key: Key) {
-        if self.in_order.back().is_none_or(|last| *last <= key) {
-            self.in_order.push_back(key);
-        } else {
-            let equals = self.others.entry(Reverse(key.rank())).or_default();
-            equals.push(Reverse(key.task().0));
-        }
-    }
-
-    fn best(&self) -> Option<Key> {
-        let first = self.in_order.front().copied();
-        match (first, self.best_other()) {
-            (Some(first), Some(other)) => Some(first.min(other)),
-            (first, other) => first.or(other),
-        }
-    }
-
-    fn best_other(&self) -> Option<Key> {
-        let (Reverse(rank), equals) = self.others.first_key_value()?;
-        let Reverse(task) = equals.peek()?;
-        Some(Key::new(*rank, TaskId(*task)))
-    }
-
-    fn pop(&mut self) -> Option<Key> {
-        let best = self.best()?;
-        if self.in_order.front() == Some(&best) {
-            return self.in_order.pop_front();
-        }
-        let mut equals = self.others.first_entry()?;
-        equals.get_mut().pop();
-        if equals.get().is_empty() {
-            equals.remove();
-        }
-        Some(best)
-    }
-}
+type Places = BinaryHeap<Reverse<(Key, usize)>>;
 
 #[derive(Debug)]
 struct Lane {
@@ -131,19 +67,32 @@ struct Lane {
 struct Server {
     limit: usize,
     running: usize,
-    lanes: Order,
+    lanes: Places,
     listed: Option<Key>,
+}
+
+/// Where the best of all tasks waits.
+#[derive(Clone, Copy)]
+enum Best {
+    /// Among those that run alone.
+    Alone,
+    /// Among those of tools without limits.
+    Free,
+    /// Among those of this server.
+    Limited(usize),
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
     limits: Limits,
+    order: Order,
+    free: Queue,
     lanes: Vec<Lane>,
     servers: Vec<Server>,
     lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId, Hashing>,
     server_ids: HashMap<Arc<str>, usize>,
-    startable: Order,
+    startable: Places,
     alone: BinaryHeap<Reverse<Key>>,
     running: usize,
     running_alone: bool,
@@ -164,33 +113,66 @@ impl Ready {
         if let Some(lane) = self.lane_ids.get(&key) {
             return *lane;
         }
-        let unlimited = |limit: Option<NonZeroUsize>| limit.map_or(usize::MAX, NonZeroUsize::get);
-        let server_index = if let Some(index) = self.server_ids.get(server) {
-            *index
+        let limits = &self.limits;
+        let of_server = limits.servers.get(server).copied().or(limits.per_server);
+        let of_tool = limits
+            .tools
+            .get(format!("{server}.{tool}").as_str())
+            .copied()
+            .or(limits.per_tool);
+        let lane = if of_server.is_none() && of_tool.is_none() {
+            LaneId::FREE
         } else {
-            let limit = self.limits.servers.get(server).copied();
-            self.servers.push(Server {
-                limit: unlimited(limit.or(self.limits.per_server)),
+            let unlimited =
+                |limit: Option<NonZeroUsize>| limit.map_or(usize::MAX, NonZeroUsize::get);
+            let server = self.server(server, unlimited(of_server));
+            self.lanes.push(Lane {
+                server,
+                limit: unlimited(of_tool),
                 running: 0,
-                lanes: Order::new(),
+                queue: Queue::default(),
                 listed: None,
             });
-            let index = self.servers.len() - 1;
-            self.server_ids.insert(Arc::clone(server), index);
-            index
+            LaneId(u32::try_from(self.lanes.len() - 1).unwrap_or(u32::MAX))
         };
-        let qualified = format!("{server}.{tool}");
-        let limit = self.limits.tools.get(qualified.as_str()).copied();
-        let lane = LaneId(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
-        self.lanes.push(Lane {
-            server: server_index,
-            limit: unlimited(limit.or(self.limits.per_tool)),
-            running: 0,
-            queue: Queue::default(),
-            listed: None,
-        });
         self.lane_ids.insert(key, lane);
         lane
+    }
+
+    fn server(&mut self, name: &Arc<str>, limit: usize) -> usize {
+        if let Some(index) = self.server_ids.get(name) {
+            return *index;
+        }
+        self.servers.push(Server {
+            limit,
+            running: 0,
+            lanes: Places::new(),
+            listed: None,
+        });
+        let index = self.servers.len() - 1;
+        self.server_ids.insert(Arc::clone(name), index);
+        index
+    }
+
+    /// Adds the next task.
+    pub(super) fn add(&mut self, rank: u64) {
+        self.order.add(rank);
+    }
+
+    pub(super) fn rank(&self, task: TaskId) -> u64 {
+        self.order.rank(task)
+    }
+
+    /// Ranks a task anew. One that is queued, in `lane` where it does not run alone, keeps its place there.
+    pub(super) fn rank_as(&mut self, task: TaskId, rank: u64, lane: Option<LaneId>) {
+        if let Some(lane) = lane {
+            let queue = match self.lanes.get_mut(lane.0 as usize) {
+                Some(lane) => &mut lane.queue,
+                None => &mut self.free,
+            };
+            queue.displace(task, &self.order);
+        }
+        self.order.rank_as(task, rank);
     }
 
     /// How many tasks are queued, stale ones included.
@@ -198,70 +180,78 @@ impl Ready {
         self.queued
     }
 
-    pub(super) fn push(&mut self, task: TaskId, rank: u64, lane: LaneId, alone: bool) {
-        let key = Key::new(rank, task);
+    pub(super) fn push(&mut self, task: TaskId, lane: LaneId, alone: bool) {
         self.queued += 1;
         if alone {
-            self.alone.push(Reverse(key));
-        } else if let Some(entry) = self.lanes.get_mut(lane.0 as usize) {
-            entry.queue.push(key);
-            self.refresh(lane);
+            return self.alone.push(Reverse(self.order.key(task)));
+        }
+        self.order.sort();
+        match self.lanes.get_mut(lane.0 as usize) {
+            Some(entry) => {
+                entry.queue.push(task, &self.order);
+                self.refresh(lane);
+            }
+            None => self.free.push(task, &self.order),
         }
     }
 
     /// The next task that the limits let start, if there is one; it then counts as running. `is_live` says whether a
     /// queued task still wants to start: those that were stopped meanwhile are dropped here.
     pub(super) fn pop(&mut self, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
-        loop {
-            if self.running_alone || self.running >= self.limits.total.get() {
-                return None;
-            }
-            while let Some(Reverse(key)) = self.alone.peek() {
-                if is_live(key.task()) {
-                    break;
-                }
+        while !self.running_alone && self.running < self.limits.total.get() {
+            while let Some(Reverse(key)) = self.alone.peek()
+                && !is_live(key.task())
+            {
                 self.alone.pop();
                 self.queued -= 1;
             }
-            let alone = self.alone.peek().map(|Reverse(key)| *key);
-            let shared = self.best_server();
-            match (alone, shared) {
-                (Some(key), other) if other.is_none_or(|(other, _)| key < other) => {
-                    if self.running > 0 {
-                        return None;
-                    }
-                    self.alone.pop();
-                    self.queued -= 1;
-                    self.running = 1;
+            let task = match self.best()? {
+                Best::Alone if self.running > 0 => return None,
+                Best::Alone => {
                     self.running_alone = true;
-                    return Some(key.task());
+                    self.alone.pop().map(|Reverse(key)| key.task())
                 }
-                (_, Some((_, server))) => {
-                    if let Some(task) = self.take(server, is_live) {
-                        return Some(task);
-                    }
-                }
-                _ => return None,
+                Best::Free => self.free.pop(&self.order),
+                Best::Limited(server) => self.take(server, is_live),
+            };
+            let task = task?;
+            self.queued -= 1;
+            if is_live(task) {
+                self.running += 1;
+                return Some(task);
             }
         }
+        None
     }
 
-    /// Takes the best task of `server`; `None` where it was stale.
+    /// Where the best of all tasks waits.
+    fn best(&mut self) -> Option<Best> {
+        if self.alone.is_empty() && self.startable.is_empty() {
+            // So it mostly is: nothing is to be compared.
+            return (!self.free.is_empty()).then_some(Best::Free);
+        }
+        let alone = self.alone.peek().map(|Reverse(key)| (*key, Best::Alone));
+        let free = self.free.best(&self.order).map(|key| (key, Best::Free));
+        let limited = self
+            .best_server()
+            .map(|(key, server)| (key, Best::Limited(server)));
+        let all = [alone, free, limited].into_iter().flatten();
+        all.min_by_key(|(key, _)| *key).map(|(_, best)| best)
+    }
+
+    /// Takes the best task of `server`, which is running then if it is live.
     fn take(&mut self, server: usize, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
         let (_, lane_index) = best_lane(self.servers.get_mut(server)?, &self.lanes)?;
         let lane = self.lanes.get_mut(lane_index)?;
-        let task = lane.queue.pop()?.task();
-        self.queued -= 1;
-        let live = is_live(task);
-        if live {
+        let task = lane.queue.pop(&self.order)?;
+        if is_live(task) {
             lane.running += 1;
-            self.running += 1;
             if let Some(server) = self.servers.get_mut(server) {
                 server.running += 1;
             }
         }
         self.refresh(LaneId(u32::try_from(lane_index).unwrap_or(u32::MAX)));
-        live.then_some(task)
+        Some(task)
     }
 
     /// A task that ran has given its place back.
@@ -290,7 +280,7 @@ impl Ready {
             return;
         };
         let best = (lane.running < lane.limit)
-            .then(|| lane.queue.best())
+            .then(|| lane.queue.best(&self.order))
             .flatten();
         if best != lane.listed {
             lane.listed = best;

@@ -53,7 +53,8 @@ impl Scheduler {
     /// Adds a task that waits for others, which may be added later as long as their ids are known. `rank` is the longest
     /// path behind it, see [`ranks`](super::ranks). Call [`start`](Self::start) once all of a batch are there.
     pub fn add(&mut self, parent: Option<TaskId>, rank: u64) -> TaskId {
-        let id = self.tasks.add(parent, rank);
+        let id = self.tasks.add(parent);
+        self.ready.add(rank);
         self.unsettled += 1;
         if let Some(group) = parent.and_then(|parent| self.task_mut(parent)) {
             group.open_children += 1;
@@ -112,14 +113,15 @@ impl Scheduler {
 
     /// The longest path behind a task.
     pub fn rank(&self, task: TaskId) -> u64 {
-        self.task(task).map_or(0, |task| task.rank)
+        self.ready.rank(task)
     }
 
     /// Ranks a task anew. One that is queued already keeps its place there.
     pub fn rank_as(&mut self, task: TaskId, rank: u64) {
-        if let Some(task) = self.task_mut(task) {
-            task.rank = rank;
-        }
+        let queued = self.state(task) == TaskState::Ready;
+        let terms = self.terms_of(task).filter(|terms| queued && !terms.alone);
+        let lane = terms.map(|terms| terms.lane);
+        self.ready.rank_as(task, rank, lane);
     }
 
     /// The attempt that a task is at; 0 before the first.
@@ -243,9 +245,8 @@ impl Scheduler {
             return;
         };
         let (lane, alone) = (terms.lane, terms.alone);
-        let rank = self.rank(task);
         self.enter(task, TaskState::Ready);
-        self.ready.push(task, rank, lane, alone);
+        self.ready.push(task, lane, alone);
     }
 
     /// Starts whatever the limits allow. Call it when all that has happened was taken in and every

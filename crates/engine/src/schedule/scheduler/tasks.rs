@@ -1,5 +1,6 @@
-//! The tasks in columns: what is looked at in no particular order (states, counts, who waits for whom) lies close together,
-//! so that even a million tasks leave the processor's caches of use.
+//! The tasks. What is looked at when something happens to one lies together, in less than half a line of a processor's cache: of a million
+//! tasks the next is seldom near the one before, and each line that has to be fetched takes as long as all the rest. For how
+//! many others a task waits lies apart, since the end of each of them counts it down and mostly wants nothing else.
 
 use super::super::task::{TaskId, TaskState};
 
@@ -9,32 +10,39 @@ const NONE: u32 = u32::MAX;
 /// All tasks of a scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    states: Vec<TaskState>,
+    all: Vec<Task>,
     /// For how many others each still waits.
     open_waits: Vec<u32>,
-    /// For each, the latest of the `waits` for it.
-    latest_wait: Vec<u32>,
+    /// All waits but the latest for each task.
     waits: Vec<Wait>,
-    rest: Vec<Task>,
 }
 
 /// Somebody waits for a task.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
-    who: TaskId,
+    who: u32,
     /// The one before of those for the same task.
     before: u32,
 }
 
-/// What is looked at only when a task's own turn has come: half a line of a cache.
+impl Wait {
+    const NONE: Self = Self {
+        who: NONE,
+        before: NONE,
+    };
+}
+
+/// One task.
 #[derive(Debug)]
 pub(super) struct Task {
-    pub(super) rank: u64,
+    /// The latest of the waits for it.
+    latest_wait: Wait,
     parent: u32,
     /// How many of its children have not settled.
     pub(super) open_children: u32,
     pub(super) attempt: u32,
     terms: u32,
+    state: TaskState,
     pub(super) sealed: bool,
     pub(super) stopping: bool,
     pub(super) step_timer: bool,
@@ -60,7 +68,7 @@ impl Task {
 
 impl Tasks {
     pub(super) fn len(&self) -> usize {
-        self.states.len()
+        self.all.len()
     }
 
     /// The id that the next task will get.
@@ -68,17 +76,16 @@ impl Tasks {
         TaskId(u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn add(&mut self, parent: Option<TaskId>, rank: u64) -> TaskId {
+    pub(super) fn add(&mut self, parent: Option<TaskId>) -> TaskId {
         let id = self.next_id();
-        self.states.push(TaskState::Waiting);
         self.open_waits.push(0);
-        self.latest_wait.push(NONE);
-        self.rest.push(Task {
-            rank,
+        self.all.push(Task {
+            latest_wait: Wait::NONE,
             parent: parent.map_or(NONE, |parent| parent.0),
             open_children: 0,
             attempt: 0,
             terms: NONE,
+            state: TaskState::Waiting,
             sealed: false,
             stopping: false,
             step_timer: false,
@@ -88,42 +95,42 @@ impl Tasks {
 
     /// Where a task stands; one that is not there counts as settled.
     pub(super) fn state(&self, id: TaskId) -> TaskState {
-        let state = self.states.get(id.0 as usize).copied();
-        state.unwrap_or(TaskState::Settled)
+        self.get(id).map_or(TaskState::Settled, |task| task.state)
     }
 
     /// Puts a task into `state`, and gives the one that it was in; nothing where it is not there.
     pub(super) fn enter(&mut self, id: TaskId, state: TaskState) -> Option<TaskState> {
-        let entry = self.states.get_mut(id.0 as usize)?;
-        Some(std::mem::replace(entry, state))
+        let task = self.get_mut(id)?;
+        Some(std::mem::replace(&mut task.state, state))
     }
 
     pub(super) fn get(&self, id: TaskId) -> Option<&Task> {
-        self.rest.get(id.0 as usize)
+        self.all.get(id.0 as usize)
     }
 
     pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
-        self.rest.get_mut(id.0 as usize)
+        self.all.get_mut(id.0 as usize)
     }
 
     /// All tasks in the order in which they were added, with where they stand.
     pub(super) fn all(&self) -> impl Iterator<Item = (TaskId, &Task, TaskState)> {
         let ids = (0..).map(TaskId);
-        let rest = self.rest.iter().zip(&self.states);
-        ids.zip(rest).map(|(id, (task, state))| (id, task, *state))
+        ids.zip(&self.all).map(|(id, task)| (id, task, task.state))
     }
 
     /// Makes `who` wait for those of `on` that have not settled; how many there are.
     pub(super) fn wait(&mut self, who: TaskId, on: &[TaskId]) -> u32 {
         let mut open = 0;
-        for &other in on {
-            if self.state(other) == TaskState::Settled {
-                continue;
-            }
-            let place = u32::try_from(self.waits.len()).unwrap_or(NONE);
-            if let Some(latest) = self.latest_wait.get_mut(other.0 as usize) {
-                let before = std::mem::replace(latest, place);
-                self.waits.push(Wait { who, before });
+        for other in on {
+            if let Some(other) = self.all.get_mut(other.0 as usize)
+                && other.state != TaskState::Settled
+            {
+                let mut before = NONE;
+                if other.latest_wait.who != NONE {
+                    before = u32::try_from(self.waits.len()).unwrap_or(NONE);
+                    self.waits.push(other.latest_wait);
+                }
+                other.latest_wait = Wait { who: who.0, before };
                 open += 1;
             }
         }
@@ -136,20 +143,18 @@ impl Tasks {
     /// Takes away those that wait for `id`, in the order in which they began to, and appends those to `free` that now wait
     /// for nothing more.
     pub(super) fn release(&mut self, id: TaskId, free: &mut Vec<TaskId>) {
-        let Some(latest) = self.latest_wait.get_mut(id.0 as usize) else {
+        let Some(task) = self.get_mut(id) else {
             return;
         };
-        let mut at = std::mem::replace(latest, NONE);
+        let mut wait = std::mem::replace(&mut task.latest_wait, Wait::NONE);
         let first = free.len();
-        while let Some(wait) = self.waits.get(at as usize) {
-            at = wait.before;
-            let who = wait.who;
-            if let Some(count) = self.open_waits.get_mut(who.0 as usize) {
-                *count = count.saturating_sub(1);
-                if *count == 0 && self.state(who) == TaskState::Waiting {
-                    free.push(who);
-                }
+        while let Some(count) = self.open_waits.get_mut(wait.who as usize) {
+            *count = count.saturating_sub(1);
+            if *count == 0 && self.state(TaskId(wait.who)) == TaskState::Waiting {
+                free.push(TaskId(wait.who));
             }
+            let before = self.waits.get(wait.before as usize);
+            wait = before.copied().unwrap_or(Wait::NONE);
         }
         if let Some(freed) = free.get_mut(first..) {
             freed.reverse();

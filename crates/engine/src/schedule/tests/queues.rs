@@ -62,6 +62,53 @@ fn a_new_rank_counts_from_the_next_time_on() {
 }
 
 #[test]
+fn a_new_rank_counts_the_same_way_under_limits_and_alone() {
+    for (terms, limits) in [("a", "total=1"), ("a", "tool=1"), ("a alone", "")] {
+        check_order(
+            limits,
+            &[(3, terms), (2, terms), (1, terms)],
+            &[
+                ("rank 2 9", ""),
+                ("see 2", "Ready 0 9"),
+                ("go", "call 0.1"),
+                ("final 0.1", "settled 0 by Attempt"),
+                ("go", "call 1.1"),
+                ("final 1.1", "settled 1 by Attempt"),
+                ("go", "call 2.1"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn tools_with_limits_and_without_are_one_order() {
+    check_order(
+        "total=1 s.b=1",
+        &[
+            (1, "a"),
+            (5, "b"),
+            (4, "a"),
+            (3, "b"),
+            (2, "a alone"),
+            (2, "b"),
+        ],
+        &[
+            ("go", "call 1.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 2.1"),
+            ("final 2.1", "settled 2 by Attempt"),
+            ("go", "call 3.1"),
+            ("final 3.1", "settled 3 by Attempt"),
+            ("go", "call 4.1"),
+            ("final 4.1", "settled 4 by Attempt"),
+            ("go", "call 5.1"),
+            ("final 5.1", "settled 5 by Attempt"),
+            ("go", "call 0.1"),
+        ],
+    );
+}
+
+#[test]
 fn a_tool_has_a_limit() {
     check_order(
         "tool=1 s.b=2",

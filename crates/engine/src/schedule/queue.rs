@@ -1,0 +1,220 @@
+//! Tasks that are ready, best first.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use super::marks::Marks;
+use super::order::{Key, Order};
+use super::task::TaskId;
+
+/// Those that have a place in the order are marks in a set of places. Of the others those that come in the order in which they
+/// will start need no heap; the rest have one for each rank, since ranks are few where durations are not known.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    placed: Marks,
+    later: Later,
+}
+
+#[derive(Debug, Default)]
+struct Later {
+    in_order: VecDeque<Key>,
+    others: BTreeMap<Reverse<u64>, BinaryHeap<Reverse<u32>>>,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, task: TaskId, order: &Order) {
+        match order.place(task) {
+            Some(place) => {
+                if self.placed.is_unset() {
+                    self.placed = Marks::below(order.len());
+                }
+                self.placed.insert(place);
+            }
+            None => self.later.push(order.key(task)),
+        }
+    }
+
+    /// Keeps a queued task at its key though it is about to lose its place.
+    pub(super) fn displace(&mut self, task: TaskId, order: &Order) {
+        if let Some(place) = order.place(task) {
+            self.placed.remove(place);
+            self.later.push(order.key(task));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.placed.first().is_none() && self.later.is_empty()
+    }
+
+    pub(super) fn best(&self, order: &Order) -> Option<Key> {
+        let placed = self.placed.first().map(|place| order.key(order.at(place)));
+        match (placed, self.later.best()) {
+            (Some(placed), Some(later)) => Some(placed.min(later)),
+            (placed, later) => placed.or(later),
+        }
+    }
+
+    pub(super) fn pop(&mut self, order: &Order) -> Option<TaskId> {
+        let Some(place) = self.placed.first() else {
+            return self.later.pop();
+        };
+        let task = order.at(place);
+        if self
+            .later
+            .best()
+            .is_some_and(|later| later < order.key(task))
+        {
+            return self.later.pop();
+        }
+        self.placed.remove(place);
+        Some(task)
+    }
+}
+
+impl Later {
+    fn is_empty(&self) -> bool {
+        self.in_order.is_empty() && self.others.is_empty()
+    }
+
+    fn push(&mut self, key: Key) {
+        if self.in_order.back().is_none_or(|last| *last <= key) {
+            self.in_order.push_back(key);
+        } else {
+            let equals = self.others.entry(Reverse(key.rank())).or_default();
+            equals.push(Reverse(key.task().0));
+        }
+    }
+
+    fn best(&self) -> Option<Key> {
+        let first = self.in_order.front().copied();
+        match (first, self.best_other()) {
+            (Some(first), Some(other)) => Some(first.min(other)),
+            (first, other) => first.or(other),
+        }
+    }
+
+    fn best_other(&self) -> Option<Key> {
+        let (Reverse(rank), equals) = self.others.first_key_value()?;
+        let Reverse(task) = equals.peek()?;
+        Some(Key::new(*rank, TaskId(*task)))
+    }
+
+    fn pop(&mut self) -> Option<TaskId> {
+        let best = self.best()?;
+        if self.in_order.front() == Some(&best) {
+            self.in_order.pop_front();
+            return Some(best.task());
+        }
+        let mut equals = self.others.first_entry()?;
+        equals.get_mut().pop();
+        if equals.get().is_empty() {
+            equals.remove();
+        }
+        Some(best.task())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What happens to a queue.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// This task is queued, unless it is already.
+        Push(u32),
+        /// This task gets this rank; if it is queued, from the next time on.
+        Rank(u32, u64),
+        /// The best is taken out.
+        Pop,
+    }
+
+    /// A queue in which the first `sorted` tasks, by their ranks, have places, and others come later; always beside a heap that
+    /// is told the same.
+    fn check(ranks: &[u64], sorted: usize, steps: &[Step]) {
+        let mut order = Order::default();
+        for (index, rank) in ranks.iter().enumerate() {
+            if index == sorted {
+                order.sort();
+            }
+            order.add(*rank);
+        }
+        order.sort();
+        let mut ranks = ranks.to_vec();
+        let mut queue = Queue::default();
+        let mut heap = BinaryHeap::new();
+        for step in steps {
+            match *step {
+                Step::Push(task) => {
+                    let is_queued = |Reverse(key): &Reverse<Key>| key.task() == TaskId(task);
+                    if !heap.iter().any(is_queued) {
+                        queue.push(TaskId(task), &order);
+                        heap.push(Reverse(Key::new(ranks[task as usize], TaskId(task))));
+                    }
+                }
+                Step::Rank(task, rank) => {
+                    let is_queued = |Reverse(key): &Reverse<Key>| key.task() == TaskId(task);
+                    if heap.iter().any(is_queued) {
+                        queue.displace(TaskId(task), &order);
+                    }
+                    order.rank_as(TaskId(task), rank);
+                    ranks[task as usize] = rank;
+                }
+                Step::Pop => {
+                    let best = heap.pop().map(|Reverse(key)| key);
+                    assert_eq!(queue.best(&order), best);
+                    assert_eq!(queue.pop(&order), best.map(Key::task));
+                }
+            }
+            assert_eq!(queue.is_empty(), heap.is_empty());
+        }
+        while let Some(Reverse(key)) = heap.pop() {
+            assert_eq!(queue.pop(&order), Some(key.task()));
+        }
+        assert_eq!(queue.pop(&order), None);
+    }
+
+    #[test]
+    fn sorted_ones_and_others_are_one_queue() {
+        use Step::{Pop, Push, Rank};
+        // In order from the beginning, so that every task has its own number for a place.
+        check(&[9, 7, 7, 3], 4, &[Push(3), Push(1), Pop, Push(0), Push(2)]);
+        check(&[3, 9, 7, 7], 4, &[Push(0), Push(3), Pop, Push(1), Push(2)]);
+        // The third comes later, with a rank between those of the others, and equal to one.
+        check(&[3, 9, 7], 2, &[Push(0), Push(1), Push(2), Pop, Pop]);
+        check(&[3, 7, 7], 2, &[Push(2), Push(1), Pop, Push(0)]);
+        // One that is ranked anew while it is queued keeps its key there, and has the new one the next time.
+        check(&[3, 9], 2, &[Push(0), Push(1), Rank(0, 99), Pop, Pop]);
+        check(
+            &[3, 9],
+            2,
+            &[Push(0), Rank(0, 99), Pop, Push(0), Push(1), Pop],
+        );
+    }
+
+    prop_compose! {
+        fn queued()(size in 1_u32..60)(
+            ranks in prop::collection::vec(0_u64..9, size as usize),
+            sorted in 0..=size as usize,
+            steps in prop::collection::vec(
+                prop_oneof![
+                    6 => (0..size).prop_map(Step::Push),
+                    1 => (0..size, 0_u64..9).prop_map(|(task, rank)| Step::Rank(task, rank)),
+                    4 => Just(Step::Pop),
+                ],
+                0..200,
+            ),
+        ) -> (Vec<u64>, usize, Vec<Step>) {
+            (ranks, sorted, steps)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn as_a_heap_would((ranks, sorted, steps) in queued()) {
+            check(&ranks, sorted, &steps);
+        }
+    }
+}
