@@ -56,7 +56,7 @@ impl ModelError {
     }
 
     /// An answer of `model` that ends in the middle.
-    pub(crate) fn broken_off(model: &str) -> Self {
+    pub fn broken_off(model: &str) -> Self {
         let message = format!("the answer of `{model}` broke off");
         Self::new(ModelErrorKind::Malformed, message)
     }

@@ -6,7 +6,7 @@ use planwright::config::Config;
 use planwright::core::{StepId, Value};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Journal, JournalError, MemoryJournal};
+use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
 use planwright::kept::{self, KeepStreamed};
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::stream::{Keeper, Kept};
@@ -132,6 +132,23 @@ impl KeepAhead<'_> {
         self.standing().fault = Some(fault);
         Err(error)
     }
+}
+
+/// What was called of a plan that turned out otherwise than it began, in a line; nothing where nothing was.
+pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
+    let mut steps: Vec<String> = Vec::new();
+    for call in &abandoned.calls {
+        let step = format!("`{}`", call.at);
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    (!steps.is_empty()).then(|| {
+        format!(
+            "the plan turned out otherwise than it began; what was called by then merely reads: {}",
+            steps.join(", ")
+        )
+    })
 }
 
 /// A created plan as it is read and kept; `source` is what people call it.

@@ -160,7 +160,8 @@ pub(crate) enum Command {
     /// Talk with a model that has the tools, and can write plans and run them.
     ///
     /// The model calls tools directly, or has a plan written and run where calls need each other's results. Calls that do not need
-    /// each other run at the same time. What is said is kept after each round, and `--resume` goes on with it. The answers go to
+    /// each other run at the same time. Steps of a plan that merely read run while it is still being written, unless `--no-stream` is
+    /// given. What is said is kept after each round, and `--resume` goes on with it. The answers go to
     /// standard output, everything else to standard error.
     ///
     /// Exit status, of the last answer: 0 there is one, 1 the model did not answer or a bound was reached, 2 usage, 3 no solution was

@@ -238,17 +238,38 @@ pub(crate) struct Lines {
 impl Lines {
     /// The lines of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
+        let lines = Self::of_nothing(printer);
+        lines.grow(plan);
+        lines
+    }
+
+    /// The lines of a run whose plan is still being written.
+    pub(crate) fn of_nothing(printer: Printer) -> Self {
         Self {
-            board: Mutex::new(Board::new(plan)),
+            board: Mutex::default(),
             printer,
         }
     }
 
+    /// There is more of the plan now.
+    pub(crate) fn grow(&self, plan: &CheckedPlan) {
+        self.board().grow(plan);
+    }
+
+    /// Another plan is written in the place of that so far.
+    pub(crate) fn begin_again(&self) {
+        self.board().begin_again();
+    }
+
     /// Takes note of an event, and prints the line where it ends a step.
     pub(crate) fn event(&self, event: &StampedEvent) {
-        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = board.event(event) {
+        let line = self.board().event(event);
+        if let Some(line) = line {
             self.printer.talk(&format!("  {line}"));
         }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use planwright::config::size;
 
 use super::{
     ConsentArguments, ModelArguments, OPTIONS, PlanningArguments, RunFormat, StoreArguments,
-    ToolArguments, positive,
+    StreamArguments, ToolArguments, positive,
 };
 
 /// The heading of what bounds a conversation.
@@ -29,6 +29,8 @@ pub(crate) struct ChatArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
+    #[command(flatten)]
+    pub(crate) stream: StreamArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]

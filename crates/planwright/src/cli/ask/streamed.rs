@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use planwright::engine::{Canceller, Engine, RunEvent, RunSummary};
+use planwright::engine::{Canceller, Engine, RunEvent};
 use planwright::planner::create::Attempt;
 use planwright::planner::stream::{Streamed, Told};
 use planwright::telemetry::{RunSpans, Telemetry};
 use planwright::wire::{AnswerV1, CreatedV1, StreamedV1};
 
 use super::{Asking, Came, Ran, SOURCE};
-use crate::cli::ahead::KeepAhead;
+use crate::cli::ahead::{KeepAhead, in_vain};
 use crate::cli::app::run_id;
 use crate::cli::approvals::{Subject, approver};
 use crate::cli::create::{RunAhead, Wanted, told};
@@ -212,7 +212,7 @@ impl Hearing<'_> {
             }
             Told::Abandoned(summary) => {
                 live.begin_again();
-                if let Some(line) = abandoned(summary) {
+                if let Some(line) = in_vain(summary) {
                     live.suspend(|| printer.quote(&line));
                 }
                 self.watch.spans = (self.spans)();
@@ -220,21 +220,4 @@ impl Hearing<'_> {
             _ => {}
         }
     }
-}
-
-/// What ran of a plan that turned out otherwise.
-fn abandoned(summary: &RunSummary) -> Option<String> {
-    let mut steps: Vec<String> = Vec::new();
-    for call in &summary.calls {
-        let step = format!("`{}`", call.at);
-        if !steps.contains(&step) {
-            steps.push(step);
-        }
-    }
-    (!steps.is_empty()).then(|| {
-        format!(
-            "the plan turned out otherwise than it began; what was called by then merely reads: {}",
-            steps.join(", ")
-        )
-    })
 }

@@ -85,6 +85,7 @@ pub(super) async fn take(
         end: end.as_str(),
         answer: output,
         message,
+        is_shown: false,
         usage: chat.usage,
     })?;
     Ok(exit)

@@ -11,7 +11,7 @@ use planwright::core::{Object, Tool};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Decision, Engine, RunStatus, RunSummary, Start};
+use planwright::engine::{Confidential, Decision, Engine, RunStatus, RunSummary, Start};
 use planwright::kept::{self, Begin, GoOn, KeptRun, Ready};
 use planwright::planner::model::Model;
 use planwright::reading::Reading;
@@ -46,6 +46,8 @@ pub(super) struct Desk<'a> {
     pub(super) shown: Shown,
     pub(super) printer: Printer,
     pub(super) telemetry: Telemetry,
+    /// Whether plans run while they are written.
+    pub(super) is_streamed: bool,
     /// Whoever has it may ask the person something.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -82,6 +84,7 @@ impl<'a> Desk<'a> {
             shown: Shown::new(arguments.format, printer),
             printer,
             telemetry: telemetry::open(config)?,
+            is_streamed: false,
             turn: Arc::default(),
         })
     }
@@ -110,13 +113,7 @@ impl<'a> Desk<'a> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let mut options = RunOptions {
-            secrets: self.toolbox.secrets(),
-            confidential: outside::get(plan, self.config)?,
-            guards: self.config.guards().clone(),
-            attempt_timeout: Some(ATTEMPT),
-            ..RunOptions::default()
-        };
+        let mut options = self.options(outside::get(plan, self.config)?);
         let mut start = Start::new(id, plan.clone());
         if let Some(store) = self.store.as_ref().filter(|_| calls(plan)) {
             options.durations = store.durations().map_err(store::explain)?;
@@ -134,6 +131,17 @@ impl<'a> Desk<'a> {
             start = start.with_journal(Arc::new(run), process.to_value());
         }
         self.drive(id, plan, start, options, is_approved).await
+    }
+
+    /// How a new run is gone about.
+    pub(super) fn options(&self, confidential: Confidential) -> RunOptions {
+        RunOptions {
+            secrets: self.toolbox.secrets(),
+            confidential,
+            guards: self.config.guards().clone(),
+            attempt_timeout: Some(ATTEMPT),
+            ..RunOptions::default()
+        }
     }
 
     /// What became of a run that was begun before, after it has gone on; nothing where it was never begun.
@@ -209,14 +217,7 @@ impl<'a> Desk<'a> {
             is_approved,
             live: &live,
         };
-        let approver = OneAtATime {
-            inner: approver(&self.consent(), subject, self.printer)?,
-            turn: Arc::clone(&self.turn),
-            is_asked: !matches!(self.arguments.consent.approve, Approve::Wait),
-        };
-        let engine = Engine::new(self.backend.clone())
-            .with_options(options)
-            .with_approver(Arc::new(approver));
+        let engine = self.engine(subject, options)?;
         let mut spans = self.telemetry.run(telemetry::parent().as_ref());
         let (handle, mut events) = engine.launch(start);
         while let Some(event) = events.recv().await {
@@ -231,6 +232,22 @@ impl<'a> Desk<'a> {
             keeping::learn(store, &before, &summary, self.printer);
         }
         Ok(summary)
+    }
+
+    /// What runs plans, for a run that decisions may be about.
+    pub(super) fn engine(
+        &self,
+        subject: Subject<'_>,
+        options: RunOptions,
+    ) -> Result<Engine, CommandError> {
+        let approver = OneAtATime {
+            inner: approver(&self.consent(), subject, self.printer)?,
+            turn: Arc::clone(&self.turn),
+            is_asked: !matches!(self.arguments.consent.approve, Approve::Wait),
+        };
+        Ok(Engine::new(self.backend.clone())
+            .with_options(options)
+            .with_approver(Arc::new(approver)))
     }
 
     /// Who decides about single calls. Plans are approved as a whole before; what is left is asked.

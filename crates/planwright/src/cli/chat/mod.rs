@@ -10,7 +10,9 @@ mod offers;
 mod plans;
 mod review;
 mod shown;
+mod streamed;
 mod turn;
+mod words;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -36,6 +38,7 @@ pub(crate) async fn command(
     if arguments.list {
         return kept::list(arguments.format, printer);
     }
+    let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
     if arguments.consent.approve == Approve::Plan(None) && approvals::terminal().is_err() {
         return Err(
@@ -56,7 +59,7 @@ pub(crate) async fn command(
     }
     let mut signals = Signals::new()?;
     let desk = tokio::select! {
-        desk = Desk::open(arguments, &config, model, chat.calls, printer) => desk?,
+        desk = Desk::open(arguments, &config, model, chat.calls, printer) => Desk { is_streamed, ..desk? },
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     let exit = talk(&desk, &mut chat, &config, &mut signals).await;

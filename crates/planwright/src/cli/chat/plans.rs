@@ -8,6 +8,7 @@ use planwright::dialects::Dialect;
 use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
+use planwright::planner::create::Created;
 use planwright::reading::Reading;
 
 use super::calls::{Calling, Told, trimmed, wrong};
@@ -18,6 +19,7 @@ use crate::cli::args::Approve;
 use crate::cli::create::{Wanted, told};
 use crate::cli::error::CommandError;
 use crate::cli::keeping;
+use crate::cli::live::words::counted;
 use crate::cli::store;
 
 /// How often a person may ask for changes of one plan.
@@ -34,6 +36,9 @@ impl Calling<'_> {
 
     /// `plan_create_and_execute`
     pub(super) async fn create_and_execute(&self, goal: &str) -> Result<Told, CommandError> {
+        if self.desk.is_streamed {
+            return self.stream(goal).await;
+        }
         match self.written(goal).await? {
             Ok(id) => self.execute(&id).await,
             Err(told) => Ok(told),
@@ -97,41 +102,46 @@ impl Calling<'_> {
             Ok(text) => text,
             Err(told) => return Ok(Err(told)),
         };
+        Ok(Ok(self.add(goal, text)))
+    }
+
+    /// Keeps a plan; its id.
+    pub(super) fn add(&self, goal: &str, text: String) -> String {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let id = format!("plan-{}", plans.len() + 1);
         let goal = goal.to_owned();
         plans.insert(id.clone(), KeptPlan { goal, text });
-        Ok(Ok(id))
+        id
     }
 
     /// Has a plan written; its text.
     async fn asked(&self, goal: &str) -> Result<Result<String, Told>, CommandError> {
         let desk = self.desk;
-        let durations = match &desk.store {
-            Some(store) => store.durations().map_err(store::explain)?,
-            None => desk.toolbox.durations.clone(),
-        };
-        let wanted = Wanted::new(goal, &desk.toolbox, &desk.known, durations, desk.config);
+        let wanted = self.wanted(goal)?;
         let created = wanted
             .ask(desk.model.as_ref(), &desk.arguments.planning)
             .await;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
         told::tell(&created, desk.printer);
-        if let Some(plan) = created.plan {
-            return Ok(Ok(plan.text));
-        }
-        let findings = created
-            .attempts
-            .last()
-            .map(|attempt| wrong(&attempt.diagnostics));
-        let why = match (created.failure, findings) {
-            (Some(error), _) => error.to_string(),
-            (None, findings) => format!(
-                "no sound plan was found; the last had these faults:\n{}",
-                findings.unwrap_or_default()
-            ),
+        Ok(match created.plan {
+            Some(plan) => Ok(plan.text),
+            None => Err(without_plan(&created)),
+        })
+    }
+
+    pub(super) fn wanted<'w>(&'w self, goal: &'w str) -> Result<Wanted<'w>, CommandError> {
+        let desk = self.desk;
+        let durations = match &desk.store {
+            Some(store) => store.durations().map_err(store::explain)?,
+            None => desk.toolbox.durations.clone(),
         };
-        Ok(Err(Told::bad(why)))
+        Ok(Wanted::new(
+            goal,
+            &desk.toolbox,
+            &desk.known,
+            durations,
+            desk.config,
+        ))
     }
 
     async fn run(
@@ -142,18 +152,18 @@ impl Calling<'_> {
         is_approved: bool,
     ) -> Result<Told, CommandError> {
         let run = run_id();
-        let steps = plan.steps().len();
-        let what = if steps == 1 { "step" } else { "steps" };
-        self.desk.shown.line(&format!(
-            "  {id}: {steps} {what}, run {}",
-            keeping::short(&run)
-        ));
+        self.desk.shown.line(&headline(id, plan, &run));
         let summary = self.desk.run(&run, reading, plan, is_approved).await?;
+        Ok(self.came_of(id, &summary))
+    }
+
+    /// What a run came to, as the model is told.
+    pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> Told {
         let most = self.desk.arguments.bounds.result;
-        Ok(Told {
-            text: outcome(id, &summary, most).to_json(),
+        Told {
+            text: outcome(id, summary, most).to_json(),
             is_good: summary.status == RunStatus::Succeeded,
-        })
+        }
     }
 
     fn plan(&self, id: &str) -> Option<KeptPlan> {
@@ -173,7 +183,7 @@ impl Calling<'_> {
     }
 
     /// A plan as the model is shown it.
-    fn described(&self, id: &str) -> Told {
+    pub(super) fn described(&self, id: &str) -> Told {
         let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
         let plan = self.desk.read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
@@ -185,6 +195,25 @@ impl Calling<'_> {
             is_good: true,
         }
     }
+}
+
+/// Which plan runs as which run.
+pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
+    let steps = counted(plan.steps().len(), "step");
+    format!("  {id}: {steps}, run {}", keeping::short(run))
+}
+
+/// Why there is no plan, as the model is told.
+pub(super) fn without_plan(created: &Created) -> Told {
+    let findings = created.attempts.last();
+    Told::bad(match (&created.failure, findings) {
+        (Some(error), _) => error.to_string(),
+        (None, last) => format!(
+            "no sound plan was found; the last had these faults:\n{}",
+            last.map(|last| wrong(&last.diagnostics))
+                .unwrap_or_default()
+        ),
+    })
 }
 
 fn steps(id: &str, plan: &Plan) -> Value {

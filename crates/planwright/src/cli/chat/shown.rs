@@ -29,6 +29,8 @@ pub(super) struct Ended<'a> {
     pub(super) end: &'a str,
     /// What the model said, or gave as its output.
     pub(super) answer: Option<Value>,
+    /// Whether its words are on the screen already.
+    pub(super) is_shown: bool,
     /// Why there is none.
     pub(super) message: Option<String>,
     /// What the model has cost so far.
@@ -102,7 +104,7 @@ impl Shown {
             self.printer.quote(&format!("error: {message}"));
         }
         if self.format == RunFormat::Text {
-            if let Some(answer) = &ended.answer {
+            if let Some(answer) = ended.answer.as_ref().filter(|_| !ended.is_shown) {
                 let text = answer.to_inserted_text();
                 let text = text.trim_end();
                 if Printer::shows_data() {

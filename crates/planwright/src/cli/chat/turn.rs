@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::join_all;
 use indexmap::IndexMap;
 use planwright::core::Value;
-use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest, answer};
+use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
 use planwright::wire::timestamp;
 
 use super::calls::Calling;
@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::kept::{Chat, KeptPlan, Talk};
 use super::offers::{SYSTEM, offers};
 use super::shown::Ended;
-use crate::cli::create::told::Waiting;
+use super::words::{self, Said};
 use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::keeping;
@@ -24,7 +24,7 @@ const GIVEN_UP: &str = "error: the person gave this up before it was done";
 
 /// How a turn ended.
 enum End {
-    Answer(String),
+    Answer { text: String, is_shown: bool },
     Bound(&'static str),
     Model(ModelError),
     Interrupted,
@@ -41,8 +41,9 @@ pub(super) async fn take(
     say(chat, Message::User(words));
     keep(desk, chat)?;
     let end = rounds(desk, chat, signals).await?;
+    let is_shown = matches!(end, End::Answer { is_shown: true, .. });
     let (word, answer, message, exit) = match end {
-        End::Answer(text) => ("answer", Some(Value::from(text)), None, Exit::Success),
+        End::Answer { text, .. } => ("answer", Some(Value::from(text)), None, Exit::Success),
         End::Bound(what) => {
             let message = format!("nothing is left of the {what} that it may take");
             ("bound", None, Some(message), Exit::Failed)
@@ -58,6 +59,7 @@ pub(super) async fn take(
         chat: &chat.id,
         end: word,
         answer,
+        is_shown,
         message,
         usage: chat.usage,
     })?;
@@ -89,16 +91,13 @@ async fn rounds(
         desk.shown.event("asked", [("round", Value::from(round))]);
         let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
         request.tools = offers(&desk.tools);
-        let waiting = Waiting::new(&format!("{} thinks", desk.model.name()));
-        let asked = tokio::select! {
-            asked = answer(desk.model.as_ref(), request) => Some(asked),
-            () = signals.next() => None,
+        let Said { reply, is_shown } = tokio::select! {
+            said = words::ask(desk, request) => said,
+            () = signals.next() => return Ok(End::Interrupted),
         };
-        waiting.end();
-        let reply = match asked {
-            None => return Ok(End::Interrupted),
-            Some(Ok(reply)) => reply,
-            Some(Err(error)) => {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => {
                 chat.usage += error.usage;
                 return Ok(End::Model(error));
             }
@@ -107,9 +106,12 @@ async fn rounds(
         say(chat, reply.message());
         if reply.calls.is_empty() {
             keep(desk, chat)?;
-            return Ok(End::Answer(reply.text));
+            return Ok(End::Answer {
+                text: reply.text,
+                is_shown,
+            });
         }
-        if !reply.text.trim().is_empty() {
+        if !is_shown && !reply.text.trim().is_empty() {
             desk.shown.aside(&reply.text);
         }
         // What is under way is known to whoever goes on after a crash.

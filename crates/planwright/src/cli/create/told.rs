@@ -24,6 +24,11 @@ impl Waiting {
         Self { bar }
     }
 
+    /// Takes the line away while `talk` has the terminal.
+    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        self.bar.suspend(talk)
+    }
+
     /// It has answered.
     pub(crate) fn end(self) {
         self.bar.finish_and_clear();

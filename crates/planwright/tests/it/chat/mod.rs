@@ -5,6 +5,7 @@ mod bounds;
 #[cfg(target_os = "linux")]
 mod person;
 mod plans;
+mod streamed;
 mod tools;
 
 use std::fs;

@@ -1,14 +1,14 @@
 //! A person at a terminal: plans that are looked at, turns that are given up.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::{calls, desk, kept, told};
-use crate::planner::Desk;
+use crate::planner::{Desk, streamed};
 use crate::program::planwright;
 
 fn plan(name: &str) -> Value {
@@ -110,6 +110,59 @@ fn a_person_asks_for_changes() {
             .unwrap()
             .contains("Eva")
     );
+}
+
+/// Runs the program on a pseudo terminal until these words are on the screen, then takes the terminal away; what was on it by then.
+fn watched(desk: &Desk, arguments: &str, until: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_planwright");
+    let command = format!(
+        "stty rows 24 cols 100; '{program}' {arguments} --simulate tools.json --model replay:answers.json"
+    );
+    let mut child = Command::new("script")
+        .args(["-qefc", &command, "/dev/null"])
+        .current_dir(desk.path())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", desk.path())
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut screen = child.stdout.take().unwrap();
+    let mut seen = Vec::new();
+    let mut some = [0; 1024];
+    while !String::from_utf8_lossy(&seen).contains(until) {
+        let count = screen.read(&mut some).unwrap();
+        assert_ne!(count, 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&some[..count]);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+#[test]
+fn an_answer_is_read_while_it_is_written() {
+    let desk = desk();
+    let endless = format!("Well, it is {}", "so ".repeat(100_000));
+    desk.write("answers.json", &json!([streamed::paced(&json!(endless))]));
+    let screen = watched(&desk, "chat 'How is it?'", "Well, it is so");
+    assert!(screen.matches("so").count() < 90_000);
+    // What is whole is not shown twice.
+    desk.write("answers.json", &json!(["Well, it is so."]));
+    let screen = watched(&desk, "chat 'How is it?' < /dev/null", "go on with");
+    assert_eq!(screen.matches("it is so.").count(), 1, "{screen}");
+}
+
+#[test]
+fn steps_are_seen_while_their_plan_is_written() {
+    let desk = streamed::desk(&json!({"echo": true}));
+    streamed::written(&desk, &[streamed::endless()]);
+    let screen = watched(&desk, "ask tell", "✓ c");
+    assert!(screen.contains("writes the plan"), "{screen}");
+    assert!(!screen.contains("✓ tell"), "{screen}");
 }
 
 #[test]

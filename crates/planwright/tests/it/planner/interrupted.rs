@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::streamed::{desk, plan, runs, told, tools, unsound, written};
+use super::streamed::{desk, endless, plan, runs, told, tools, unsound, written};
 use crate::program::planwright;
 
 /// Begins to ask; what the program prints can be read while it goes on.
@@ -45,16 +45,6 @@ fn end(mut child: Child) -> (Option<i32>, String) {
     let mut talk = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut talk).unwrap();
     (child.wait().unwrap().code(), talk)
-}
-
-/// A plan that takes the model minutes to write, the most of it behind the steps.
-fn endless() -> Value {
-    let plan = plan().to_string();
-    let beginning = plan.strip_suffix('}').unwrap();
-    json!(format!(
-        "{beginning}, \"title\": \"{}\"}}",
-        "x".repeat(500_000)
-    ))
 }
 
 #[test]

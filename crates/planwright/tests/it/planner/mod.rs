@@ -5,7 +5,7 @@ mod ask;
 mod create;
 #[cfg(unix)]
 mod interrupted;
-mod streamed;
+pub(crate) mod streamed;
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::program::{planwright, stderr, stdout};
 const PACE: f64 = 500.0;
 
 /// `look` merely reads, `tell` changes something.
-pub(super) fn desk(tell: &Value) -> Desk {
+pub(crate) fn desk(tell: &Value) -> Desk {
     let desk = Desk::new(&json!({}));
     tools(&desk, tell);
     desk
@@ -28,20 +28,22 @@ pub(super) fn tools(desk: &Desk, tell: &Value) {
 }
 
 /// The model writes these answers in its own time.
-pub(super) fn written(desk: &Desk, answers: &[Value]) {
-    let text = |answer: &Value| match answer {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let answers: Vec<Value> = answers
-        .iter()
-        .map(|answer| json!({"text": text(answer), "tokens_per_second": PACE}))
-        .collect();
+pub(crate) fn written(desk: &Desk, answers: &[Value]) {
+    let answers: Vec<Value> = answers.iter().map(paced).collect();
     desk.write("answers.json", &json!(answers));
 }
 
+/// An answer that takes its time.
+pub(crate) fn paced(answer: &Value) -> Value {
+    let text = match answer {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    json!({"text": text, "tokens_per_second": PACE})
+}
+
 /// Something is looked up, then somebody is told, and there is more to be looked up.
-pub(super) fn plan() -> Value {
+pub(crate) fn plan() -> Value {
     json!({"steps": [
         {"id": "a", "tool": "look", "args": {"at": "alpha"}},
         {"id": "tell", "tool": "tell", "args": {"text": "${a.at}"}},
@@ -51,11 +53,21 @@ pub(super) fn plan() -> Value {
 }
 
 /// The same with a step that no tool can do.
-pub(super) fn unsound() -> Value {
+pub(crate) fn unsound() -> Value {
     let mut plan = plan();
     let steps = plan["steps"].as_array_mut().unwrap();
     steps.push(json!({"id": "no", "tool": "launch_rocket", "args": {}}));
     plan
+}
+
+/// A plan that takes the model minutes to write, the most of it behind the steps.
+pub(crate) fn endless() -> Value {
+    let plan = plan().to_string();
+    let beginning = plan.strip_suffix('}').unwrap();
+    json!(format!(
+        "{beginning}, \"title\": \"{}\"}}",
+        "x".repeat(500_000)
+    ))
 }
 
 /// The addresses of calls.
@@ -65,7 +77,7 @@ fn called<'a>(calls: &'a Value, field: &str) -> Vec<&'a str> {
 }
 
 /// The runs that are kept, the newest first.
-pub(super) fn runs(desk: &Desk) -> Vec<Value> {
+pub(crate) fn runs(desk: &Desk) -> Vec<Value> {
     let (data, _) = told(desk, &["runs", "--format", "json"], 0);
     let runs: Value = serde_json::from_str(&data).unwrap();
     runs["runs"].as_array().unwrap().clone()
