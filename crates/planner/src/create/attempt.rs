@@ -8,7 +8,7 @@ use super::meta::Origin;
 use super::reading::{Answered, read};
 use super::repair::Repair;
 use crate::model::{Message, Model, ModelError, ModelRequest, Reply, TEMPERATURE, Usage, answer};
-use crate::prompt::{Task, WRITING, answer_schema, feedback};
+use crate::prompt::{Notation, Task, feedback, feedback_in_lines};
 
 /// A plan that is to be created.
 #[derive(Clone, Copy)]
@@ -29,6 +29,8 @@ pub struct Creation<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CreateSettings {
+    /// In what the model writes.
+    pub notation: Notation,
     /// How often the model is asked, in all.
     pub tries: NonZeroU32,
     /// How many tokens are spent on telling of tools.
@@ -46,6 +48,7 @@ pub struct CreateSettings {
 impl Default for CreateSettings {
     fn default() -> Self {
         Self {
+            notation: Notation::default(),
             tries: NonZeroU32::MIN.saturating_add(2),
             tool_tokens: 6000,
             memory_tokens: 1000,
@@ -116,9 +119,11 @@ pub(crate) struct Dialogue<'a> {
 impl<'a> Dialogue<'a> {
     pub(crate) fn new(creation: &'a Creation<'a>) -> Self {
         let settings = creation.settings;
-        let text = creation
-            .task
-            .text(settings.tool_tokens, settings.memory_tokens);
+        let text = creation.task.text(
+            settings.tool_tokens,
+            settings.memory_tokens,
+            settings.notation,
+        );
         Self {
             creation,
             messages: vec![Message::User(text)],
@@ -149,6 +154,7 @@ impl<'a> Dialogue<'a> {
         self.created.usage += reply.usage;
         let Answered {
             plan,
+            notation,
             written,
             diagnostics,
             repairs,
@@ -159,8 +165,14 @@ impl<'a> Dialogue<'a> {
             calls: Vec::new(),
         });
         let is_repeated = self.seen.contains(&written);
-        self.messages
-            .push(Message::User(feedback(&diagnostics, is_repeated)));
+        let found = match notation {
+            Notation::Json => feedback(&diagnostics, is_repeated),
+            Notation::Lines => {
+                let text = written.as_deref().unwrap_or_default();
+                feedback_in_lines(&diagnostics, text, is_repeated)
+            }
+        };
+        self.messages.push(Message::User(found));
         self.seen.push(written);
         self.created.attempts.push(Attempt {
             reply: reply.text,
@@ -173,10 +185,10 @@ impl<'a> Dialogue<'a> {
 
 fn request(settings: &CreateSettings, messages: &[Message]) -> ModelRequest {
     ModelRequest {
-        answer: Some(answer_schema()),
+        answer: settings.notation.answer_schema(),
         temperature: settings.temperature,
         max_tokens: settings.max_tokens,
-        ..ModelRequest::new(WRITING, messages.iter().cloned())
+        ..ModelRequest::new(settings.notation.writing(), messages.iter().cloned())
     }
 }
 

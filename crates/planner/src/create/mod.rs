@@ -7,6 +7,7 @@ mod meta;
 mod reading;
 mod repair;
 mod slots;
+mod written;
 
 pub(crate) use attempt::Dialogue;
 pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};

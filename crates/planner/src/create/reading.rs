@@ -2,16 +2,14 @@
 
 use planwright_core::{CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Plan, check};
 use planwright_dialects::native::Native;
-use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse, parse_as};
+use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
 use super::attempt::{CreatedPlan, Creation};
-use super::extract::extract;
-use super::repair::{Repair, repair};
+use super::repair::Repair;
 use super::slots::unfilled;
+use super::written::{NAME, Written};
 use crate::model::Reply;
-
-/// What the text of a created plan is called.
-const NAME: &str = "answer";
+use crate::prompt::Notation;
 
 /// How often something is mended: a name that is right now may show what else is wrong.
 const ROUNDS: usize = 4;
@@ -20,7 +18,9 @@ const ROUNDS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Answered {
     pub(super) plan: Option<CreatedPlan>,
-    /// The plan as the model wrote it.
+    /// In what it was written.
+    pub(super) notation: Notation,
+    /// The plan as the model wrote it; in lines, those that the findings are about.
     pub(super) written: Option<String>,
     pub(super) diagnostics: Diagnostics,
     pub(super) repairs: Vec<Repair>,
@@ -34,29 +34,33 @@ pub(super) fn read(reply: &Reply, creation: &Creation<'_>) -> Answered {
             reply.text.len()
         );
         let finding = Diagnostic::error(Code::TooLarge, message);
-        return Answered::rejected(finding.help("write a smaller plan"));
+        let finding = finding.help("write a smaller plan");
+        return Answered::rejected(creation.settings.notation, finding);
     }
-    let Some(written) = extract(&reply.text) else {
+    let notation = creation.settings.notation;
+    let Some(found) = Written::find(&reply.text, notation) else {
         let finding = Diagnostic::error(Code::NotJson, "the answer holds no plan");
-        return Answered::rejected(
-            finding.help("answer with one JSON object, {\"steps\": [...], \"output\": [...]}"),
-        );
+        return Answered::rejected(notation, finding.help(notation.form()));
     };
+    let mut written = found.unwrapped();
     let mut answered = Answered {
-        written: Some(written.to_owned()),
+        notation: found.notation,
+        written: Some(found.text),
         ..Answered::default()
     };
-    let mut text = unwrapped(written);
-    let mut sound = judge(&text, creation.check, &mut answered.diagnostics);
+    let mut sound = judge(&written, creation.check, &mut answered.diagnostics);
     for _ in 0..ROUNDS {
-        let Some((mended, repairs)) = repair(&text, &answered.diagnostics, creation.check.catalog)
-        else {
+        let findings = &answered.diagnostics;
+        let Some((mended, repairs)) = written.mended(findings, creation.check.catalog) else {
             break;
         };
         answered.repairs.extend(repairs);
         answered.diagnostics = Diagnostics::new();
         sound = judge(&mended, creation.check, &mut answered.diagnostics);
-        text = mended;
+        if mended.notation == Notation::Lines {
+            answered.written = Some(mended.text.clone());
+        }
+        written = mended;
     }
     if reply.is_cut_off && sound.is_none() {
         let finding = Diagnostic::error(
@@ -86,33 +90,22 @@ pub(super) fn read(reply: &Reply, creation: &Creation<'_>) -> Answered {
 }
 
 impl Answered {
-    fn rejected(finding: Diagnostic) -> Self {
+    fn rejected(notation: Notation, finding: Diagnostic) -> Self {
         Self {
+            notation,
             diagnostics: Diagnostics::from_iter([finding]),
             ..Self::default()
         }
     }
 }
 
-/// A plan that stands alone in an object: `{"plan": {…}}`.
-fn unwrapped(text: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(text);
-    let inner = value.ok().and_then(|value| {
-        let fields = value.as_object()?;
-        let inner = fields
-            .get("plan")
-            .filter(|_| !fields.contains_key("steps"))?;
-        inner.is_object().then(|| inner.to_string())
-    });
-    inner.unwrap_or_else(|| text.to_owned())
-}
-
 /// A plan that is still being written, as far as it goes: mended and written down as the whole of it will be. Nothing where it is
 /// not sound, which what is yet to come may change.
-pub(crate) fn beginning(written: &str, creation: &Creation<'_>) -> Option<CreatedPlan> {
-    let mut text = written.to_owned();
+pub(crate) fn beginning(text: String, creation: &Creation<'_>) -> Option<CreatedPlan> {
+    let notation = creation.settings.notation;
+    let mut written = Written { notation, text };
     for _ in 0..=ROUNDS {
-        let mut result = parsed(&text);
+        let mut result = written.parsed();
         result.plan = result.plan.map(|plan| plan.beginning(plan.steps.len()));
         let plan = result.plan.clone();
         let mut found = Diagnostics::new();
@@ -129,34 +122,21 @@ pub(crate) fn beginning(written: &str, creation: &Creation<'_>) -> Option<Create
         }) {
             return None;
         }
-        text = repair(&text, &found, creation.check.catalog)?.0;
+        written = written.mended(&found, creation.check.catalog)?.0;
     }
     None
 }
 
 /// Reads and checks a text; the plan as it was read, and as it was proven.
 fn judge(
-    text: &str,
+    written: &Written,
     context: CheckContext<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Plan, CheckedPlan)> {
-    let result = parsed(text);
+    let result = written.parsed();
     let plan = result.plan.clone();
     let checked = checked(result, context, diagnostics);
     plan.zip(checked)
-}
-
-fn parsed(text: &str) -> ParseResult {
-    let options = ReadOptions::new(NAME);
-    let mut result = parse(text.as_bytes(), &options);
-    let has_shape = |finding: &Diagnostic| {
-        !matches!(finding.code, Code::UnknownDialect | Code::AmbiguousDialect)
-    };
-    if !result.diagnostics.iter().all(has_shape) {
-        // Where its shape does not tell, it is what the model was asked for.
-        result = parse_as(&Native, text.as_bytes(), &options);
-    }
-    result
 }
 
 fn checked(

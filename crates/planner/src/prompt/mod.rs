@@ -2,14 +2,17 @@
 
 mod choice;
 mod feedback;
+mod lines;
 mod memory;
 mod native;
+mod notation;
 mod task;
 
 pub(crate) use choice::tools_for;
 pub use feedback::feedback;
-pub(crate) use feedback::wrong;
+pub(crate) use feedback::{feedback_in_lines, wrong};
 pub use memory::{Memory, MemoryError};
 pub use native::{WRITING, answer_schema};
+pub use notation::Notation;
 pub(crate) use task::slot_names;
 pub use task::{Task, TimePhrase};

@@ -6,6 +6,7 @@ use planwright_core::{Catalog, Value};
 
 use super::choice::choice;
 use super::memory::Memory;
+use super::notation::Notation;
 
 /// A plan that is to be written.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +37,8 @@ pub struct TimePhrase {
 }
 
 impl Task<'_> {
-    /// The task in words, with tools for at most `tool_tokens` and memory for at most `memory_tokens`.
-    pub fn text(&self, tool_tokens: usize, memory_tokens: usize) -> String {
+    /// The task in words, with tools for at most `tool_tokens` and memory for at most `memory_tokens`, for a plan in `notation`.
+    pub fn text(&self, tool_tokens: usize, memory_tokens: usize, notation: Notation) -> String {
         let mut text = format!("Today is {}.\n", self.today);
         if !self.times.is_empty() {
             text += "\nWhat the phrases of time in the question mean, both days included:\n";
@@ -52,7 +53,7 @@ impl Task<'_> {
         let tools = choice(self.catalog, self.goal, self.memory, tool_tokens);
         let _ = write!(text, "\nTools:\n{tools}");
         if let Some(state) = self.state {
-            text += &state_text(state);
+            text += &state_text(state, notation);
         }
         if let Some(memory) = self.memory {
             let said = memory.text(memory_tokens);
@@ -66,11 +67,21 @@ impl Task<'_> {
     }
 }
 
-fn state_text(state: &Value) -> String {
+fn state_text(state: &Value, notation: Notation) -> String {
     let slots = slot_names(state);
     let first = slots.first().map_or("name", String::as_str);
+    let (declare, write) = match notation {
+        Notation::Json => (
+            "\"slot_schemas\": {\"state\": that schema} before \"steps\"",
+            "has",
+        ),
+        Notation::Lines => (
+            "`plan {\"slot_schemas\": {\"state\": that schema}}` as the first line",
+            "has, in the braces behind it,",
+        ),
+    };
     format!(
-        "\nThe plan fills a state with this JSON Schema: {}\nWrite \"slot_schemas\": {{\"state\": that schema}} before \"steps\". A step that fills a part of it has \"writes\": \"state.{first}\"; other steps read it as \"${{slots.state.{first}}}\". Fill every part: `{}`.\n",
+        "\nThe plan fills a state with this JSON Schema: {}\nWrite {declare}. A step that fills a part of it {write} \"writes\": \"state.{first}\"; other steps read it as \"${{slots.state.{first}}}\". Fill every part: `{}`.\n",
         state.to_json(),
         slots.join("`, `")
     )

@@ -31,7 +31,7 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Begins, where the plan is to be run, is sound as far as it is written, and has a step that may start.
     pub(super) fn begin(
-        written: &str,
+        written: String,
         creation: &Creation<'_>,
         engine: &Engine,
         run: &Arc<str>,
@@ -61,7 +61,7 @@ impl Ahead {
     }
 
     /// Takes in further steps, where the plan is sound with them and what has started stays as it is. Whether it did.
-    pub(super) fn grow(&mut self, written: &str, creation: &Creation<'_>) -> bool {
+    pub(super) fn grow(&mut self, written: String, creation: &Creation<'_>) -> bool {
         if let Some(plan) = beginning(written, creation)
             && plan.checked.steps().len() <= MOST_STEPS
             && plan.checked.steps().len() > self.plan.checked.steps().len()

@@ -7,6 +7,7 @@ mod ahead;
 mod early;
 mod keeper;
 mod reader;
+mod reading;
 mod run;
 mod same;
 

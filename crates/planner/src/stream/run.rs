@@ -12,7 +12,7 @@ use planwright_engine::{Canceller, Engine, JournalError, RunSummary, StampedEven
 use super::ahead::Ahead;
 use super::early::{EarlyCall, Notes};
 use super::keeper::{Keeper, Kept};
-use super::reader::PlanReader;
+use super::reading::Reading;
 use super::same::{forgotten, goes_on};
 use crate::create::{Attempt, Created, CreatedPlan, Creation, Dialogue};
 use crate::model::{Delivery, ModelError, ModelRequest, Piece, Reply, answer};
@@ -139,7 +139,8 @@ impl Course<'_> {
             delivery: Delivery::Live,
             ..request
         });
-        let mut reader = PlanReader::new(self.creation.settings.reply_bytes);
+        let settings = self.creation.settings;
+        let mut reader = Reading::new(settings.notation, settings.reply_bytes);
         loop {
             let piece = tokio::select! {
                 biased;
@@ -165,14 +166,14 @@ impl Course<'_> {
     }
 
     /// Looks at the plan as far as it is there.
-    fn look(&mut self, reader: &PlanReader, ahead: &mut Option<Ahead>) {
+    fn look(&mut self, reader: &Reading, ahead: &mut Option<Ahead>) {
         let Some(written) = reader.beginning() else {
             return;
         };
         let has_grown = match ahead {
-            Some(ahead) => ahead.grow(&written, self.creation),
+            Some(ahead) => ahead.grow(written, self.creation),
             None => {
-                *ahead = Ahead::begin(&written, self.creation, self.engine, &self.run);
+                *ahead = Ahead::begin(written, self.creation, self.engine, &self.run);
                 if let Some(ahead) = ahead {
                     (self.listener)(Told::Launched(&ahead.handle.canceller()));
                 }

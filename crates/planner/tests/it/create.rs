@@ -11,7 +11,7 @@ use std::time::Duration;
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright_planner::model::{Message, ModelRequest};
-use planwright_planner::prompt::{Memory, Task, TimePhrase};
+use planwright_planner::prompt::{Memory, Notation, Task, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
@@ -35,6 +35,9 @@ async fn check(file: &Path) {
     let state = case.get("state").map(value);
     let model = Heard::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
+    if let Some(word) = case["notation"].as_str() {
+        settings.notation = Notation::named(word).unwrap();
+    }
     if let Some(tries) = case["tries"].as_u64() {
         settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();
     }

@@ -19,7 +19,7 @@ mod words;
 
 pub use fault::ConfigFault;
 pub use listing::Setting;
-pub use model::{ModelPrices, ModelSettings};
+pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use outside::Place;
 pub use serve::Serve;
 pub use settled::Config;

@@ -31,6 +31,9 @@ pub(super) struct ModelTable {
     /// The file that holds the key, from the folder of this file on; a line break at its end does not count.
     #[cfg_attr(test, schemars(with = "String"))]
     key_file: Option<Spanned<String>>,
+    /// In what it writes plans: `json`, or `lines`, which take about two thirds of the tokens; without it, `json`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    notation: Option<Spanned<PlanNotation>>,
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.
     #[cfg_attr(test, schemars(with = "f64"))]
     temperature: Option<Spanned<Temperature>>,
@@ -63,6 +66,40 @@ pub(super) struct PricesTable {
     /// Tokens that its provider had at hand; without it, as much as others.
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     cached: Option<Price>,
+}
+
+/// In what a model writes plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum PlanNotation {
+    /// JSON.
+    Json,
+    /// Lines.
+    Lines,
+}
+
+impl PlanNotation {
+    /// What it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Lines => "lines",
+        }
+    }
+}
+
+impl TryFrom<String> for PlanNotation {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        match word.as_str() {
+            "json" => Ok(Self::Json),
+            "lines" => Ok(Self::Lines),
+            _ => Err(format!(
+                "no model writes plans in `{word}` (write `json` or `lines`)"
+            )),
+        }
+    }
 }
 
 /// How free a model is.
@@ -107,6 +144,8 @@ pub struct ModelSettings {
     pub base_url: Option<Arc<str>>,
     /// Where the key is.
     pub key: Option<Place>,
+    /// In what it writes plans.
+    pub notation: Option<PlanNotation>,
     /// How free it is.
     pub temperature: Option<f64>,
     /// The most tokens that it may answer with.
@@ -143,6 +182,7 @@ impl ModelSettings {
         self.base_url = table.base_url.as_ref().map(|url| url.get_ref().0.clone());
         let variable = table.key_variable.as_ref().map(text).map(Place::Variable);
         self.key = variable.or_else(|| table.key_file.as_ref().map(text).map(Place::File));
+        self.notation = table.notation.as_ref().map(|word| *word.get_ref());
         self.temperature = table.temperature.as_ref().map(|number| number.get_ref().0);
         self.max_tokens = table.max_tokens.as_ref().map(|most| most.get_ref().get());
         self.timeout = table.timeout.as_ref().map(|time| time.get_ref().0);
@@ -205,6 +245,13 @@ fn said(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Value, 
     push(
         &mut said,
         source,
+        "notation",
+        table.notation.as_ref(),
+        |word| Value::from(word.as_str()),
+    );
+    push(
+        &mut said,
+        source,
         "temperature",
         table.temperature.as_ref(),
         |it| Value::from(it.0),
@@ -257,6 +304,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             table.base_url.as_ref().map(Spanned::span),
             table.key_variable.as_ref().map(Spanned::span),
             table.key_file.as_ref().map(Spanned::span),
+            table.notation.as_ref().map(Spanned::span),
             table.temperature.as_ref().map(Spanned::span),
             table.max_tokens.as_ref().map(Spanned::span),
             table.timeout.as_ref().map(Spanned::span),

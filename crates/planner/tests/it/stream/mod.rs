@@ -1,6 +1,7 @@
 //! Plans that run while they are written.
 
 mod keeping;
+mod lines;
 mod scene;
 
 use planwright_engine::{RunStatus, StepStatus};

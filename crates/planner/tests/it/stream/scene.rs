@@ -13,7 +13,7 @@ use planwright_engine::{
 };
 use planwright_planner::create::{CreateSettings, Creation, Origin};
 use planwright_planner::model::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Replay};
-use planwright_planner::prompt::Task;
+use planwright_planner::prompt::{Notation, Task};
 use planwright_planner::stream::{Keeper, Streamed, Streaming, Told, stream};
 use serde_json::json;
 use tokio::time::Instant;
@@ -140,6 +140,7 @@ pub(super) struct Played {
 
 /// What the model does.
 pub(super) struct Scene<'a> {
+    pub(super) notation: Notation,
     pub(super) answers: &'a [&'a str],
     /// After how many pieces its answer breaks off, and whether with an error.
     pub(super) breaks: Option<(usize, bool)>,
@@ -149,6 +150,7 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn new(answers: &'a [&'a str]) -> Self {
         Self {
+            notation: Notation::Json,
             answers,
             breaks: None,
             keeper: None,
@@ -171,7 +173,8 @@ impl<'a> Scene<'a> {
             }),
         };
         let catalog = catalog();
-        let settings = CreateSettings::default();
+        let mut settings = CreateSettings::default();
+        settings.notation = self.notation;
         let estimate = |_: &CheckedPlan| None;
         let creation = Creation {
             model: model.as_ref(),

@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use planwright::planner::prompt::Notation;
 
 use super::{
     Format, ModelArguments, MomentArguments, OPTIONS, StoreArguments, ToolArguments, positive,
@@ -55,6 +56,9 @@ pub(crate) struct PlanningArguments {
     /// How often the model is asked, in all: each time with everything that was wrong.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
+    /// In what the model writes the plan: lines take about two thirds of the tokens of JSON. What it is kept as is JSON in either case.
+    #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
+    pub(crate) notation: Option<NotationWord>,
     /// What is remembered of earlier questions: JSON with `semantic`, `episodic` and `entities`.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
@@ -66,4 +70,22 @@ pub(crate) struct PlanningArguments {
     pub(crate) tool_tokens: usize,
     #[command(flatten)]
     pub(crate) moment: MomentArguments,
+}
+
+/// In what a model writes a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotationWord {
+    /// JSON.
+    Json,
+    /// Lines.
+    Lines,
+}
+
+impl From<NotationWord> for Notation {
+    fn from(word: NotationWord) -> Self {
+        match word {
+            NotationWord::Json => Self::Json,
+            NotationWord::Lines => Self::Lines,
+        }
+    }
 }

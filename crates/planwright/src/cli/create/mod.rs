@@ -17,7 +17,7 @@ use planwright::engine::{Durations, Engine};
 use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright::planner::dates::{Now, find};
 use planwright::planner::model::Model;
-use planwright::planner::prompt::{Memory, Task, TimePhrase, WRITING};
+use planwright::planner::prompt::{Memory, Notation, Task, TimePhrase};
 use planwright::planner::stream::{Keeper, Streamed, Streaming, Told, stream};
 use planwright::wire::{CreatedV1, timestamp};
 
@@ -52,8 +52,9 @@ pub(crate) async fn command(
         let task = wanted.task().text(
             arguments.planning.tool_tokens,
             CreateSettings::default().memory_tokens,
+            wanted.notation,
         );
-        printer.data(&format!("{WRITING}\n\n{task}"));
+        printer.data(&format!("{}\n\n{task}", wanted.notation.writing()));
         return Ok(Exit::Success);
     }
     let model = model::open(&arguments.model, &config)?;
@@ -150,12 +151,19 @@ fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandErr
     Ok(sound.map(|_| text))
 }
 
+/// In what the model writes: as the arguments say, else as the configuration does.
+fn notation(known: &Known, config: &Config) -> Notation {
+    let configured = || Notation::named(config.model().notation?.as_str());
+    known.notation.or_else(configured).unwrap_or_default()
+}
+
 /// What is known beside the goal.
 #[derive(Debug)]
 pub(crate) struct Known {
     now: Now,
     memory: Option<Memory>,
     state: Option<Value>,
+    notation: Option<Notation>,
 }
 
 impl Known {
@@ -188,6 +196,7 @@ impl Known {
             now: dates::now(&arguments.moment)?,
             memory,
             state,
+            notation: arguments.notation.map(Notation::from),
         })
     }
 }
@@ -219,13 +228,6 @@ pub(crate) struct RunAhead<'a> {
     pub(crate) listener: &'a mut (dyn FnMut(Told<'_>) + Send),
 }
 
-fn settings(arguments: &PlanningArguments) -> CreateSettings {
-    let mut settings = CreateSettings::default();
-    settings.tries = arguments.tries;
-    settings.tool_tokens = arguments.tool_tokens;
-    settings
-}
-
 /// A plan that is wanted, and all that it is written from.
 pub(crate) struct Wanted<'a> {
     goal: &'a str,
@@ -235,6 +237,7 @@ pub(crate) struct Wanted<'a> {
     catalog: &'a Catalog,
     durations: Durations,
     known: &'a Known,
+    notation: Notation,
     library: Library,
     policy: Policy,
     given: Object,
@@ -266,6 +269,7 @@ impl<'a> Wanted<'a> {
             catalog: &toolbox.catalog,
             durations,
             known,
+            notation: notation(known, config),
             library: Library::new(),
             policy: config.restrict(Policy::new()),
             given: Object::default(),
@@ -276,7 +280,7 @@ impl<'a> Wanted<'a> {
     pub(crate) async fn ask(&self, model: &dyn Model, arguments: &PlanningArguments) -> Created {
         let waiting = told::Waiting::new(&format!("{} writes a plan", model.name()));
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
-        let settings = settings(arguments);
+        let settings = self.settings(arguments);
         let created = create(&self.creation(model, &settings, &estimate)).await;
         waiting.end();
         created
@@ -290,7 +294,7 @@ impl<'a> Wanted<'a> {
         ahead: RunAhead<'_>,
     ) -> Streamed {
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
-        let settings = settings(arguments);
+        let settings = self.settings(arguments);
         let streaming = Streaming {
             creation: self.creation(model, &settings, &estimate),
             engine: ahead.engine,
@@ -299,6 +303,14 @@ impl<'a> Wanted<'a> {
             listener: ahead.listener,
         };
         stream(streaming).await
+    }
+
+    fn settings(&self, arguments: &PlanningArguments) -> CreateSettings {
+        let mut settings = CreateSettings::default();
+        settings.notation = self.notation;
+        settings.tries = arguments.tries;
+        settings.tool_tokens = arguments.tool_tokens;
+        settings
     }
 
     fn creation<'c>(
@@ -347,9 +359,9 @@ impl<'a> Wanted<'a> {
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
         cache::key(&[
-            WRITING,
+            self.notation.writing(),
             model,
-            &self.task().text(budget, budget),
+            &self.task().text(budget, budget, self.notation),
             &self.schemas(),
         ])
     }

@@ -12,6 +12,7 @@ fn which_model_is_asked() {
 name = "openai-compatible:qwen"
 base_url = "http://localhost:8000/v1"
 key_variable = "QWEN_KEY"
+notation = "lines"
 temperature = 0
 max_tokens = 4000
 timeout = "5m"
@@ -24,11 +25,12 @@ prices = { input = 2.5, output = 10 }
             r#"model.name = "openai-compatible:qwen" (mine.toml:3)"#,
             r#"model.base_url = "http://localhost:8000/v1" (mine.toml:4)"#,
             r#"model.key_variable = "QWEN_KEY" (mine.toml:5)"#,
-            "model.temperature = 0.0 (mine.toml:6)",
-            "model.max_tokens = 4000 (mine.toml:7)",
-            r#"model.timeout = "5m" (mine.toml:8)"#,
-            "model.attempts = 2 (mine.toml:9)",
-            r#"model.prices = {"input":2.5,"output":10.0} (mine.toml:10)"#,
+            r#"model.notation = "lines" (mine.toml:6)"#,
+            "model.temperature = 0.0 (mine.toml:7)",
+            "model.max_tokens = 4000 (mine.toml:8)",
+            r#"model.timeout = "5m" (mine.toml:9)"#,
+            "model.attempts = 2 (mine.toml:10)",
+            r#"model.prices = {"input":2.5,"output":10.0} (mine.toml:11)"#,
         ]
     );
     let config = Config::of([&read(Origin::User, user).unwrap()]);
@@ -46,7 +48,7 @@ prices = { input = 2.5, output = 10 }
 fn models_that_cannot_be_asked_so() {
     faults(
         Origin::User,
-        "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\n",
+        "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\nnotation = \"yaml\"\n",
         &[
             "mine.toml:2: `localhost` is no URL of a server (write it as `https://example.com`)",
             "mine.toml:3: `3` is no temperature (write 0 to 2)",
@@ -54,6 +56,7 @@ fn models_that_cannot_be_asked_so() {
             "mine.toml:6: missing field `output` (the reference of planwright.toml lists what may stand here)",
             "mine.toml:7: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
              stand here)",
+            "mine.toml:8: no model writes plans in `yaml` (write `json` or `lines`)",
         ],
     );
     faults(
