@@ -6,7 +6,7 @@ use planwright_core::{CheckContext, CheckedPlan};
 use planwright_engine::{Engine, RunStatus, RunSummary};
 use planwright_planner::create::{CreateSettings, Creation, Origin, create};
 use planwright_planner::model::Model;
-use planwright_planner::prompt::Task;
+use planwright_planner::prompt::{Notation, Task};
 use planwright_planner::stream::{Streaming, stream};
 
 use super::scene::{Scene, Server, catalog, model};
@@ -19,10 +19,10 @@ pub struct Planned {
 }
 
 /// Has the plan written, then runs it.
-pub async fn written_first(scene: &Scene) {
-    let model = model([scene.plan()]);
+pub async fn written_first(scene: &Scene, notation: Notation) {
+    let model = model([text(scene, notation)]);
     let catalog = catalog();
-    let settings = CreateSettings::default();
+    let settings = settings(notation);
     let created = create(&creation(&model, &catalog, &settings)).await;
     let plan = created.plan.expect("a sound plan");
     let summary = Engine::new(Server::of(scene))
@@ -32,10 +32,10 @@ pub async fn written_first(scene: &Scene) {
 }
 
 /// Runs the plan while it is written.
-pub async fn streamed(scene: &Scene) -> Planned {
-    let model = model([scene.plan()]);
+pub async fn streamed(scene: &Scene, notation: Notation) -> Planned {
+    let model = model([text(scene, notation)]);
     let catalog = catalog();
-    let settings = CreateSettings::default();
+    let settings = settings(notation);
     let engine = Engine::new(Server::of(scene));
     let streamed = stream(Streaming {
         creation: creation(&model, &catalog, &settings),
@@ -49,6 +49,19 @@ pub async fn streamed(scene: &Scene) -> Planned {
     Planned {
         first_call_at: streamed.first_call_at.expect("a call"),
     }
+}
+
+fn text(scene: &Scene, notation: Notation) -> String {
+    match notation {
+        Notation::Json => scene.plan(),
+        Notation::Lines => scene.plan_in_lines(),
+    }
+}
+
+fn settings(notation: Notation) -> CreateSettings {
+    let mut settings = CreateSettings::default();
+    settings.notation = notation;
+    settings
 }
 
 fn check(scene: &Scene, summary: &RunSummary) {

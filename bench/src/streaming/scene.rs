@@ -8,6 +8,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use planwright_core::{Annotations, Catalog, Tool, Value};
+use planwright_dialects::native::lines::from_json;
 use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright_planner::model::{Delivery, Model, ModelError, ModelRequest, Piece, Replay};
 use serde_json::json;
@@ -142,6 +143,11 @@ impl Scene {
             .map(id)
             .collect();
         json!({"steps": steps, "output": last}).to_string()
+    }
+
+    /// As the same plan in our lines.
+    pub fn plan_in_lines(&self) -> String {
+        from_json(&Value::from_json(&self.plan()).expect("a plan in JSON"))
     }
 
     /// As the lines in which LLMCompiler's planner writes.
