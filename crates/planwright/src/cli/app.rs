@@ -10,7 +10,7 @@ use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1};
 
 use super::args::{RunArguments, RunFormat};
-use super::course::{Beginning, Course, approved};
+use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
@@ -63,18 +63,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             if let (Some(store), None) = (&store, &arguments.durations) {
                 options.durations = store.durations().map_err(store::explain)?;
             }
-            let mut adapting = arguments.adapt.open(&config)?;
-            let beginning = Beginning {
-                id: &id,
-                plan: &plan,
-                reading: &reading,
-                tools: &arguments.tools,
-                store: store.as_ref(),
-                options: &options,
-                approved: approved.clone(),
-            };
-            let start = beginning.start(&mut adapting)?;
-            let course = Course {
+            let mut course = Course {
                 id: &id,
                 plan: &plan,
                 reading: &reading,
@@ -82,14 +71,15 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 store: store.as_ref(),
                 durations: arguments.durations.as_deref(),
                 consent: &arguments.consent,
-                is_approved: approved.is_some(),
+                is_approved: false,
                 format: arguments.format,
                 max_output,
                 printer,
                 telemetry,
-                adapting,
+                adapting: arguments.adapt.open(&config)?,
                 revisions: Vec::new(),
             };
+            let start = course.begin(&arguments.tools, &options, approved)?;
             return course.drive(start, options, signals).await;
         }
     };

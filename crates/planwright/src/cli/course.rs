@@ -71,6 +71,42 @@ pub(crate) struct Course<'a> {
 }
 
 impl Course<'_> {
+    /// Begins to keep a new run, in the store or as far as another plan may need it. `approved` is the digest of the plan, where a person
+    /// approved it as a whole.
+    pub(crate) fn begin(
+        &mut self,
+        tools: &ToolArguments,
+        options: &RunOptions,
+        approved: Option<String>,
+    ) -> Result<Start, CommandError> {
+        self.is_approved = approved.is_some();
+        let start = Start::new(self.id, self.plan.clone());
+        let mut process = kept::process(self.plan, options, keeping::now());
+        process.approved_plan = approved;
+        let Some(store) = self.store else {
+            return Ok(match &self.adapting {
+                Some(adapting) => {
+                    start.with_journal(adapting.journal.as_journal(), process.to_value())
+                }
+                None => start,
+            });
+        };
+        let begin = Begin {
+            id: self.id,
+            plan: self.plan,
+            reading: self.reading,
+            sources: keeping::sources(tools)?,
+            client: None,
+            secrets: &options.masked_texts(),
+            now: keeping::now(),
+        };
+        let journal: Arc<dyn Journal> = Arc::new(begin.keep(store, &store::this_process())?);
+        if let Some(adapting) = &mut self.adapting {
+            adapting.journal = Kept::InStore(Arc::clone(&journal));
+        }
+        Ok(start.with_journal(journal, process.to_value()))
+    }
+
     /// Drives the run to its end, and reports what it came to.
     pub(crate) async fn drive(
         self,
@@ -206,49 +242,6 @@ pub(crate) struct Ended {
     /// The last of these plans.
     pub(crate) revised: Option<Reading>,
     pub(crate) live: Arc<Live>,
-}
-
-/// A run that is to begin.
-pub(crate) struct Beginning<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) plan: &'a CheckedPlan,
-    pub(crate) reading: &'a Reading,
-    pub(crate) tools: &'a ToolArguments,
-    pub(crate) store: Option<&'a Store>,
-    pub(crate) options: &'a RunOptions,
-    /// The digest of the plan, where a person approved it as a whole.
-    pub(crate) approved: Option<String>,
-}
-
-impl Beginning<'_> {
-    /// Begins to keep the run, in the store or as far as another plan may need it.
-    pub(crate) fn start(self, adapting: &mut Option<Adapting<'_>>) -> Result<Start, CommandError> {
-        let start = Start::new(self.id, self.plan.clone());
-        let mut process = kept::process(self.plan, self.options, keeping::now());
-        process.approved_plan = self.approved;
-        let Some(store) = self.store else {
-            return Ok(match adapting {
-                Some(adapting) => {
-                    start.with_journal(adapting.journal.as_journal(), process.to_value())
-                }
-                None => start,
-            });
-        };
-        let begin = Begin {
-            id: self.id,
-            plan: self.plan,
-            reading: self.reading,
-            sources: keeping::sources(self.tools)?,
-            client: None,
-            secrets: &self.options.masked_texts(),
-            now: keeping::now(),
-        };
-        let journal: Arc<dyn Journal> = Arc::new(begin.keep(store, &store::this_process())?);
-        if let Some(adapting) = adapting {
-            adapting.journal = Kept::InStore(Arc::clone(&journal));
-        }
-        Ok(start.with_journal(journal, process.to_value()))
-    }
 }
 
 /// Whether another plan may help.

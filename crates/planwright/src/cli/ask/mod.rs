@@ -18,11 +18,10 @@ use planwright::telemetry::Telemetry;
 use planwright::wire::{AnswerV1, CreatedV1};
 use planwright_store::Store;
 
-use super::adapting::Adapting;
 use super::ahead::created;
 use super::app::run_id;
 use super::args::{AdaptArguments, AskArguments, RunFormat};
-use super::course::{Beginning, Course, Ended, approved};
+use super::course::{Course, Ended, approved};
 use super::create::{Known, Wanted, told};
 use super::error::CommandError;
 use super::exit::Exit;
@@ -133,28 +132,14 @@ impl Asking<'_> {
         };
         let store = self.store()?;
         let options = self.options(store.as_ref(), outside::get(&plan, self.config)?)?;
-        let mut adapting = self.adapting();
         let id = run_id();
-        let beginning = Beginning {
-            id: &id,
-            plan: &plan,
-            reading: &reading,
-            tools: &arguments.tools,
-            store: store.as_ref(),
-            options: &options,
-            approved: approved.clone(),
-        };
-        let start = beginning.start(&mut adapting)?;
-        let course = Course {
-            is_approved: approved.is_some(),
-            ..self.course(
-                &id,
-                (&plan, &reading),
-                store.as_ref(),
-                telemetry::open(self.config)?,
-                adapting,
-            )
-        };
+        let mut course = self.course(
+            &id,
+            (&plan, &reading),
+            store.as_ref(),
+            telemetry::open(self.config)?,
+        );
+        let start = course.begin(&arguments.tools, &options, approved)?;
         let ended = course.go(start, options, signals).await?;
         Ok(match ended {
             Some(ended) => Came::Ran(Box::new(Ran {
@@ -200,24 +185,19 @@ impl Asking<'_> {
         Ok(options)
     }
 
-    /// Who may write another plan.
-    fn adapting(&self) -> Option<Adapting<'_>> {
-        let adapting = AdaptArguments {
-            replan: self.arguments.replan,
-            repair: self.arguments.repair,
-            model: self.arguments.model.clone(),
-        };
-        adapting.with(self.model, self.config)
-    }
-
+    /// How the run goes, and who may write another plan for it.
     fn course<'c>(
         &'c self,
         id: &'c str,
         (plan, reading): (&'c CheckedPlan, &'c Reading),
         store: Option<&'c Store>,
         telemetry: Telemetry,
-        adapting: Option<Adapting<'c>>,
     ) -> Course<'c> {
+        let adapting = AdaptArguments {
+            replan: self.arguments.replan,
+            repair: self.arguments.repair,
+            model: self.arguments.model.clone(),
+        };
         Course {
             id,
             plan,
@@ -231,7 +211,7 @@ impl Asking<'_> {
             max_output: self.max_output(),
             printer: self.printer,
             telemetry,
-            adapting,
+            adapting: adapting.with(self.model, self.config),
             revisions: Vec::new(),
         }
     }

@@ -43,7 +43,8 @@ impl Asking<'_> {
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
         let streamed = self
             .follow(wanted, &keeper, &live, &telemetry, signals)
-            .await?;
+            .await
+            .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
             telemetry::close(telemetry).await;
             return Ok(Came::Nothing(Exit::Interrupted));
@@ -78,17 +79,10 @@ impl Asking<'_> {
         };
         told::end(&created, self.printer);
         let reading = self.reading(&plan.text);
-        let mut adapting = self.adapting();
-        if let Some(adapting) = &mut adapting {
+        let mut course = self.course(&id, (&plan.checked, &reading), store.as_ref(), telemetry);
+        if let Some(adapting) = &mut course.adapting {
             adapting.journal = keeper.journal();
         }
-        let course = self.course(
-            &id,
-            (&plan.checked, &reading),
-            store.as_ref(),
-            telemetry,
-            adapting,
-        );
         let ended = course
             .settle(Some(summary), live, options.clone(), signals)
             .await?;

@@ -39,6 +39,12 @@ pub(crate) async fn command(
         return kept::list(arguments.format, printer);
     }
     let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
+    if arguments.stream.stream && arguments.protocol == Protocol::Acts {
+        return Err(CommandError::new(
+            "`--protocol acts` runs solutions, and writes no plans to stream",
+        )
+        .hint("leave out `--stream`"));
+    }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     if arguments.consent.approve == Approve::Plan(None) && approvals::terminal().is_err() {
         return Err(

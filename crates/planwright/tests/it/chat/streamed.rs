@@ -99,11 +99,15 @@ fn an_unsound_plan_has_changed_nothing() {
 fn what_is_looked_at_is_not_streamed() {
     let desk = desk(&json!({"echo": true}));
     desk.write("answers.json", &answers(&[plan()]));
-    let output = desk.run(&["chat", "Tell.", "--stream", "--approve", "plan"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("`--approve plan` asks about the whole of it first"),
-        "{}",
-        stderr(&output)
-    );
+    for (with, words) in [
+        (
+            ["--approve", "plan"],
+            "`--approve plan` asks about the whole of it first",
+        ),
+        (["--protocol", "acts"], "writes no plans to stream"),
+    ] {
+        let output = desk.run(&[&["chat", "Tell.", "--stream"], &with[..]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
 }
