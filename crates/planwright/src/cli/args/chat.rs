@@ -38,12 +38,8 @@ pub(crate) struct ChatArguments {
     /// How the model is asked: with `tools` to call, or for solutions in the way of the `acts`.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Protocol::Tools)]
     pub(crate) protocol: Protocol,
-    /// A JSON Schema of the output.
-    #[arg(help_heading = ACTS, long, value_name = "FILE")]
-    pub(crate) output_schema: Option<PathBuf>,
-    /// What the calls can read as `†input`: a JSON object.
-    #[arg(help_heading = ACTS, long, value_name = "JSON")]
-    pub(crate) input: Option<String>,
+    #[command(flatten)]
+    pub(crate) acts: ActsArguments,
     /// Go on with a conversation: its id, or the beginning of it.
     #[arg(help_heading = OPTIONS, long, value_name = "ID")]
     pub(crate) resume: Option<String>,
@@ -58,6 +54,33 @@ pub(crate) struct ChatArguments {
     /// Keep neither the conversation nor its runs.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "resume"])]
     pub(crate) no_store: bool,
+}
+
+/// What only solutions know.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ActsArguments {
+    /// A JSON Schema of the output.
+    #[arg(help_heading = ACTS, long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// What the calls can read as `†input`: a JSON object.
+    #[arg(help_heading = ACTS, long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// A folder of plans that the model may call like tools: `DIR/NAME.json`.
+    #[arg(help_heading = ACTS, long, value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+impl ActsArguments {
+    /// The first of these flags that is given.
+    pub(crate) fn named(&self) -> Option<&'static str> {
+        let flags = [
+            ("--output-schema", self.output_schema.is_some()),
+            ("--input", self.input.is_some()),
+            ("--library", self.library.is_some()),
+        ];
+        let mut given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        given.next().map(|(flag, _)| flag)
+    }
 }
 
 /// How much a conversation may take.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::config::Config;
-use planwright::core::check::{CheckContext, Library, Policy};
+use planwright::core::check::{CheckContext, Policy};
 use planwright::core::{Schema, Value};
 use planwright::engine::RunStatus;
 use planwright::planner::agent::{
@@ -40,7 +40,6 @@ pub(super) async fn take(
         ("text", Value::from(words)),
     ]));
     let schema = output_schema(desk)?;
-    let library = Library::new();
     let policy = config.restrict(Policy::new());
     let bounds = bounds(desk, &state);
     let kept = Keeping {
@@ -52,7 +51,7 @@ pub(super) async fn take(
         model: desk.model.as_ref(),
         runner: &running,
         check: CheckContext::new(&desk.toolbox.catalog)
-            .with_library(&library)
+            .with_library(&desk.delegates.library)
             .with_policy(&policy),
         output: schema.as_ref(),
         bounds: &bounds,
@@ -98,7 +97,7 @@ fn begin(desk: &Desk<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
             .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
     }
     let mut context = Vec::new();
-    if let Some(input) = &desk.arguments.input {
+    if let Some(input) = &desk.arguments.acts.input {
         let wrong = |why: String| {
             CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
         };
@@ -125,7 +124,7 @@ fn begin(desk: &Desk<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
 
 /// The form of the output: a schema of it, or of a whole solution.
 fn output_schema(desk: &Desk<'_>) -> Result<Option<Schema>, CommandError> {
-    let Some(path) = &desk.arguments.output_schema else {
+    let Some(path) = &desk.arguments.acts.output_schema else {
         return Ok(None);
     };
     let value = json(path)?;
@@ -236,6 +235,7 @@ impl Running<'_> {
         let mut is_approved = false;
         let judge = |text: &str| {
             let mut reading = desk.read("solution", text, Some(ACTS));
+            desk.delegates.hand_to(&mut reading);
             let plan = reading.check(&desk.toolbox.catalog);
             (reading, plan)
         };

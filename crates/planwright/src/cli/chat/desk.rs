@@ -19,6 +19,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::{HeldRun, Store, StoreError};
 
 use super::counted::Counted;
+use super::delegates::Delegates;
 use super::offers;
 use super::shown::Shown;
 use crate::cli::approvals::{Subject, approver};
@@ -42,6 +43,8 @@ pub(super) struct Desk<'a> {
     pub(super) backend: Counted,
     pub(super) model: Arc<dyn Model>,
     pub(super) known: Known,
+    /// Plans that the model may call.
+    pub(super) delegates: Delegates,
     pub(super) store: Option<Store>,
     pub(super) shown: Shown,
     pub(super) printer: Printer,
@@ -62,6 +65,11 @@ impl<'a> Desk<'a> {
         printer: Printer,
     ) -> Result<Self, CommandError> {
         let known = Known::read(&arguments.planning)?;
+        let library = arguments.acts.library.as_deref();
+        let delegates = library
+            .map(Delegates::open)
+            .transpose()?
+            .unwrap_or_default();
         let store = if arguments.no_store {
             None
         } else {
@@ -80,6 +88,7 @@ impl<'a> Desk<'a> {
             toolbox,
             model,
             known,
+            delegates,
             store,
             shown: Shown::new(arguments.format, printer),
             printer,

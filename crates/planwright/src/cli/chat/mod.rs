@@ -3,6 +3,7 @@
 mod acts;
 mod calls;
 mod counted;
+mod delegates;
 mod desk;
 mod input;
 mod kept;
@@ -37,6 +38,12 @@ pub(crate) async fn command(
 ) -> Result<Exit, CommandError> {
     if arguments.list {
         return kept::list(arguments.format, printer);
+    }
+    if let (Protocol::Tools, Some(flag)) = (arguments.protocol, arguments.acts.named()) {
+        return Err(CommandError::new(format!(
+            "`{flag}` is for conversations in the way of the acts"
+        ))
+        .hint("say --protocol acts"));
     }
     let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
     if arguments.stream.stream && arguments.protocol == Protocol::Acts {

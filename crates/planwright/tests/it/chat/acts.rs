@@ -88,3 +88,47 @@ fn its_ends_have_exit_statuses() {
         assert!(talk.contains(message), "{talk}");
     }
 }
+
+#[test]
+fn plans_of_a_folder_are_called_like_tools() {
+    let desk = desk();
+    let library = desk.path().join("plans");
+    std::fs::create_dir(&library).unwrap();
+    let welcome = json!({
+        "description": "Welcomes somebody.",
+        "inputs": {"who": {"type": "string"}},
+        "steps": [{"id": "said", "tool": "greet", "args": {"name": "${inputs.who}"}}],
+        "output": {"words": "${said}"}
+    });
+    std::fs::write(library.join("welcome.json"), welcome.to_string()).unwrap();
+    let call = json!([{
+        "_tool": "welcome", "_delegate": "welcome", "who": "†input.me", "_outputPath": "†state.done"
+    }]);
+    let answers = json!([
+        solution(&call, &Value::Null),
+        solution(&call, &json!("†state.done.words"))
+    ]);
+    let arguments = [
+        "Welcome me.",
+        "--protocol",
+        "acts",
+        "--library",
+        "plans",
+        "--input",
+        r#"{"me": "Eva"}"#,
+    ];
+    let (data, talk) = chat(&desk, &answers, &arguments, 0);
+    assert!(data.contains("Eva"), "{data} {talk}");
+
+    std::fs::write(library.join("broken.json"), "{\"steps\": 1}").unwrap();
+    let (_, talk) = chat(&desk, &answers, &arguments, 2);
+    assert!(
+        talk.contains("broken.json` is no plan that can be called: PW"),
+        "{talk}"
+    );
+    let (_, talk) = chat(&desk, &answers, &["Welcome me.", "--library", "plans"], 2);
+    assert!(
+        talk.contains("`--library` is for conversations in the way of the acts"),
+        "{talk}"
+    );
+}
