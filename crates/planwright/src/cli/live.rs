@@ -85,6 +85,8 @@ impl Live {
 
     /// Another plan is written in the place of that so far.
     pub(crate) fn begin_again(&self) {
+        // What has ended stays above what is said next.
+        self.suspend(|| ());
         self.change(Board::begin_again);
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use planwright::legible;
 use planwright::planner::create::{Attempt, Created, Repair};
 use planwright::planner::model::Usage;
@@ -19,6 +19,7 @@ impl Waiting {
     pub(crate) fn new(what: &str) -> Self {
         // Nothing is drawn where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(ProgressStyle::default_spinner());
         bar.set_message(legible::one_line(what).into_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar }

@@ -120,6 +120,22 @@ fn what_merely_reads_runs_while_the_plan_is_written() {
 }
 
 #[test]
+fn a_plan_in_lines_runs_while_it_is_written() {
+    let desk = desk(&json!({"echo": true}));
+    let plan = "a = look(at=\"alpha\")\ntold = tell(text=${a.at})\n\
+        b = look(at=\"something that takes its time to be written down\")\nreturn [\"told\"]";
+    written(&desk, &[json!(plan), json!("Told [told].")]);
+    let answer = desk.json(&["ask", "tell", "--notation", "lines"], 0);
+    assert_eq!(
+        answer["run"]["output"]["told"]["text"], "alpha",
+        "{answer:#}"
+    );
+    assert_eq!(answer["streamed"]["early"][0]["address"], "a");
+    let run = answer["run"]["run"].as_str().unwrap();
+    told(&desk, &["replay", run], 0);
+}
+
+#[test]
 fn the_plan_is_written_first_where_that_is_wished() {
     let desk = desk(&json!({"echo": true}));
     written(&desk, &[plan(), json!("Told [tell].")]);
