@@ -108,6 +108,11 @@ impl LineValues {
         self.read <= self.limits.values
     }
 
+    /// Whether more values were met than are allowed, which is among the findings.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.read > self.limits.values
+    }
+
     /// Reads the value that begins at byte `at` of `text`, which is the beginning of that of `source`. It becomes the part `segment` of
     /// `parent` and has `around` lists and objects around it. The value, where it makes sense, and where it ends.
     pub(crate) fn read(

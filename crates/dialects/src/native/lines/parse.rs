@@ -89,7 +89,7 @@ impl Reader<'_> {
                 }
                 Found::Fence(_) => {}
             }
-            if self.sheet.findings.count() > most {
+            if self.sheet.findings.count() > most || self.values.is_used_up() {
                 break;
             }
         }
