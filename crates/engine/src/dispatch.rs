@@ -81,6 +81,8 @@ impl Dispatch {
 
     /// Runs to the end, or until only people can help.
     pub(crate) async fn drive(mut self) -> RunSummary {
+        self.events.retain(|listener| !listener.is_closed());
+        self.run.unheard = self.events.is_empty();
         self.run.start(&mut self.effects);
         loop {
             self.run.proceed(&mut self.effects);
@@ -199,7 +201,9 @@ impl Dispatch {
     }
 
     fn carry_out(&mut self) {
-        for effect in std::mem::take(&mut self.effects) {
+        // Its room is used again.
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
             match effect {
                 Effect::Emit(event) => self.tell(&event),
                 Effect::Learn { tool, took } => {
@@ -243,6 +247,7 @@ impl Dispatch {
                 }
             }
         }
+        self.effects = effects;
         if let Some(keeping) = &mut self.keeping {
             keeping.end_turn();
         }
@@ -251,6 +256,7 @@ impl Dispatch {
     fn tell(&mut self, event: &StampedEvent) {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
+        self.run.unheard = self.events.is_empty();
     }
 }
 

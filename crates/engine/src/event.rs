@@ -54,6 +54,16 @@ impl Address {
         key
     }
 
+    /// The same behind a name and a slash.
+    pub(crate) fn key_below(&self, name: &str) -> String {
+        let mut key = String::with_capacity(name.len() + 1 + self.step.as_str().len());
+        key.push_str(name);
+        key.push('/');
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut key, &escaped);
+        key
+    }
+
     fn write(&self, to: &mut impl fmt::Write, name: &impl Fn(&str) -> Cow<'_, str>) -> fmt::Result {
         if let Some(outer) = &self.inside {
             outer.write(to, name)?;

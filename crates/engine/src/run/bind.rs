@@ -1,5 +1,6 @@
 //! From references to values.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -68,6 +69,20 @@ impl Found {
     fn plain(value: Value) -> Self {
         Self { value, text: None }
     }
+
+    /// The text, where there is one and whoever receives it takes text and not the value; else the value. What type is expected
+    /// is asked only where there is a text.
+    fn fitting<T: Borrow<Type>>(self, expected: impl FnOnce() -> Option<T>) -> Value {
+        match self.text {
+            Some(text)
+                if expected()
+                    .is_some_and(|expected| wants_text(expected.borrow(), &self.value)) =>
+            {
+                Value::Text(text)
+            }
+            _ => self.value,
+        }
+    }
 }
 
 impl Scope<'_> {
@@ -77,12 +92,7 @@ impl Scope<'_> {
             NodeKind::Literal(value) => Ok(value.clone()),
             NodeKind::Reference(reference) => {
                 let found = self.reference(reference)?;
-                Ok(match (found.text, expected) {
-                    (Some(text), Some(expected)) if wants_text(expected, &found.value) => {
-                        Value::Text(text)
-                    }
-                    _ => found.value,
-                })
+                Ok(found.fitting(|| expected))
             }
             NodeKind::Text(parts) => self.text(parts),
             NodeKind::List(items) => {
@@ -90,7 +100,7 @@ impl Scope<'_> {
                 let mut values = Vec::with_capacity(items.len());
                 let mut waits = Vec::new();
                 for item in items {
-                    gather(self.node(item, inner.as_ref()), &mut values, &mut waits)?;
+                    values.extend(or_wait(self.node(item, inner.as_ref()), &mut waits)?);
                 }
                 settled(waits)?;
                 Ok(values.into())
@@ -99,22 +109,24 @@ impl Scope<'_> {
                 let mut values = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
                 let mut waits = Vec::new();
                 for field in fields {
-                    let inner = expected
-                        .filter(|_| field.value.as_literal().is_none())
-                        .and_then(|expected| expected.property(&field.key));
-                    let mut bound = Vec::with_capacity(1);
-                    gather(
-                        self.node(&field.value, inner.as_ref()),
-                        &mut bound,
-                        &mut waits,
-                    )?;
-                    if let Some(value) = bound.pop() {
+                    let bound = self.field(&field.key, &field.value, expected);
+                    if let Some(value) = or_wait(bound, &mut waits)? {
                         values.insert(Arc::clone(&field.key), value);
                     }
                 }
                 settled(waits)?;
                 Ok(values.into())
             }
+        }
+    }
+
+    /// The value of a field of an object, of which `whole` is the type.
+    fn field(&self, key: &str, node: &Node, whole: Option<&Type>) -> Bound<Value> {
+        let expected = || whole.and_then(|whole| whole.property(key));
+        match &node.kind {
+            NodeKind::Literal(value) => Ok(value.clone()),
+            NodeKind::Reference(reference) => Ok(self.reference(reference)?.fitting(expected)),
+            _ => self.node(node, expected().as_ref()),
         }
     }
 
@@ -154,9 +166,7 @@ impl Scope<'_> {
             match part {
                 TextPart::Literal(text) => whole.push_str(text),
                 TextPart::Reference(reference) => {
-                    let mut found = Vec::with_capacity(1);
-                    gather(self.reference(reference), &mut found, &mut waits)?;
-                    if let Some(found) = found.pop() {
+                    if let Some(found) = or_wait(self.reference(reference), &mut waits)? {
                         push_within(&mut whole, &found.value)?;
                     }
                 }
@@ -175,15 +185,13 @@ impl Scope<'_> {
         match form {
             Form::First(alternatives) => self.first(alternatives, reference),
             Form::All(reads) => {
-                let mut found = Vec::with_capacity(reads.len());
+                let mut last = None;
                 let mut waits = Vec::new();
                 for read in reads {
-                    gather(self.read(read, reference), &mut found, &mut waits)?;
+                    last = or_wait(self.read(read, reference), &mut waits)?;
                 }
                 settled(waits)?;
-                found
-                    .pop()
-                    .ok_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read"))
+                last.ok_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read"))
             }
         }
     }
@@ -221,9 +229,8 @@ impl Scope<'_> {
         let mut values = Vec::new();
         let mut waits = Vec::new();
         for binding in expression.bindings() {
-            let mut found = Vec::with_capacity(1);
-            gather(self.form(binding, reference), &mut found, &mut waits)?;
-            values.extend(found.into_iter().map(|found| found.value));
+            let found = or_wait(self.form(binding, reference), &mut waits)?;
+            values.extend(found.map(|found| found.value));
         }
         settled(waits)?;
         expression
@@ -497,15 +504,17 @@ fn push_within(whole: &mut String, value: &Value) -> Bound<()> {
     Ok(())
 }
 
-/// Keeps a value, or notes what it waits for, so that everything is waited for at once. A failure comes before a wait,
-/// since it will not go away.
-fn gather<T>(bound: Bound<T>, values: &mut Vec<T>, waits: &mut Vec<u32>) -> Bound<()> {
+/// The value; nothing where it must be waited for, which is noted, so that everything is waited for at once. A failure comes
+/// before a wait, since it will not go away.
+fn or_wait<T>(bound: Bound<T>, waits: &mut Vec<u32>) -> Bound<Option<T>> {
     match bound {
-        Ok(value) => values.push(value),
-        Err(Unbound::Wait(on)) => waits.extend(on),
-        Err(other) => return Err(other),
+        Ok(value) => Ok(Some(value)),
+        Err(Unbound::Wait(on)) => {
+            waits.extend(on);
+            Ok(None)
+        }
+        Err(other) => Err(other),
     }
-    Ok(())
 }
 
 fn settled(waits: Vec<u32>) -> Bound<()> {

@@ -141,7 +141,7 @@ impl Run {
             args: args.clone(),
             step: at.step.clone(),
             attempt: number,
-            idempotency_key: Arc::from(format!("{run}/{}", at.key())),
+            idempotency_key: Arc::from(at.key_below(&run)),
         });
         self.calls.push(CallRecord {
             task,
@@ -271,7 +271,7 @@ impl Run {
                 self.learn(task, effects);
                 let outcome = self.counted(output);
                 if let Some(work) = self.work_mut(task) {
-                    work.pending = Some(outcome);
+                    work.pending = Some(Box::new(outcome));
                 }
                 AttemptEnd::Final
             }

@@ -227,7 +227,7 @@ impl Run {
             None => Outcome::failed(ToolError::new(ErrorKind::Internal, "a group of nothing")),
         });
         if let Some(work) = self.work_mut(task) {
-            work.pending = outcome;
+            work.pending = outcome.map(Box::new);
         }
         self.tell(Event::Closed(task));
     }

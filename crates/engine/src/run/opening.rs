@@ -67,6 +67,9 @@ impl Run {
             let own = list.get(offset - first).copied().unwrap_or(0);
             own.saturating_add(base)
         };
+        let more = plan.plan().steps.len().saturating_sub(first);
+        self.work.reserve(more);
+        self.calls.reserve(more);
         for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
             let mut task = None;
             if step.instance.is_none() || step.instance == instance {

@@ -66,7 +66,7 @@ impl Run {
                     self.begin(task, effects);
                 }
                 if let Some(work) = self.work_mut(task) {
-                    work.pending = Some(outcome);
+                    work.pending = Some(Box::new(outcome));
                 }
                 self.tell(Event::Prepared(task, Prepared::Done));
             }
@@ -162,7 +162,7 @@ impl Run {
             Before::Ended(outcome) => {
                 self.begin(task, effects);
                 if let Some(work) = self.work_mut(task) {
-                    work.pending = Some(outcome);
+                    work.pending = Some(Box::new(outcome));
                 }
                 return self.tell(Event::Prepared(task, Prepared::Done));
             }
@@ -211,7 +211,7 @@ impl Run {
 
     fn fail_before_call(&mut self, task: TaskId, error: ToolError) {
         if let Some(work) = self.work_mut(task) {
-            work.pending = Some(Outcome::failed(error));
+            work.pending = Some(Box::new(Outcome::failed(error)));
         }
         self.tell(Event::Prepared(task, Prepared::Done));
     }

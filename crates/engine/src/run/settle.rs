@@ -98,7 +98,7 @@ impl Run {
             return Outcome::without_output(StepStatus::NotRun, None);
         };
         let began = work.started.is_some();
-        let pending = work.pending.take();
+        let pending = work.pending.take().map(|pending| *pending);
         let last_error = work.last_error.clone();
         let internal = || ToolError::new(ErrorKind::Internal, "a task ended without a result");
         // Whatever ends the run, nobody knows more than before of a call that may have happened.

@@ -50,6 +50,8 @@ pub struct Run {
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
     pub(super) redactor: Redactor,
+    /// Whether nobody wants to hear what happens.
+    pub(crate) unheard: bool,
     /// Whether what happens is to be kept in a journal.
     pub(super) remembers: bool,
     /// What earlier processes did.
@@ -85,6 +87,7 @@ impl Run {
             stopped_by: None,
             now: Duration::ZERO,
             redactor,
+            unheard: false,
             remembers: false,
             history: None,
             queue: VecDeque::new(),
@@ -264,6 +267,9 @@ impl Run {
     }
 
     pub(super) fn emit(&self, mut event: RunEvent, effects: &mut Vec<Effect>) {
+        if self.unheard {
+            return;
+        }
         self.redactor.event(&mut event);
         effects.push(Effect::Emit(StampedEvent {
             at: self.now,

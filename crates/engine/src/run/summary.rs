@@ -160,10 +160,11 @@ impl Run {
     /// What the run has come to so far; after its end, what it came to.
     pub fn summary(&self) -> RunSummary {
         let roots: Vec<&Frame> = self.frames.iter().take(self.roots).collect();
-        let steps: Vec<StepSummary> = roots
-            .iter()
-            .flat_map(|frame| self.steps_of(frame))
-            .collect();
+        let mut steps = Vec::with_capacity(roots.iter().map(|frame| frame.tasks.len()).sum());
+        for frame in &roots {
+            let tasks = frame.tasks.iter().flatten();
+            steps.extend(tasks.filter_map(|task| self.step_summary(*task)));
+        }
         let (plan, digest) = roots.first().map_or((None, Arc::from("")), |frame| {
             let plan = &frame.plan;
             (plan.plan().name.clone(), Arc::from(plan.digest()))
@@ -244,15 +245,6 @@ impl Run {
                 by_instance.into()
             }
         }
-    }
-
-    fn steps_of(&self, frame: &Frame) -> Vec<StepSummary> {
-        frame
-            .tasks
-            .iter()
-            .flatten()
-            .filter_map(|task| self.step_summary(*task))
-            .collect()
     }
 
     fn step_summary(&self, task: TaskId) -> Option<StepSummary> {
@@ -339,10 +331,13 @@ impl Run {
             };
             Some((call.sent, summary))
         });
-        let gone = self
-            .history
-            .iter()
-            .flat_map(|history| history.forgotten_calls());
+        let Some(history) = &self.history else {
+            // They were sent in the order in which they stand.
+            let mut all = Vec::with_capacity(self.calls.len());
+            all.extend(calls.map(|(_, call)| call));
+            return all;
+        };
+        let gone = history.forgotten_calls();
         let mut all: Vec<(Duration, CallSummary)> = calls
             .chain(gone.map(|(at, call)| (call.sent, CallSummary::forgotten(at, call))))
             .collect();

@@ -35,7 +35,7 @@ pub(crate) struct Work {
     pub(crate) args: Option<Value>,
     pub(crate) group: Option<Box<Group>>,
     /// What it will have become once the scheduler agrees.
-    pub(crate) pending: Option<Outcome>,
+    pub(crate) pending: Option<Box<Outcome>>,
     /// Why its last attempt failed.
     pub(crate) last_error: Option<Box<ToolError>>,
     /// What has become of it.
