@@ -400,6 +400,24 @@ async fn independent_steps_run_at_once_and_nothing_waits_for_a_wave() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_is_the_same_whether_anybody_listens_or_not() {
+    let engine = Engine::new(server(|_| async { Ok(answer("x")) }));
+    for (listens_to, heard) in [(0, 0), (2, 2), (usize::MAX, 10)] {
+        let steps = vec![call("a", &[]), call("b", &["a"])];
+        let (handle, mut events) = engine.start("run", sound(plan(steps)));
+        let mut count = 0;
+        while count < listens_to && events.recv().await.is_some() {
+            count += 1;
+        }
+        drop(events);
+        let summary = handle.await;
+        assert_eq!(summary.status, RunStatus::Succeeded, "{listens_to}");
+        assert_eq!((summary.steps.len(), summary.calls.len()), (2, 2));
+        assert_eq!(count, heard, "of {listens_to}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_output_that_nests_too_deeply_fails() {
     let backend = server(|args| async move { Ok(ToolOutput::value(args)) });
     let mut steps = vec![call("s0", &[])];
