@@ -50,15 +50,10 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     command
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0");
-    let built = project.target().join("debug/.fingerprint");
-    let before = entries(&built)?;
+    let built = project.target().join("debug");
+    forget_earlier_builds(&built)?;
     let packed = command::run(command);
-    // What was built from the packages must not be taken for what the next ones hold: cargo looks at their version alone.
-    for unit in entries(&built)? {
-        if file_name(&unit).starts_with("planwright") && !before.contains(&unit) {
-            fs::remove_dir_all(&unit).map_err(|error| explain(&unit, &error))?;
-        }
-    }
+    forget_earlier_builds(&built)?;
     packed
 }
 
@@ -92,6 +87,28 @@ fn forget_earlier_packages(cargo_home: &Path) -> Result<(), String> {
                 };
                 removed.map_err(|error| explain(&package, &error))?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Has cargo build anew what it has built in the folder `built` from packages of ours: it looks at their version alone, and what
+/// was built from the last ones must not be taken for what these hold.
+fn forget_earlier_builds(built: &Path) -> Result<(), String> {
+    for unit in entries(&built.join(".fingerprint"))? {
+        let name = file_name(&unit);
+        let Some((package, hash)) = name.rsplit_once('-') else {
+            continue;
+        };
+        let sources = built.join(format!("deps/{}-{hash}.d", package.replace('-', "_")));
+        let is_packed = match fs::read_to_string(&sources) {
+            // The registry of the moment, which has no name in front of the dash.
+            Ok(sources) => sources.contains("/registry/src/-"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(explain(&sources, &error)),
+        };
+        if is_packed && package.starts_with("planwright") {
+            fs::remove_dir_all(&unit).map_err(|error| explain(&unit, &error))?;
         }
     }
     Ok(())
@@ -161,6 +178,45 @@ mod tests {
         fs::remove_dir_all(&home).unwrap();
         // Nobody has to have packed anything before.
         forget_earlier_packages(&home).unwrap();
+    }
+
+    #[test]
+    fn only_what_was_built_from_packages_is_built_anew() {
+        let built = std::env::temp_dir().join(format!("planwright-built-{}", std::process::id()));
+        fs::create_dir_all(built.join("deps")).unwrap();
+        let units = [
+            (
+                "planwright-core-1a",
+                Some("/home/a/.cargo/registry/src/-3c/planwright-core-0.1.0/src/lib.rs"),
+                false,
+            ),
+            ("planwright-core-2b", Some("crates/core/src/lib.rs"), true),
+            ("planwright-core-3c", None, true),
+            (
+                "serde-4d",
+                Some("/home/a/.cargo/registry/src/-3c/serde-1.0.0/src/lib.rs"),
+                true,
+            ),
+        ];
+        for (unit, source, _) in units {
+            fs::create_dir_all(built.join(".fingerprint").join(unit)).unwrap();
+            let (package, hash) = unit.rsplit_once('-').unwrap();
+            let file = format!("{}-{hash}.d", package.replace('-', "_"));
+            if let Some(source) = source {
+                fs::write(built.join("deps").join(file), format!("x.rlib: {source}\n")).unwrap();
+            }
+        }
+        forget_earlier_builds(&built).unwrap();
+        for (unit, _, stays) in units {
+            assert_eq!(
+                built.join(".fingerprint").join(unit).exists(),
+                stays,
+                "{unit}"
+            );
+        }
+        fs::remove_dir_all(&built).unwrap();
+        // Nobody has to have built anything before.
+        forget_earlier_builds(&built).unwrap();
     }
 
     #[test]
