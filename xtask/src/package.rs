@@ -187,14 +187,14 @@ mod tests {
         let units = [
             (
                 "planwright-core-1a",
-                Some("/home/a/.cargo/registry/src/-3c/planwright-core-0.1.0/src/lib.rs"),
+                Some("/cargo/registry/src/-3c/planwright-core-0.1.0/src/lib.rs"),
                 false,
             ),
             ("planwright-core-2b", Some("crates/core/src/lib.rs"), true),
             ("planwright-core-3c", None, true),
             (
                 "serde-4d",
-                Some("/home/a/.cargo/registry/src/-3c/serde-1.0.0/src/lib.rs"),
+                Some("/cargo/registry/src/-3c/serde-1.0.0/src/lib.rs"),
                 true,
             ),
         ];
