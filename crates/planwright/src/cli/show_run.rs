@@ -6,7 +6,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::drawing::{Drawing, DrawnRunV1, StepState};
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
-use planwright::kept::KeptRun;
+use planwright::kept::{KeptRun, PlanChange};
 use planwright::legible;
 use planwright::wire::{KeptRunV1, RevisionV1};
 use planwright_store::{Store, StoreError};
@@ -71,7 +71,7 @@ fn revision(kept: KeptRun, arguments: &ShowArguments) -> Result<KeptRun, Command
     let Some(number) = arguments.revision else {
         return Ok(kept);
     };
-    let count = kept.revisions().len() + 1;
+    let count = kept.changes().len() + 1;
     kept.with_plan(number.get() - 1)?.ok_or_else(|| {
         CommandError::new(format!("the run has no plan number {number}"))
             .hint(format!("it had {}", counted(count, "plan")))
@@ -80,21 +80,24 @@ fn revision(kept: KeptRun, arguments: &ShowArguments) -> Result<KeptRun, Command
 
 /// Why the run went on with other plans.
 fn revised(kept: &KeptRun) -> Vec<String> {
-    let revisions = kept.revisions();
-    let count = revisions.len() + 1;
-    let line = |(index, revision): (usize, &RevisionV1)| {
-        let RevisionV1 {
-            kind,
-            step,
-            error,
-            model,
-        } = revision;
-        format!(
-            "plan {} of {count}: {kind} by {model}, since `{step}` failed ({error})",
-            index + 2
-        )
+    let changes = kept.changes();
+    let count = changes.len() + 1;
+    let line = |(index, change): (usize, &PlanChange)| {
+        let why = match &change.revision {
+            Some(RevisionV1 {
+                kind,
+                step,
+                error,
+                model,
+            }) => format!("{kind} by {model}, since `{step}` failed ({error})"),
+            None if change.ends_beginning => {
+                "the one before ran while it was written, and turned out otherwise".to_owned()
+            }
+            None => "given when the run was resumed".to_owned(),
+        };
+        format!("plan {} of {count}: {why}", index + 2)
     };
-    revisions.iter().enumerate().map(line).collect()
+    changes.iter().enumerate().map(line).collect()
 }
 
 fn drawing(id: &str, kept: &KeptRun, run: &KeptRunV1) -> Result<Drawing, CommandError> {

@@ -13,6 +13,6 @@ pub use begin::{Begin, process, tools_of};
 pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};
 pub use pinned::{Pinned, pinned};
-pub use run::{KeptRun, history};
+pub use run::{KeptRun, PlanChange, history};
 #[cfg(feature = "planner")]
 pub use streamed::KeepStreamed;

@@ -30,6 +30,16 @@ pub struct KeptRun {
     pub process: Option<ProcessV1>,
 }
 
+/// A run goes on with another plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlanChange {
+    /// Why, where a model wrote it after a failure.
+    pub revision: Option<RevisionV1>,
+    /// Whether the plan before it was a beginning that a model wrote and did not keep to.
+    pub ends_beginning: bool,
+}
+
 impl KeptRun {
     /// Reads the run `id`.
     ///
@@ -71,11 +81,28 @@ impl KeptRun {
 
     /// Why the run went on with another plan, each time that a model wrote it.
     pub fn revisions(&self) -> Vec<RevisionV1> {
+        let changes = self.changes().into_iter();
+        changes.filter_map(|change| change.revision).collect()
+    }
+
+    /// The changes of its plan, in order: after as many of them as there are here, it had one plan more.
+    pub fn changes(&self) -> Vec<PlanChange> {
         let headers = self.entries.iter().filter_map(|entry| match &entry.record {
             Record::Opened { header, .. } => ProcessV1::from_value(header).ok(),
             _ => None,
         });
-        headers.filter_map(|process| process.revision).collect()
+        let mut was_begun = false;
+        let mut changes = Vec::new();
+        for process in headers {
+            if process.plan.is_some() {
+                changes.push(PlanChange {
+                    ends_beginning: was_begun && changes.is_empty(),
+                    revision: process.revision,
+                });
+            }
+            was_begun |= process.beginning.is_some();
+        }
+        changes
     }
 
     /// The run as it stood when it left its plan of this number, counted from 0, for another; nothing where it had no such plan.

@@ -137,6 +137,11 @@ fn a_patched_plan_keeps_what_it_does_not_change() {
     assert_eq!(code, Some(0));
     assert_eq!(changed["output"]["d"], json!({"n": 5}));
     assert_eq!(calls(&changed).len(), 6);
+    let shown = stdout(&program(path, &["show", id]));
+    assert!(
+        shown.contains("plan 2 of 3: given when the run was resumed\nplan 3 of 3: "),
+        "{shown}"
+    );
     // Not everything can be proved, but this can: it was decided as it would be now.
     let replayed = program(path, &["replay", id]);
     assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));

@@ -233,6 +233,14 @@ fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
         if keeping.is_empty() {
             let run = answer["run"]["run"].as_str().unwrap();
             told(&desk, &["replay", run], 0);
+            let (shown, _) = told(&desk, &["show", run], 0);
+            let change =
+                "plan 2 of 2: the one before ran while it was written, and turned out otherwise";
+            assert!(shown.contains(change), "{shown}");
+            let (begun, _) = told(&desk, &["show", run, "--revision", "1"], 0);
+            assert!(!begun.contains("plan 2"), "{begun}");
+            let (_, talk) = told(&desk, &["show", run, "--revision", "3"], 2);
+            assert!(talk.contains("it had 2 plans"), "{talk}");
         }
     }
 }
