@@ -20,7 +20,7 @@
 //!   later. That makes a dependency, where the origin takes whatever is there at that moment.
 //! - A marker that cannot be read is a finding, where the origin hands it to the tool as it is.
 //! - Literal: `$${` stands for `${`; the origin has no escape. A literal `$` right before a marker is `$$`: `$$${a}`.
-//! - `tags` and `metadata` are kept, `_status` is not looked at.
+//! - `tags` and `metadata` are kept (metadata of a plan from elsewhere stands in `metadata`, and is read as such), `_status` is not looked at.
 
 mod parse;
 mod print;

@@ -7,7 +7,9 @@ use planwright_core::plan::{
     Action, Input, InputKind, Method, Name, Node, NodeKind, SlotKind, SlotPath, Step, Targets,
     Writes,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Object, Place, Plan, Source, Sources, StepId, Value,
+};
 
 use super::reference::{Marker, has_stray_brace};
 use super::variables::{Link, Origin, Variables};
@@ -63,13 +65,28 @@ fn metadata(fields: &mut Fields<'_>, findings: &mut Findings) -> Value {
         kept.optional("tags", fields.optional("tags").map(Item::to_value));
     }
     let metadata = fields.object("metadata", findings).map(Item::to_value);
-    kept.optional("metadata", metadata);
+    let is_foreign = metadata
+        .as_ref()
+        .and_then(Value::as_object)
+        .is_some_and(is_whole);
+    kept.optional("metadata", metadata.clone());
     let kept = kept.build();
-    if kept == Value::empty_object() {
-        Value::Null
-    } else {
-        kept
+    match metadata {
+        // That of a plan from elsewhere stands there by itself.
+        Some(metadata) if is_foreign && kept.get("tags").is_none() => metadata,
+        _ if kept == Value::empty_object() => Value::Null,
+        _ => kept,
     }
+}
+
+/// Whether `fields` are metadata of their own, and not the `tags` and `metadata` that plans have here.
+pub(super) fn is_whole(fields: &Object) -> bool {
+    let is_own = |(key, value): (&Arc<str>, &Value)| match &**key {
+        "tags" => value.as_list().is_some(),
+        "metadata" => value.as_object().is_some(),
+        _ => false,
+    };
+    !fields.iter().all(is_own)
 }
 
 fn inputs(fields: &mut Fields<'_>, findings: &mut Findings) -> Vec<Input> {

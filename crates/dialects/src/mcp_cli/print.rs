@@ -8,6 +8,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::parse::is_whole;
 use super::reference::{self, Variable};
 use super::variables::{Link, Origin, Variables};
 use crate::printing::{Feature, ObjectBuilder, Unsaid, WriteReferences, report_unsaid, write_node};
@@ -97,17 +98,16 @@ fn write_metadata(plan: &Plan, root: &mut ObjectBuilder, unsaid: &mut Unsaid<'_>
         }
         return;
     };
-    let is_own = |(key, value): (&Arc<str>, &Value)| match &**key {
-        "tags" => value.as_list().is_some(),
-        "metadata" => value.as_object().is_some(),
-        _ => false,
-    };
-    if fields.iter().all(is_own) {
+    let inner = fields.get("metadata").and_then(Value::as_object);
+    if let Some(inner) = inner.filter(|inner| fields.len() == 1 && is_whole(inner)) {
+        unsaid.warning(plan.place, "metadata that holds nothing but `metadata`");
+        root.field("metadata", Value::Object(Arc::new(inner.clone())));
+    } else if is_whole(fields) {
+        root.field("metadata", plan.metadata.clone());
+    } else {
         for (key, value) in fields {
             root.field(key, value.clone());
         }
-    } else {
-        root.field("metadata", plan.metadata.clone());
     }
 }
 

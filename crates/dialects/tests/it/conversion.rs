@@ -169,6 +169,23 @@ fn check_within_reach(text: &serde_json::Value, name: &str) -> Result<(), TestCa
     Ok(())
 }
 
+/// Random steps are rarely such that every dialect can say them; these are.
+#[test]
+fn metadata_goes_everywhere() {
+    for metadata in [
+        serde_json::json!({"query": "q"}),
+        serde_json::json!({"tags": ["a"], "query": "q"}),
+        serde_json::json!({"metadata": {"query": "q"}}),
+        serde_json::json!({"metadata": {"tags": ["a"]}}),
+        serde_json::json!({"metadata": {}, "tags": []}),
+    ] {
+        let text = serde_json::json!({
+            "steps": [{"tool": "t", "params": {}, "depends_on": []}], "metadata": metadata
+        });
+        check_within_reach(&text, "clear-ai").unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
