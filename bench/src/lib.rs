@@ -10,6 +10,9 @@ pub mod shape;
 /// The scheduler alone: a graph of calls, driven to its end.
 pub mod scheduler;
 
+/// Looking ahead: which order is foreseen for a graph of calls.
+pub mod forecast;
+
 /// Plans and catalogs of the size that is wanted.
 pub mod plans;
 

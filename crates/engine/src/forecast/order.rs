@@ -2,11 +2,15 @@
 
 use super::bounds::Bounds;
 use super::jobs::Jobs;
+use super::search::Search;
 use super::simulate::{Order, Timeline, simulate};
 use crate::schedule::{Limits, ranks};
 
 /// How often the order is improved from its two ends. Beyond the third time hardly anything is gained.
-const ROUNDS: usize = 3;
+const ROUNDS: u64 = 3;
+
+/// Simulations before anything is looked for: longest path first, back and there in each round, first come.
+const BEFORE_SEARCH: u64 = 2 + 2 * ROUNDS;
 
 /// The best order that was found.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub enum Found {
     FirstCome,
     /// The jobs were run backwards under the same limits: what has to start longest before the end goes first.
     Backwards,
+    /// It was found by letting jobs change places and looking what comes of it.
+    Search,
 }
 
 /// The longest path from the start of each job to the end of all, in microseconds.
@@ -38,41 +44,53 @@ pub fn longest_paths(jobs: &Jobs) -> Vec<u64> {
 /// Looks ahead. Longest path first is a good order but not always the best, and once in a while worse than none; so
 /// others are tried in virtual time, and the best of all is taken. It is never worse than first come, first served.
 pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
-    let ranks = longest_paths(jobs);
-    let timeline = simulate(jobs, limits, Order::Ranked(&ranks));
     let bound = Bounds::plain(jobs, limits.total).lower();
-    let mut best = Foresight {
-        ranks,
-        timeline,
-        found: Found::LongestPath,
-    };
+    let mut best = Foresight::of(jobs, limits, longest_paths(jobs), Found::LongestPath);
     if best.timeline.makespan <= bound {
         return best;
     }
-    let consider = |ranks: Vec<u64>, found: Found, best: &mut Foresight| {
-        let timeline = simulate(jobs, limits, Order::Ranked(&ranks));
-        let ends = timeline.ends.clone();
-        if timeline.makespan < best.timeline.makespan {
-            *best = Foresight {
-                ranks,
-                timeline,
-                found,
-            };
-        }
-        ends
-    };
     let reversed = jobs.reversed();
     let mut ends = best.timeline.ends.clone();
     for _ in 0..ROUNDS {
         let backwards = simulate(&reversed, limits, Order::Ranked(&ends));
-        ends = consider(backwards.ends, Found::Backwards, &mut best);
+        let tried = Foresight::of(jobs, limits, backwards.ends, Found::Backwards);
+        ends.clone_from(&tried.timeline.ends);
+        best = best.or(tried);
         if best.timeline.makespan <= bound {
             return best;
         }
     }
     let first_come = simulate(jobs, limits, Order::FirstCome);
     if first_come.makespan < best.timeline.makespan {
-        consider(first_come.as_ranks(), Found::FirstCome, &mut best);
+        let ranks = first_come.as_ranks();
+        best = best.or(Foresight::of(jobs, limits, ranks, Found::FirstCome));
     }
-    best
+    let search = Search {
+        jobs,
+        reversed: &reversed,
+        limits,
+        bound,
+        effort: BEFORE_SEARCH * jobs.len() as u64,
+    };
+    search.improve(best)
+}
+
+impl Foresight {
+    /// What comes of an order.
+    pub(super) fn of(jobs: &Jobs, limits: &Limits, ranks: Vec<u64>, found: Found) -> Self {
+        Self {
+            timeline: simulate(jobs, limits, Order::Ranked(&ranks)),
+            ranks,
+            found,
+        }
+    }
+
+    /// The one that ends earlier; this one where both do.
+    pub(super) fn or(self, other: Self) -> Self {
+        if other.timeline.makespan < self.timeline.makespan {
+            other
+        } else {
+            self
+        }
+    }
 }

@@ -32,26 +32,66 @@ fn wide(width: usize) -> Limits {
     }
 }
 
-fn check(jobs: &Jobs, width: usize, barrier: u64, first_come: u64, ours: u64) {
+/// Enough that looking for a better order is worth its effort.
+const SECOND: u64 = 1_000_000;
+
+/// Makespans are in `unit`s.
+fn check(jobs: &Jobs, width: usize, barrier: u64, first_come: u64, ours: u64, unit: u64) {
     let limits = wide(width);
     let barriers = simulate(&jobs.with_barriers(), &limits, Order::FirstCome);
-    assert_eq!(barriers.makespan, barrier, "barrier");
+    assert_eq!(barriers.makespan, barrier * unit, "barrier");
     let first = simulate(jobs, &limits, Order::FirstCome);
-    assert_eq!(first.makespan, first_come, "first come");
-    assert_eq!(foresee(jobs, &limits).timeline.makespan, ours, "ours");
+    assert_eq!(first.makespan, first_come * unit, "first come");
+    assert_eq!(
+        foresee(jobs, &limits).timeline.makespan,
+        ours * unit,
+        "ours"
+    );
 }
 
 #[test]
 fn orders_differ_where_they_should() {
     // A short job before a long one, beside a long one before a short one: only a barrier waits.
     let crossed = jobs(&[1, 9, 9, 1], &[&[], &[], &[0], &[1]]);
-    check(&crossed, 2, 18, 10, 10);
+    check(&crossed, 2, 18, 10, 10, 1);
     // The chain was written last, so whoever comes first holds it up.
     let late = jobs(&[4, 4, 4, 4, 8], &[&[], &[], &[], &[], &[3]]);
-    check(&late, 2, 16, 16, 12);
-    // Each order that leaves no place idle packs two and three: six would need one that is cut.
+    check(&late, 2, 16, 16, 12, 1);
+}
+
+#[test]
+fn jobs_change_places_where_that_is_worth_it() {
+    // Longest first puts the two long ones beside each other, from whichever end; together they fit beside the short ones.
     let packed = jobs(&[3, 3, 2, 2, 2], &[]);
-    check(&packed, 2, 7, 7, 7);
+    check(
+        &packed.with_times(|takes| takes * SECOND),
+        2,
+        7,
+        7,
+        6,
+        SECOND,
+    );
+    // Of microseconds there is less to gain than looking would cost.
+    check(&packed, 2, 7, 7, 7, 1);
+}
+
+#[test]
+fn much_to_gain_is_not_looked_for_forever() {
+    // What cannot be reached: of nine long ones, one comes alone at the end, whatever the others do.
+    let alike = jobs(&[1000 * SECOND; 9], &[]);
+    let first = foresee(&alike, &wide(8));
+    assert_eq!(first.timeline.makespan, 2000 * SECOND);
+    assert_eq!(first.found, Found::LongestPath);
+    // The longest times that there are, and jobs without a place among them.
+    let mut endless = jobs(&[u64::MAX; 4], &[&[], &[0], &[], &[]]);
+    let gate = Job {
+        takes: u64::MAX,
+        ..Job::default()
+    };
+    endless.add(gate, vec![1, 2]);
+    let bounds = Bounds::of(&endless, NonZeroUsize::new(2).unwrap());
+    let ours = foresee(&endless, &wide(2)).timeline.makespan;
+    assert_eq!((bounds.lower(), ours), (u64::MAX, u64::MAX));
 }
 
 #[test]
@@ -94,7 +134,9 @@ proptest! {
         jobs in any_jobs(),
         width in 1_usize..6,
         per_tool in prop::option::of(1_usize..3),
+        unit in prop::sample::select(vec![1, 100, 5_000]),
     ) {
+        let jobs = jobs.with_times(|takes| takes * unit);
         let limits = Limits { per_tool: per_tool.and_then(NonZeroUsize::new), ..wide(width) };
         let bounds = Bounds::of(&jobs, limits.total);
         let first = simulate(&jobs, &limits, Order::FirstCome);

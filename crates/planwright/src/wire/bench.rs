@@ -43,7 +43,7 @@ pub struct BenchWidthV1 {
     pub first_come: BenchOrderV1,
     /// Ours.
     pub ours: BenchOrderV1,
-    /// Where our order comes from: `longest_path`, `backwards` or `first_come`.
+    /// Where our order comes from: `longest_path`, `backwards`, `first_come` or `search`.
     pub found: &'static str,
 }
 

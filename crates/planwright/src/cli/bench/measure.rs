@@ -57,6 +57,7 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
             Found::LongestPath => "longest_path",
             Found::Backwards => "backwards",
             Found::FirstCome => "first_come",
+            Found::Search => "search",
         },
     }
 }

@@ -26,7 +26,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
     let mut reached = 0;
     for (name, shape) in SHAPES {
         for size in [40, 160, 480] {
-            for seed in 1..=3 {
+            for seed in 1..=2 {
                 let jobs = workflow(*shape, size, seed).jobs();
                 for width in [4, 8, 16] {
                     let limits = Limits {
@@ -37,7 +37,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
                     let ours = foresee(&jobs, &limits).timeline.makespan;
                     let of = format!("{name} of {size}, seed {seed}, {width} wide");
                     assert!(ours <= first_come, "{of}: {ours} after {first_come}");
-                    if width != 8 || jobs.len() < 12 * width {
+                    if width != 8 {
                         continue;
                     }
                     let bounds = Bounds::of(&jobs, limits.total);
@@ -53,7 +53,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
         }
     }
     assert!(
-        reached >= 10,
+        reached >= 15,
         "only {reached} workflows can reach the bound"
     );
 }

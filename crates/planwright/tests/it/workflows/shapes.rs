@@ -87,6 +87,7 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
     ("blast", blast),
     ("seismology", seismology),
     ("genome", genome),
+    ("srasearch", srasearch),
 ];
 
 /// Images are projected, overlapping ones compared, all made equally bright and put together.
@@ -202,5 +203,19 @@ fn genome(size: usize, seed: u64) -> Sketch {
             sketch.task("frequency", &[merged, sifted], 40.0);
         }
     }
+    sketch
+}
+
+/// Files of all sizes are fetched, each is searched by the same index, and what was found is merged.
+fn srasearch(size: usize, seed: u64) -> Sketch {
+    let mut sketch = Sketch::new("srasearch", size, seed);
+    let index = sketch.task("bowtie-build", &[], 3.0);
+    let found: Vec<usize> = (0..(size / 2).max(2))
+        .map(|_| {
+            let fetched = sketch.task("fasterq-dump", &[], 240.0);
+            sketch.task("bowtie", &[index, fetched], 5.0)
+        })
+        .collect();
+    sketch.task("merge", &found, 1.0);
     sketch
 }

@@ -1,0 +1,38 @@
+//! Looking ahead: jobs with the shape of a graph and times of their own, and the order that is foreseen for them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use planwright_engine::forecast::{Foresight, Job, Jobs, foresee};
+use planwright_engine::schedule::Limits;
+
+use crate::shape::Shape;
+
+/// How many are under way together: the width at which a makespan is promised.
+const WIDTH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
+
+/// `count` jobs that take from 50 to 500 milliseconds each.
+pub fn jobs(shape: Shape, count: u32) -> Jobs {
+    let mut jobs = Jobs::new();
+    let lane = jobs.lane(&Arc::from("server"), &Arc::from("tool"));
+    for (id, waits) in (0_u64..).zip(shape.waits(count)) {
+        // Multiples of a number near the golden ratio spread evenly, and no two are alike.
+        let takes = 50_000 + id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 450_000;
+        let job = Job {
+            takes,
+            lane: Some(lane),
+            alone: false,
+        };
+        jobs.add(job, waits);
+    }
+    jobs
+}
+
+/// What the engine does before it starts such a plan.
+pub fn look_ahead(jobs: &Jobs) -> Foresight {
+    let limits = Limits {
+        total: WIDTH,
+        ..Limits::default()
+    };
+    foresee(jobs, &limits)
+}
