@@ -97,6 +97,11 @@ impl Calls {
         }
     }
 
+    /// Whether the latest call that was done at once is that of `task`.
+    pub(crate) fn is_just_done(&self, task: TaskId) -> bool {
+        self.done.back().is_some_and(|ended| ended.task == task)
+    }
+
     /// Whether no end of a call is to be expected.
     pub(crate) fn is_empty(&self) -> bool {
         self.done.is_empty() && self.tasks.is_empty()

@@ -234,6 +234,12 @@ impl Dispatch {
                     Some(keeping) => keeping.hold_question(task, request),
                     None => self.ask(task, request),
                 },
+                // A call that is done as soon as it is made cannot take too long.
+                Effect::SetTimer {
+                    task,
+                    timer: Timer::Attempt(_),
+                    ..
+                } if self.calls.is_just_done(task) => {}
                 Effect::SetTimer { task, timer, after } => {
                     let key = self.timers.insert((task, timer), after);
                     if let Some(old) = self.timer_keys.insert((task, timer), key) {

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::Hashing;
+
 /// After how many further calls an observation counts half.
 pub const HALF_LIFE: u32 = 8;
 
@@ -19,7 +21,7 @@ const SHARE: u32 = 12;
 /// What is known about how long calls take, tool by tool. Reading and learning cost the same however much is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
-    servers: HashMap<Arc<str>, HashMap<Arc<str>, Learned>>,
+    servers: HashMap<Arc<str>, HashMap<Arc<str>, Learned, Hashing>, Hashing>,
     /// Of all means, so that a typical one is at hand.
     sum: u128,
     tools: u32,
@@ -44,7 +46,18 @@ impl Durations {
 
     /// Takes in that a call of `tool` at `server` went well and took this long.
     pub fn observe(&mut self, server: &Arc<str>, tool: &Arc<str>, took: Duration) {
-        let mut learned = self.of(server, tool).unwrap_or_default();
+        // Nearly always the tool is known, and every call passes here.
+        if let Some(learned) = self
+            .servers
+            .get_mut(server)
+            .and_then(|tools| tools.get_mut(tool))
+        {
+            let old = learned.mean.as_nanos();
+            learned.observe(took);
+            self.sum = self.sum.saturating_sub(old) + learned.mean.as_nanos();
+            return;
+        }
+        let mut learned = Learned::default();
         learned.observe(took);
         self.insert(server, tool, learned);
     }

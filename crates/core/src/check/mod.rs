@@ -19,6 +19,7 @@ mod outside;
 mod plans;
 mod policy;
 mod positional;
+mod positions;
 mod receiver;
 mod references;
 mod rules;

@@ -12,7 +12,7 @@ use super::survey::{Role, Survey};
 use super::writers::Writers;
 use super::{
     CheckContext, arguments, cycles, digest, inputs, limits, names, outside, policy, positional,
-    references, sharable, slots,
+    positions, references, sharable, slots,
 };
 use crate::Hashing;
 use crate::plan::{Action, Output, Read, Source};
@@ -74,6 +74,7 @@ pub(super) fn check_plan(
     }
     positional::name(&mut plan, context.catalog, &mut findings);
     let ids = step_ids(&plan);
+    positions::tell(&mut plan, &ids);
     let writers = Writers::of(&plan.steps);
     let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &surroundings, session, &mut findings);

@@ -2,7 +2,7 @@
 
 mod ids;
 mod node;
-mod reference;
+pub(crate) mod reference;
 mod slot;
 mod step;
 mod whole;

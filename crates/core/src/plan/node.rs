@@ -109,6 +109,31 @@ impl Node {
         }
     }
 
+    /// Calls `visit` with every reference in this node, to change it.
+    pub(crate) fn each_reference_mut(&mut self, visit: &mut dyn FnMut(&mut Reference)) {
+        match &mut self.kind {
+            NodeKind::Literal(_) => {}
+            NodeKind::Reference(reference) => visit(reference),
+            NodeKind::Text(parts) => {
+                for part in parts {
+                    if let TextPart::Reference(reference) = part {
+                        visit(reference);
+                    }
+                }
+            }
+            NodeKind::List(items) => {
+                for item in items {
+                    item.each_reference_mut(visit);
+                }
+            }
+            NodeKind::Object(fields) => {
+                for field in fields {
+                    field.value.each_reference_mut(visit);
+                }
+            }
+        }
+    }
+
     /// Calls `visit` with every reference in this node, in the order in which they stand.
     pub fn each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         match &self.kind {

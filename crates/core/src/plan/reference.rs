@@ -51,6 +51,19 @@ pub struct Read {
     pub path: Path,
     /// What it means when the way leads nowhere.
     pub missing: Missing,
+    /// Where the step that it names stands.
+    pub(crate) position: Position,
+}
+
+/// Where the step that a read names stands in its plan, once that plan was checked. It says nothing that the step's id
+/// does not say, so reads are equal whether it is known or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Position(pub(crate) Option<u32>);
+
+impl PartialEq for Position {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Where a value starts.
@@ -179,11 +192,7 @@ impl Alternative {
 impl Read {
     /// Reads all of `source`.
     pub fn whole(source: Source) -> Self {
-        Self {
-            source,
-            path: Path::new(),
-            missing: Missing::Fail,
-        }
+        Self::part(source, Path::new())
     }
 
     /// Reads the part of `source` that `path` leads to.
@@ -192,6 +201,7 @@ impl Read {
             source,
             path,
             missing: Missing::Fail,
+            position: Position::default(),
         }
     }
 
@@ -204,6 +214,12 @@ impl Read {
             Missing::NullInItems if from_items.all(|one| *one == Segment::Each) => Missing::Fail,
             missing => missing,
         }
+    }
+
+    /// Where the step that it names stands in its plan, where the plan was [checked](crate::check()) and the read is
+    /// no part of an expression.
+    pub fn step_position(&self) -> Option<u32> {
+        self.position.0
     }
 
     /// This read, with another meaning of a missing value.

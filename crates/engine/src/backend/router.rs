@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use planwright_core::Hashing;
 
 use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 
 /// Backends by server name: itself a backend.
 #[derive(Clone, Default)]
 pub struct Backends {
-    by_server: HashMap<Arc<str>, Arc<dyn ToolBackend>>,
+    by_server: HashMap<Arc<str>, Arc<dyn ToolBackend>, Hashing>,
 }
 
 impl Backends {

@@ -28,6 +28,7 @@ pub(crate) struct Guard {
     gates: HashMap<Arc<str>, Gate, Hashing>,
     /// Why nothing new is called any more.
     closed: Option<ToolError>,
+    is_idle: bool,
 }
 
 impl Guard {
@@ -45,8 +46,14 @@ impl Guard {
                 .map(|(server, rate)| (Arc::clone(server), Gate::new(rate.most)))
                 .collect(),
             closed: None,
+            is_idle: guards.is_empty(),
             guards,
         }
+    }
+
+    /// Whether nothing is bounded, so that it lets every call through.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle
     }
 
     /// Whether a call of `tool` would be refused now, whatever its arguments are.

@@ -11,7 +11,7 @@ use planwright_core::plan::{
     TextPart,
 };
 use planwright_core::schema::{Reach, Type};
-use planwright_core::{Code, Diagnostic, Object, Value};
+use planwright_core::{Code, Diagnostic, Object, StepId, Value};
 
 use super::frame::Frame;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
@@ -254,7 +254,7 @@ impl Scope<'_> {
     fn read(&self, read: &Read, reference: &Reference) -> Bound<Found> {
         match &read.source {
             Source::Step(id) => {
-                let step = self.step(id.as_str())?;
+                let step = self.step(id, read)?;
                 if let Some((own, outcome)) = self.own
                     && own == step
                 {
@@ -264,7 +264,7 @@ impl Scope<'_> {
                 self.output_of(step, outcome, read, reference)
             }
             Source::Result(id) => {
-                let step = self.step(id.as_str())?;
+                let step = self.step(id, read)?;
                 let outcome = match self.own {
                     Some((own, outcome)) if own == step => outcome,
                     _ => self.settled_step(step)?,
@@ -312,10 +312,9 @@ impl Scope<'_> {
         }
     }
 
-    fn step(&self, id: &str) -> Bound<u32> {
-        self.frame
-            .plan
-            .step_index(id)
+    fn step(&self, id: &StepId, read: &Read) -> Bound<u32> {
+        read.step_position()
+            .or_else(|| self.frame.plan.step_index(id.as_str()))
             .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
     }
 

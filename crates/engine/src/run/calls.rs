@@ -29,21 +29,18 @@ impl Run {
         let at = Arc::clone(&work.address);
         if work.in_doubt {
             let tool = Arc::clone(&tool.name);
-            self.emit(RunEvent::OutcomeUnknown { at, tool, args }, effects);
+            self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
             return;
         }
         if let Some(error) = self.needless_question(work) {
             self.reject(task, error);
             return;
         }
-        self.emit(
-            RunEvent::ApprovalAsked {
-                at: Arc::clone(&at),
-                tool: Arc::clone(&tool.name),
-                args: args.clone(),
-            },
-            effects,
-        );
+        self.emit(effects, || RunEvent::ApprovalAsked {
+            at: Arc::clone(&at),
+            tool: Arc::clone(&tool.name),
+            args: args.clone(),
+        });
         self.remember(effects, || {
             Some(Record::Asked {
                 at: Arc::clone(&at),
@@ -74,14 +71,11 @@ impl Run {
         match decision {
             Decision::Later => {}
             Decision::Approve { args } => {
-                self.emit(
-                    RunEvent::ApprovalDecided {
-                        at,
-                        approved: true,
-                        changed_args: args.clone(),
-                    },
-                    effects,
-                );
+                self.emit(effects, || RunEvent::ApprovalDecided {
+                    at,
+                    approved: true,
+                    changed_args: args.clone(),
+                });
                 if let Some(args) = args {
                     if let Err(error) = self.check_changed(task, &args) {
                         self.reject(task, error);
@@ -94,14 +88,11 @@ impl Run {
                 self.tell(Event::Approved(task));
             }
             Decision::Reject { because } => {
-                self.emit(
-                    RunEvent::ApprovalDecided {
-                        at,
-                        approved: false,
-                        changed_args: None,
-                    },
-                    effects,
-                );
+                self.emit(effects, || RunEvent::ApprovalDecided {
+                    at,
+                    approved: false,
+                    changed_args: None,
+                });
                 let message = because.map_or_else(
                     || "the call was rejected".to_owned(),
                     |because| format!("the call was rejected: {because}"),
@@ -160,13 +151,12 @@ impl Run {
                 args: args.clone(),
             })
         });
-        let event = RunEvent::AttemptStarted {
+        self.emit(effects, || RunEvent::AttemptStarted {
             at,
             tool: Arc::clone(&tool.name),
             attempt: number,
             args,
-        };
-        self.emit(event, effects);
+        });
         effects.push(Effect::Call {
             task,
             attempt,
@@ -191,12 +181,17 @@ impl Run {
             return;
         };
         work.started = Some(before.unwrap_or(now));
-        let tool = work.tool.as_ref().map(|tool| Arc::clone(&tool.name));
-        let items = match work.group.as_deref() {
-            Some(Group::Items { items, .. }) => Some(items.len() as u64),
-            _ => None,
+        let Some(work) = self.work(task) else {
+            return;
         };
-        self.emit(RunEvent::StepStarted { at, tool, items }, effects);
+        self.emit(effects, || RunEvent::StepStarted {
+            at,
+            tool: work.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
+            items: match work.group.as_deref() {
+                Some(Group::Items { items, .. }) => Some(items.len() as u64),
+                _ => None,
+            },
+        });
     }
 
     pub(super) fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
@@ -234,13 +229,12 @@ impl Run {
             if let Some(work) = self.work(task)
                 && let Some(tool) = &work.tool
             {
-                let event = RunEvent::AttemptEnded {
+                self.emit(effects, || RunEvent::AttemptEnded {
                     at: Arc::clone(&work.address),
                     tool: Arc::clone(&tool.name),
                     attempt,
                     error,
-                };
-                self.emit(event, effects);
+                });
             }
         }
     }

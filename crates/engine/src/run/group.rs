@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::outcome::{Because, Outcome, StepStatus};
 use super::pace::waves;
 use super::state::Run;
-use super::work::{Group, Layer, Work};
+use super::work::{Group, Layer, Turn, Work};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::Address;
 use crate::schedule::{Event, TaskId, TaskState};
@@ -90,7 +90,10 @@ impl Run {
     fn same_rounds(&self, work: &Work, before: u64) -> u64 {
         let last = work.parts.last().and_then(|part| self.work(*part));
         let output = last.and_then(|last| last.outcome.as_ref()?.output.as_ref());
-        match (output, last.and_then(|last| last.last.as_ref())) {
+        match (
+            output,
+            last.and_then(|last| last.turn.as_ref()?.last.as_ref()),
+        ) {
             (Some(output), Some(earlier)) if output.value == *earlier => before + 1,
             _ => 1,
         }
@@ -183,9 +186,11 @@ impl Run {
             Layer::Step => {}
         }
         let mut part = Work::new(work.frame, work.step, layer, Arc::new(address));
-        part.item = item.or_else(|| work.item.clone());
-        part.index = Some(index);
-        part.last = last;
+        part.turn = Some(Box::new(Turn {
+            item: item.or_else(|| work.turn.as_ref()?.item.clone()),
+            index,
+            last,
+        }));
         let rank = match work.group.as_deref() {
             // An item that comes late has fewer of its like behind it than one that comes early.
             Some(Group::Items {

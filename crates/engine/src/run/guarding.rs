@@ -20,6 +20,9 @@ impl Run {
     /// Whether an attempt may be sent now, which then counts. One that may not is told to the scheduler: it fails, or it
     /// comes again later.
     pub(super) fn may_send(&mut self, task: TaskId, attempt: u32) -> bool {
+        if self.guard.is_idle() {
+            return true;
+        }
         let Some(work) = self.work(task) else {
             return false;
         };

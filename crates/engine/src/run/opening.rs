@@ -162,6 +162,6 @@ impl Run {
             self.start_steps(index, first);
         }
         let steps = plan.steps().len();
-        self.emit(RunEvent::PlanExtended { steps }, effects);
+        self.emit(effects, || RunEvent::PlanExtended { steps });
     }
 }

@@ -270,7 +270,7 @@ impl Run {
         let scope = self.scope(work, frame);
         let looked = match work.layer {
             Layer::Step => Self::next_of_step(work, frame, step, &scope),
-            Layer::Item => next_of_item(step, &scope),
+            Layer::Item => next_of_item(step, work.step, &scope),
             Layer::Round => next_of_action(step, frame, work.step, &scope),
         };
         looked.unwrap_or_else(Next::from)
@@ -345,14 +345,13 @@ impl Run {
     }
 }
 
-fn next_of_item(step: &Step, scope: &Scope<'_>) -> Result<Next, Unbound> {
+fn next_of_item(step: &Step, index: u32, scope: &Scope<'_>) -> Result<Next, Unbound> {
     if let Some(when) = &step.when
         && is_per_item(step, when)
         && !holds(when, scope)?
     {
         return Ok(Next::Done(condition_failed(step)));
     }
-    let index = scope.frame.plan.step_index(step.id.as_str()).unwrap_or(0);
     next_of_body(step, scope.frame, index, scope)
 }
 

@@ -74,8 +74,9 @@ impl Run {
 
     /// How a step ends because a person said so, whatever it is.
     pub(super) fn chosen(&self, task: TaskId, effects: &mut Vec<Effect>) -> Option<Outcome> {
+        let history = self.history.as_ref()?;
         let at = self.address(task)?;
-        let (now, earlier) = self.history.as_ref()?.choice(&at);
+        let (now, earlier) = history.choice(&at);
         if let Some(choice) = now {
             self.remember(effects, || {
                 Some(Record::Chosen {

@@ -28,8 +28,8 @@ impl Run {
         let unhandled = outcome.status == StepStatus::Failed && !outcome.handled;
         let outcome = Arc::new(outcome);
         let past = self
-            .address(task)
-            .and_then(|at| self.past_times(&at, &outcome));
+            .work(task)
+            .and_then(|work| self.past_times(&work.address, &outcome));
         if past.is_none() {
             self.remember(effects, || self.record_of_end(task, &outcome));
         }
@@ -45,7 +45,10 @@ impl Run {
         }
         work.outcome = Some(Arc::clone(&outcome));
         work.pending = None;
-        let event = RunEvent::StepEnded {
+        let Some(work) = self.work(task) else {
+            return;
+        };
+        self.emit(effects, || RunEvent::StepEnded {
             at: Arc::clone(&work.address),
             tool: work.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
             status: outcome.status,
@@ -53,8 +56,7 @@ impl Run {
             error: outcome.error.clone(),
             reason: outcome.reason.clone(),
             attempts: work.attempts,
-        };
-        self.emit(event, effects);
+        });
         if layer == Layer::Step {
             if let Some(frame) = self.frames.get_mut(frame)
                 && let Some(slot) = frame.outcomes.get_mut(step as usize)
@@ -86,6 +88,12 @@ impl Run {
     }
 
     fn outcome_of(&mut self, task: TaskId, by: SettledBy) -> Outcome {
+        // Nearly always, and then nothing else matters.
+        if by == SettledBy::Attempt
+            && let Some(outcome) = self.work_mut(task).and_then(|work| work.pending.take())
+        {
+            return *outcome;
+        }
         let waited = self
             .step_of(task)
             .and_then(|(_, step)| step.timeout)
@@ -107,10 +115,7 @@ impl Run {
         }
         match by {
             SettledBy::Itself => pending.unwrap_or_else(|| Outcome::failed(internal())),
-            SettledBy::Attempt => pending.unwrap_or_else(|| {
-                Outcome::failed(last_error.map_or_else(internal, |error| *error))
-            }),
-            SettledBy::AttemptTimeout | SettledBy::Rejection => {
+            SettledBy::Attempt | SettledBy::AttemptTimeout | SettledBy::Rejection => {
                 Outcome::failed(last_error.map_or_else(internal, |error| *error))
             }
             SettledBy::StepTimeout => Outcome::failed(ToolError::new(

@@ -102,15 +102,12 @@ impl Run {
     pub fn start(&mut self, effects: &mut Vec<Effect>) {
         if let Some(frame) = self.frames.first() {
             let plan = frame.plan.clone();
-            self.emit(
-                RunEvent::RunStarted {
-                    run: Arc::clone(&self.id),
-                    plan: plan.plan().name.clone(),
-                    digest: Arc::from(plan.digest()),
-                    steps: plan.steps().len(),
-                },
-                effects,
-            );
+            self.emit(effects, || RunEvent::RunStarted {
+                run: Arc::clone(&self.id),
+                plan: plan.plan().name.clone(),
+                digest: Arc::from(plan.digest()),
+                steps: plan.steps().len(),
+            });
         }
         self.watch_time(effects);
         for frame in 0..self.roots {
@@ -224,7 +221,7 @@ impl Run {
                     pause,
                 } => {
                     if let Some(at) = self.address(task) {
-                        self.emit(RunEvent::RetryScheduled { at, attempt, pause }, effects);
+                        self.emit(effects, || RunEvent::RetryScheduled { at, attempt, pause });
                     }
                 }
                 Command::SetTimer { task, timer, after } => {
@@ -266,10 +263,12 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn emit(&self, mut event: RunEvent, effects: &mut Vec<Effect>) {
+    /// Tells whoever listens what happened; where nobody does, `event` is not even made.
+    pub(super) fn emit(&self, effects: &mut Vec<Effect>, event: impl FnOnce() -> RunEvent) {
         if self.unheard {
             return;
         }
+        let mut event = event();
         self.redactor.event(&mut event);
         effects.push(Effect::Emit(StampedEvent {
             at: self.now,
@@ -299,11 +298,12 @@ impl Run {
 
     /// What the references of a task may look at.
     pub(super) fn scope<'a>(&'a self, work: &'a Work, frame: &'a Frame) -> Scope<'a> {
+        let turn = work.turn.as_deref();
         Scope {
             frame,
-            item: work.item.as_ref(),
-            index: work.index,
-            last: work.last.as_ref(),
+            item: turn.and_then(|turn| turn.item.as_ref()),
+            index: turn.map(|turn| turn.index),
+            last: turn.and_then(|turn| turn.last.as_ref()),
             own: None,
             outside: &self.options.confidential,
             limits: &self.options.evaluation,

@@ -28,9 +28,8 @@ pub(crate) struct Work {
     pub(crate) step: u32,
     pub(crate) layer: Layer,
     pub(crate) address: Arc<Address>,
-    pub(crate) item: Option<Value>,
-    pub(crate) index: Option<u64>,
-    pub(crate) last: Option<Value>,
+    /// What only an item or a round has.
+    pub(crate) turn: Option<Box<Turn>>,
     pub(crate) tool: Option<Arc<Tool>>,
     pub(crate) args: Option<Value>,
     pub(crate) group: Option<Box<Group>>,
@@ -55,6 +54,17 @@ pub(crate) struct Work {
     pub(crate) last_call: Option<usize>,
     pub(crate) started: Option<Duration>,
     pub(crate) ended: Option<Duration>,
+}
+
+/// One item of a `for_each`, or one round of a `repeat`.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// The item, of the nearest `for_each` where this is a round.
+    pub(crate) item: Option<Value>,
+    /// Its position, or the number of the round.
+    pub(crate) index: u64,
+    /// What the round before gave.
+    pub(crate) last: Option<Value>,
 }
 
 /// What a group is in the middle of.
@@ -105,9 +115,7 @@ impl Work {
             step,
             layer,
             address,
-            item: None,
-            index: None,
-            last: None,
+            turn: None,
             tool: None,
             args: None,
             group: None,

@@ -8,6 +8,7 @@ mod names;
 mod others;
 mod plans;
 mod positional;
+mod positions;
 mod properties;
 mod references;
 mod sketch;

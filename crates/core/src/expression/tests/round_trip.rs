@@ -52,14 +52,13 @@ fn path() -> impl Strategy<Value = Path> {
 
 fn read() -> impl Strategy<Value = Read> {
     let missing = prop::sample::select(vec![Missing::Fail, Missing::Null, Missing::NullInItems]);
-    (source(), path(), missing).prop_map(|(source, path, missing)| Read {
+    (source(), path(), missing).prop_map(|(source, path, missing)| {
         // Without `[*]` there are no items, and `NullInItems` means the same as `Fail`.
-        missing: match missing {
+        let missing = match missing {
             Missing::NullInItems if !path.contains(&Segment::Each) => Missing::Fail,
             missing => missing,
-        },
-        source,
-        path,
+        };
+        Read::part(source, path).or_missing(missing)
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
-use planwright_core::Tool;
+use planwright_core::{Hashing, Tool};
 
 use super::Function;
 use super::function::Body;
@@ -33,7 +33,7 @@ use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 #[derive(Clone)]
 pub struct Functions {
     name: Arc<str>,
-    by_name: IndexMap<Arc<str>, (Tool, Body)>,
+    by_name: IndexMap<Arc<str>, (Tool, Body), Hashing>,
 }
 
 impl Functions {
@@ -49,7 +49,7 @@ impl Functions {
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self {
             name: name.into(),
-            by_name: IndexMap::new(),
+            by_name: IndexMap::default(),
         }
     }
 

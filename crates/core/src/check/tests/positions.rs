@@ -1,0 +1,85 @@
+//! What reads know of where their steps stand.
+
+use super::sketch::{World, plan};
+use crate::check::dependencies::each_node;
+use crate::check::{CheckedPlan, check as check_plan};
+use crate::plan::Output;
+use crate::{Plan, Step};
+
+const STEPS: &str = r#"{"steps": [
+    {"id": "a", "tool": "e"},
+    {"id": "b", "tool": "e", "args": {"x": ["${a.v}", {"y": "to ${a} and ${results.a.success}"}], "z": "${c}"}},
+    {"id": "c", "tool": "e", "on_error": "${results.c.error}"},
+    {"id": "d", "value": {"v": "${b ?? c}"}, "when": "${a.v > b.v}", "for_each": "${b.list}"},
+    {"id": "e", "tool": "e", "args": {"v": "${item}"}, "for_each": "${d}"}
+], "output": {"v": "${d}"}}"#;
+
+/// The positions that the reads of each step know, then those of the output.
+fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
+    let of_step = |step: &Step| {
+        let mut known = Vec::new();
+        each_node(step, &mut |node, _| {
+            node.each_reference(&mut |reference| {
+                known.extend(reference.reads().iter().map(|read| read.step_position()));
+            });
+        });
+        known
+    };
+    let mut all: Vec<_> = plan.plan().steps.iter().map(of_step).collect();
+    if let Output::Value(node) = &plan.plan().output {
+        let mut known = Vec::new();
+        node.each_reference(&mut |reference| {
+            known.extend(reference.reads().iter().map(|read| read.step_position()));
+        });
+        all.push(known);
+    }
+    all
+}
+
+#[track_caller]
+fn check(plan: Plan, expected: &[&[Option<u32>]]) -> CheckedPlan {
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let (checked, findings) = check_plan(plan, &world.context());
+    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    assert_eq!(known(&checked), expected);
+    checked
+}
+
+#[test]
+fn reads_know_where_their_steps_stand() {
+    check(
+        plan(STEPS),
+        &[
+            &[],
+            &[Some(0), Some(0), Some(0), Some(2)],
+            &[Some(2)],
+            // What a condition computes is shared with other plans, and goes by the ids.
+            &[Some(1), Some(2), None, None, Some(1)],
+            &[None, Some(3)],
+            &[Some(3)],
+        ],
+    );
+}
+
+#[test]
+fn steps_of_one_plan_stand_elsewhere_in_another() {
+    let (first, _) = World::with_tools(r#"{"e": {}}"#).check(STEPS);
+    let mut moved = first.expect("a sound plan").plan().clone();
+    moved.steps.reverse();
+    let before = plan(STEPS).steps;
+    assert_eq!(
+        moved.steps.iter().rev().collect::<Vec<_>>(),
+        before.iter().collect::<Vec<_>>()
+    );
+    check(
+        moved,
+        &[
+            &[None, Some(1)],
+            &[Some(3), Some(2), None, None, Some(3)],
+            &[Some(2)],
+            &[Some(4), Some(4), Some(4), Some(2)],
+            &[],
+            &[Some(1)],
+        ],
+    );
+}
