@@ -18,6 +18,9 @@ use crate::schedule::TaskId;
 /// The longest that a call may take which is done at once.
 const AT_ONCE: Duration = Duration::from_micros(50);
 
+/// How long the end of a run waits for calls that were given up. Those that block their thread cannot be interrupted.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// What a call that has ended leaves behind.
 pub(crate) struct Ended {
     pub(crate) task: TaskId,
@@ -100,6 +103,14 @@ impl Calls {
     /// Whether the latest call that was done at once is that of `task`.
     pub(crate) fn is_just_done(&self, task: TaskId) -> bool {
         self.done.back().is_some_and(|ended| ended.task == task)
+    }
+
+    /// Gives up all calls, and waits until they are gone: no tool is at work any more where a run has ended.
+    pub(crate) async fn leave(&mut self) {
+        if !self.tasks.is_empty() {
+            // Whoever is not gone by then is heard of no more.
+            let _ = tokio::time::timeout(PATIENCE, self.tasks.shutdown()).await;
+        }
     }
 
     /// Whether no end of a call is to be expected.

@@ -100,6 +100,7 @@ impl Dispatch {
             }
             self.listen().await;
         }
+        self.calls.leave().await;
         let mut summary = self.run.summary();
         self.keep_end(&mut summary).await;
         let event = StampedEvent {

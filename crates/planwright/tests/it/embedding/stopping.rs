@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use planwright::{Function, Functions, Planwright, RunEvent, ToolError, parse};
+use planwright::{Function, Functions, Planwright, ToolError, parse};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::support::fake;
 
@@ -113,21 +114,37 @@ fn a_runtime_that_ends_leaves_no_process() {
 
 #[tokio::test]
 async fn a_cancelled_run_drops_its_calls() {
-    /// Tells when it is dropped.
+    calls_are_gone_when_a_cancelled_run_is().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_run_drops_its_calls_on_other_threads() {
+    calls_are_gone_when_a_cancelled_run_is().await;
+}
+
+async fn calls_are_gone_when_a_cancelled_run_is() {
+    /// Tells when it is dropped, after a while.
     struct Guard(Arc<AtomicBool>);
 
     impl Drop for Guard {
         fn drop(&mut self) {
+            for _ in 0..100_000 {
+                std::hint::spin_loop();
+            }
             self.0.store(true, Ordering::SeqCst);
         }
     }
 
     let dropped = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&dropped);
+    let begun = Arc::new(Notify::new());
+    let tell = Arc::clone(&begun);
     let stuck = Function::new("stuck", move |(): ()| {
         let guard = Guard(Arc::clone(&seen));
+        let tell = Arc::clone(&tell);
         async move {
             let _guard = guard;
+            tell.notify_one();
             std::future::pending::<Result<(), ToolError>>().await
         }
     });
@@ -137,12 +154,9 @@ async fn a_cancelled_run_drops_its_calls() {
         .open()
         .await
         .unwrap();
-    let mut run = planwright.start(planwright.check(parse(STUCK)).unwrap());
-    while let Some(stamped) = run.next_event().await {
-        if matches!(stamped.event, RunEvent::AttemptStarted { .. }) {
-            run.cancel();
-        }
-    }
+    let run = planwright.start(planwright.check(parse(STUCK)).unwrap());
+    begun.notified().await;
+    run.cancel();
     let summary = run.await;
     assert_eq!(summary.status.as_str(), "cancelled");
     assert!(dropped.load(Ordering::SeqCst));
