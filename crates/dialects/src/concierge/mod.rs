@@ -53,7 +53,8 @@ impl Dialect for Concierge {
             let known = |entries: &[_]| only_known(entries);
             step.has("id") && step.has("tool") && step.as_object().is_some_and(known)
         };
-        if alone && !steps.is_empty() && steps.iter().all(fits) {
+        // A single call without references is the same in every order: the native dialect has it.
+        if alone && 1 < steps.len() && steps.iter().all(fits) {
             Likeness::Possible
         } else {
             Likeness::No

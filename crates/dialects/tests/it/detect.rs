@@ -47,7 +47,7 @@ fn a_shape_that_only_one_dialect_has_is_recognised() {
 
 #[test]
 fn a_shape_that_several_dialects_have_is_theirs_to_tell_apart() {
-    let text = r#"{"steps": [{"id": "a", "tool": "t", "args": {}}]}"#;
+    let text = r#"{"steps": [{"id": "a", "tool": "t", "args": {}}, {"id": "b", "tool": "t", "args": {}}]}"#;
     let result = parse(text.as_bytes(), &ReadOptions::new("test"));
     let messages: Vec<String> = result.diagnostics.iter().map(ToString::to_string).collect();
     let wanted = "PW0102: the text has the shape of several dialects: `native`, `concierge` \

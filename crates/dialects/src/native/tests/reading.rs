@@ -316,6 +316,10 @@ fn shapes() {
     );
     check(
         r#"{"steps": [{"id": "a", "tool": "t", "args": {}}]}"#,
+        Ok("native"),
+    );
+    check(
+        r#"{"steps": [{"id": "a", "tool": "t", "args": {}}, {"id": "b", "tool": "t"}]}"#,
         Err(&["`native`", "`concierge`"]),
     );
     check(
