@@ -35,6 +35,9 @@ pub struct Diagnostic {
     pub source: Option<Arc<str>>,
 }
 
+/// The most bytes of a message, or of a way out: a name in it may be as long as the text that it stands in.
+const LONGEST: usize = 4096;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -143,9 +146,26 @@ impl Diagnostic {
         self
     }
 
+    /// The same finding in no more words than anybody reads.
+    fn bounded(mut self) -> Self {
+        bound(&mut self.message);
+        if let Some(help) = &mut self.help {
+            bound(help);
+        }
+        self
+    }
+
     /// Whether the plan cannot run with it.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+}
+
+fn bound(text: &mut String) {
+    if LONGEST < text.len() {
+        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push('…');
     }
 }
 
@@ -190,7 +210,7 @@ impl Diagnostics {
 
     /// Adds a finding.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.0.push(diagnostic);
+        self.0.push(diagnostic.bounded());
     }
 
     /// Adds the findings of `other`.
@@ -276,6 +296,31 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<T: IntoIterator<Item = Diagnostic>>(findings: T) -> Self {
-        Self(findings.into_iter().collect())
+        Self(findings.into_iter().map(Diagnostic::bounded).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Diagnostic, Diagnostics, LONGEST};
+
+    #[test]
+    fn findings_are_bounded() {
+        let check = |letter: &str, count: usize, expected: &str| {
+            let text = letter.repeat(count);
+            let finding = Diagnostic::error(Code::UnknownTool, text.as_str()).help(text);
+            let mut pushed = Diagnostics::new();
+            pushed.push(finding.clone());
+            let collected = Diagnostics::from_iter([finding]);
+            assert_eq!(pushed, collected);
+            for finding in &pushed {
+                assert_eq!(finding.message, expected);
+                assert_eq!(finding.help.as_deref(), Some(expected));
+            }
+        };
+        let whole = "x".repeat(LONGEST);
+        check("x", LONGEST, &whole);
+        check("x", LONGEST + 1, &format!("{whole}…"));
+        check("東", LONGEST, &format!("{}…", "東".repeat(LONGEST / 3)));
     }
 }

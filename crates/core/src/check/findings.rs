@@ -13,6 +13,9 @@ const MAX_COMPARISONS: usize = 100_000;
 /// How many names a list of what there is holds.
 const MAX_LISTED: usize = 20;
 
+/// The most characters of one of them.
+const LONGEST_LISTED: usize = 100;
+
 /// The findings of one plan.
 pub(super) struct Findings<'a> {
     sources: &'a Sources,
@@ -131,7 +134,10 @@ pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) 
     let mut names: Vec<String> = known
         .iter()
         .take(MAX_LISTED)
-        .map(|name| format!("`{name}`"))
+        .map(|name| match name.char_indices().nth(LONGEST_LISTED) {
+            Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
+            None => format!("`{name}`"),
+        })
         .collect();
     if names.is_empty() {
         return None;

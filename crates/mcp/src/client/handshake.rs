@@ -17,6 +17,8 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
+use super::log::brief;
+
 // Ids that no other request will ever have: they count up from 0.
 pub(super) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
 pub(super) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
@@ -28,7 +30,7 @@ pub(super) enum HandshakeError {
     Closed,
     #[error("it takes no messages: {0}")]
     Send(String),
-    #[error("it refused to connect: {}", .0.message)]
+    #[error("it refused to connect: {}", brief(&.0.message))]
     Refused(Box<ErrorData>),
     #[error("it answered with something that is no answer")]
     Unexpected,

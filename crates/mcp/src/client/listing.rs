@@ -6,6 +6,7 @@ use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
 use super::http::argument_fault;
+use super::log::brief;
 use super::mailbox::RequestError;
 use super::session::{Session, StartError};
 use super::tools;
@@ -18,6 +19,12 @@ impl Session {
     /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
     /// not know the request.
     pub(super) async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, RequestError> {
+        let (entries, _) = self.pages(method, field).await?;
+        Ok(entries)
+    }
+
+    /// All entries of a list, and whether these are all.
+    async fn pages(&self, method: &str, field: &str) -> Result<(Vec<Value>, bool), RequestError> {
         let mut found = Vec::new();
         let mut params = Value::empty_object();
         let mut seen = HashSet::new();
@@ -27,29 +34,37 @@ impl Session {
                 Err(RequestError::Refused(error))
                     if error.code == UpstreamError::UNKNOWN_METHOD =>
                 {
-                    break;
+                    return Ok((found, true));
                 }
                 Err(error) => return Err(error),
             };
-            let entries = page.get(field).and_then(Value::as_list);
-            found.extend_from_slice(entries.unwrap_or(&[]));
+            let Some(entries) = page.get(field).and_then(Value::as_list) else {
+                let reason = format!("there is no list `{field}` in the answer");
+                return Err(RequestError::Unreadable(reason));
+            };
+            found.extend_from_slice(entries);
             match page.get("nextCursor").and_then(Value::as_text) {
-                Some(next) if !next.is_empty() && seen.insert(next.to_owned()) => {
-                    params = Value::object([("cursor", Value::from(next))]);
-                }
-                _ => break,
+                None | Some("") => return Ok((found, true)),
+                Some(next) if !seen.insert(next.to_owned()) => return Ok((found, false)),
+                Some(next) => params = Value::object([("cursor", Value::from(next))]),
             }
         }
-        Ok(found)
+        Ok((found, false))
     }
 
     /// All tools of the server.
     pub(super) async fn list_tools(&self, config: &ServerConfig) -> Result<ToolList, StartError> {
-        let mut entries = match self.list("tools/list", "tools").await {
-            Ok(entries) => entries,
+        let (mut entries, is_whole) = match self.pages("tools/list", "tools").await {
+            Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
         };
         let mut warnings = Vec::new();
+        if !is_whole {
+            let (server, count) = (&config.name, entries.len());
+            warnings.push(format!(
+                "the list of tools of the server `{server}` has no end: {count} were read"
+            ));
+        }
         if self.sends_arguments_as_headers() {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
@@ -74,7 +89,7 @@ impl Session {
     async fn list_error(&self, error: RequestError) -> StartError {
         let message = match error {
             RequestError::Refused(error) => {
-                format!("it does not list its tools: {}", error.message)
+                format!("it does not list its tools: {}", brief(&error.message))
             }
             RequestError::Unreadable(reason) => {
                 format!("its list of tools cannot be read: {reason}")

@@ -1,5 +1,6 @@
 //! What a server wrote on its standard error: the end of it, in bounded memory.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -63,9 +64,21 @@ impl Log {
     }
 }
 
+/// The beginning of what a server says in an error.
+pub(super) fn brief(text: &str) -> Cow<'_, str> {
+    if text.len() <= SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let mut end = SHOWN;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}…", &text[..end]))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CAPACITY, Log, SHOWN};
+    use super::{CAPACITY, Log, SHOWN, brief};
 
     #[test]
     fn keeps_the_end() {
@@ -83,5 +96,15 @@ mod tests {
         assert_eq!(log.text(), "y".repeat(CAPACITY));
         log.add("ä".repeat(SHOWN).as_bytes());
         assert_eq!(log.tail(), "ä".repeat(SHOWN / 2));
+    }
+
+    #[test]
+    fn errors_are_brief() {
+        let check = |text: &str, expected: &str| assert_eq!(brief(text), expected);
+        let whole = "x".repeat(SHOWN);
+        check("no", "no");
+        check(&whole, &whole);
+        check(&format!("{whole}x"), &format!("{whole}…"));
+        check(&"é".repeat(SHOWN), &format!("{}…", "é".repeat(SHOWN / 2)));
     }
 }

@@ -1,8 +1,11 @@
 //! What a server says about its tools.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Annotations, Schema, Tool, Value};
+
+use super::log::brief;
 
 /// Reads the entries of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
 pub(super) fn read(
@@ -12,9 +15,16 @@ pub(super) fn read(
     warnings: &mut Vec<String>,
 ) -> Vec<Tool> {
     let mut tools = Vec::with_capacity(entries.len());
+    let mut names = HashSet::with_capacity(entries.len());
     for entry in entries {
         match entry.get("name") {
             Some(Value::Text(name)) if !name.is_empty() => {
+                if !names.insert(name) {
+                    let name = brief(name);
+                    warnings.push(format!(
+                        "the server `{server}` lists the tool `{name}` twice: the later one counts"
+                    ));
+                }
                 tools.push(tool(server, trusted, name, entry));
             }
             _ => warnings.push(format!(
@@ -137,5 +147,10 @@ mod tests {
         "#);
         insta::assert_snapshot!(check(r#"[{"name": "x"}]"#, true), @"s.x None None dot {} {}");
         insta::assert_snapshot!(check("[]", true), @"");
+        insta::assert_snapshot!(check(r#"[{"name": "x"}, {"name": "x", "title": "X"}]"#, true), @r#"
+        s.x None None dot {} {}
+        s.x Some("X") None dot {} {}
+        the server `s` lists the tool `x` twice: the later one counts
+        "#);
     }
 }

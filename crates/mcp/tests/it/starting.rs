@@ -230,6 +230,29 @@ async fn lists_all_pages_of_tools() {
 }
 
 #[tokio::test]
+async fn says_what_is_wrong_with_a_list_of_tools() {
+    let check = async |answer: serde_json::Value, expected: &[&str]| {
+        let connections = connect([fake("fake", json!({"answers": {"tools/list": answer}}))]).await;
+        let failures = connections.failures().iter().map(|one| one.message.clone());
+        let said: Vec<String> = failures
+            .chain(connections.warnings().iter().cloned())
+            .collect();
+        assert_eq!(said, expected);
+    };
+    let endless = json!({"tools": [{"name": "a"}], "nextCursor": "more"});
+    let said = [
+        "the list of tools of the server `fake` has no end: 2 were read",
+        "the server `fake` lists the tool `a` twice: the later one counts",
+    ];
+    check(endless, &said).await;
+    let none = [
+        "the server `fake` did not start: its list of tools cannot be read: there is no list `tools` in the answer",
+    ];
+    check(json!({}), &none).await;
+    check(json!({"tools": null}), &none).await;
+}
+
+#[tokio::test]
 async fn believes_the_annotations_of_trusted_servers_alone() {
     let script =
         json!({"tools": [{"name": "read", "annotations": {"readOnlyHint": true}}, {"name": ""}]});

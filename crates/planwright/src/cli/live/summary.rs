@@ -15,6 +15,9 @@ const MOST: usize = 10;
 /// The most lines of one failure's message.
 const MOST_LINES: usize = 8;
 
+/// The most columns of one of them.
+const LONGEST_LINE: usize = 2000;
+
 /// The summary, each line ended.
 pub(super) fn summary(run: &RunSummary) -> String {
     let steps = counted(run.steps.len(), "step");
@@ -195,6 +198,7 @@ fn one_failure(step: &StepSummary, text: &mut String) {
     let message = legible::lines(error.message.trim()).into_owned();
     let lines: Vec<&str> = message.lines().collect();
     for line in lines.iter().take(MOST_LINES) {
+        let line = legible::shortened(line, LONGEST_LINE, "…");
         let _ = writeln!(text, "    {line}");
     }
     if lines.len() > MOST_LINES {

@@ -184,6 +184,19 @@ fn failures_are_told() {
 }
 
 #[test]
+fn failures_are_told_in_bounds() {
+    let tools = format!(
+        r#"{{"tools": {{"wide": {{"fails": "{}"}}}}}}"#,
+        "x".repeat(3000)
+    );
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "wide"}]}"#, &tools);
+    let told = ran.summary();
+    let longest = told.lines().map(|line| line.chars().count()).max();
+    assert_eq!(longest, Some(2004));
+    assert!(told.contains(&format!("{}…", "x".repeat(1999))));
+}
+
+#[test]
 fn an_output_that_cannot_be_made_is_no_step() {
     let ran = run(
         r#"{"steps": [{"id": "a", "tool": "get"}], "output": "${a.wind}"}"#,
