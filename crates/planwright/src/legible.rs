@@ -1,6 +1,7 @@
 //! Text that comes from elsewhere, made fit for a line of a terminal: no control characters, measured, shortened.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -21,6 +22,26 @@ pub fn lines(text: &str) -> Cow<'_, str> {
         '\t' => Some("    "),
         _ => None,
     })
+}
+
+/// `text` with the colours and line breaks that it has, for data on a terminal. What else steers one becomes its escape in JSON, such as
+/// `\u202e`, which means the same inside of JSON.
+pub fn data(text: &str) -> Cow<'_, str> {
+    let steered =
+        |character: char| steers(character) && !matches!(character, '\n' | '\r' | '\t' | '\u{1b}');
+    if !text.chars().any(steered) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        if steered(character) {
+            // Writing to a text does not fail.
+            let _ = write!(clean, "\\u{:04x}", u32::from(character));
+        } else {
+            clean.push(character);
+        }
+    }
+    Cow::Owned(clean)
 }
 
 /// How many columns `text` takes.
@@ -104,6 +125,14 @@ mod tests {
             assert_eq!(one_line(text), wanted);
         }
         assert_eq!(lines("a\r\n\tb\u{1b}"), "a\n    b\\u{1b}");
+        assert_eq!(
+            data("{\n\t\u{1b}[1m東\u{1b}[m}"),
+            "{\n\t\u{1b}[1m東\u{1b}[m}"
+        );
+        assert_eq!(
+            data("\u{9b}2J\u{7f}\u{202e}\u{7}"),
+            "\\u009b2J\\u007f\\u202e\\u0007"
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub(crate) fn rejected(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     output::findings(reading, RunFormat::Text, printer);
-    for note in toolbox.notes() {
+    for note in toolbox.notes_on(&reading.diagnostics) {
         printer.talk(&note);
     }
     match format {

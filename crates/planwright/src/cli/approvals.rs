@@ -18,6 +18,7 @@ use super::consent::{FromStore, Otherwise, WholePlan};
 use super::error::CommandError;
 use super::live::Live;
 use super::printer::Printer;
+use super::text_file;
 use super::toolbox::Toolbox;
 
 /// A run that decisions are about.
@@ -110,8 +111,7 @@ impl Approver for GivenAhead {
 
 /// Reads `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
 fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let file = path.display();
     let value = Value::from_json(&text)
         .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;

@@ -11,6 +11,7 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::output;
 use super::printer::Printer;
+use super::text_file;
 
 /// How many faults of a file are told.
 const MOST_FAULTS: usize = 20;
@@ -29,8 +30,7 @@ pub(crate) fn bench(arguments: &BenchArguments, printer: Printer) -> Result<Exit
 fn read(arguments: &BenchArguments) -> Result<Workflow, CommandError> {
     let path = &arguments.file;
     let file = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let value = Value::from_json(&text)
         .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
     Workflow::from_value(&value).map_err(|faults| {

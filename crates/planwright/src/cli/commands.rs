@@ -48,7 +48,7 @@ pub(crate) async fn check(
                 let what = if steps == 1 { "step" } else { "steps" };
                 printer.talk(&format!("the plan is sound: {steps} {what}"));
             } else {
-                for note in toolbox.notes() {
+                for note in toolbox.notes_on(&reading.diagnostics) {
                     printer.talk(&note);
                 }
             }

@@ -1,6 +1,5 @@
 //! The file of durations: read before a run, written after it.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,10 +7,11 @@ use planwright::engine::Durations;
 use planwright::wire::{DURATIONS_SCHEMA, DurationsV1};
 
 use super::error::{CommandError, reason};
+use super::text_file;
 
 /// Reads what is known; nothing where there is no file yet.
 pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
-    let text = match fs::read_to_string(path) {
+    let text = match text_file::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Durations::new()),
         Err(error) => return Err(CommandError::unreadable(path, &error)),

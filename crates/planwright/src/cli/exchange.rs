@@ -1,6 +1,6 @@
 //! `planwright export`, `import` and `prune`: runs that leave the store, or come into it.
 
-use std::io::Read;
+use std::fs::File;
 use std::path::Path;
 
 use planwright_store::{Prune, StoreError};
@@ -11,10 +11,13 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::live::words::counted;
 use super::printer::Printer;
-use super::{keeping, store};
+use super::{keeping, store, text_file};
 
 /// How old a run is that is forgotten where nothing else is said, in days.
 const USUAL_DAYS: u64 = 30;
+
+/// The most bytes that a run may have which is taken in.
+const MOST: u64 = 1 << 30;
 
 /// `planwright export RUN`
 pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -54,15 +57,13 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
 }
 
 fn read(file: &Path) -> Result<String, CommandError> {
-    if file != Path::new("-") {
-        return std::fs::read_to_string(file)
-            .map_err(|error| CommandError::unreadable(file, &error));
+    if file == Path::new("-") {
+        return text_file::text(std::io::stdin(), MOST)
+            .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error));
     }
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
-    Ok(text)
+    File::open(file)
+        .and_then(|opened| text_file::text(opened, MOST))
+        .map_err(|error| CommandError::unreadable(file, &error))
 }
 
 /// `planwright prune`

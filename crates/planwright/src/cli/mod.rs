@@ -50,6 +50,7 @@ mod signals;
 mod store;
 mod stored;
 mod telemetry;
+mod text_file;
 mod text_report;
 mod token;
 mod tokens;

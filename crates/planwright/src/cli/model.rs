@@ -12,7 +12,7 @@ use planwright::planner::model::{Model, ModelError, Recorder, Replay};
 use self::record::ScriptFile;
 use super::args::ModelArguments;
 use super::error::CommandError;
-use super::{environment, outside};
+use super::{environment, outside, text_file};
 
 /// The variable that names the model, where no argument does.
 const VARIABLE: &str = "PLANWRIGHT_MODEL";
@@ -54,8 +54,7 @@ fn nobody() -> CommandError {
 }
 
 fn script(name: &str, path: &Path) -> Result<Replay, CommandError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     Replay::read(name, &text).map_err(|error| {
         CommandError::new(format!(
             "`{}` is no script of answers: {error}",

@@ -9,7 +9,7 @@ use planwright::reading::Reading;
 
 use super::args::{PlanArguments, TextArguments};
 use super::error::CommandError;
-use super::stored;
+use super::{stored, text_file};
 
 /// A plan's text, read.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
         mention_plans(&mut reading, folder)?;
         reading.read_library(limits(&arguments.text), |name| {
             let path = folder.join(format!("{name}.json"));
-            match std::fs::read(&path) {
+            match read_file(&path, arguments.text.max_size) {
                 Ok(text) => Ok(Some(text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(CommandError::unreadable(&path, &error)),
@@ -82,30 +82,35 @@ fn mention_plans(reading: &mut Reading, folder: &Path) -> Result<(), CommandErro
 
 /// Reads a plan's text: a file, or standard input for `-`. One byte more than `most` is enough to refuse it.
 fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError> {
-    let enough = (most as u64).saturating_add(1);
-    let mut text = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin()
-            .take(enough)
-            .read_to_end(&mut text)
+        let text = at_most(std::io::stdin(), most)
             .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
         return Ok(("stdin".to_owned(), text));
     }
-    std::fs::File::open(path)
-        .and_then(|file| file.take(enough).read_to_end(&mut text))
-        .map_err(|error| {
-            CommandError::unreadable(path, &error)
-                .hint("a plan is a JSON file, `-` for standard input, or one that `planwright list` lists")
-        })?;
+    let text = read_file(path, most).map_err(|error| {
+        CommandError::unreadable(path, &error).hint(
+            "a plan is a JSON file, `-` for standard input, or one that `planwright list` lists",
+        )
+    })?;
     Ok((path.display().to_string(), text))
+}
+
+fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    at_most(std::fs::File::open(path)?, most)
+}
+
+fn at_most(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
+    let enough = (most as u64).saturating_add(1);
+    let mut text = Vec::new();
+    from.take(enough).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// What the plan is given: the file first, then the single values over it.
 fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
     let mut given = Object::default();
     if let Some(path) = &arguments.vars_file {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| CommandError::unreadable(path, &error))?;
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         let value = Value::from_json(&text).map_err(|error| {
             CommandError::new(format!("`{}` is not JSON: {error}", path.display()))
         })?;

@@ -31,6 +31,11 @@ impl Printer {
 
     /// Prints what the command is for. Somebody who stops reading has read enough.
     pub(crate) fn data(self, text: &str) {
+        let text = if Self::shows_data() {
+            legible::data(text)
+        } else {
+            text.into()
+        };
         let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
         let written = write!(stream, "{text}").and_then(|()| stream.flush());
         if let Err(error) = written

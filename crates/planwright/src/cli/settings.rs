@@ -7,6 +7,7 @@ use planwright::config::{Config, ConfigSource, Origin};
 
 use super::environment;
 use super::error::{CommandError, reason};
+use super::text_file;
 
 const NAME: &str = "planwright.toml";
 
@@ -70,7 +71,7 @@ fn is_same(path: &Path, other: Option<&Path>) -> bool {
 }
 
 fn read(origin: Origin, path: &Path) -> Result<Option<ConfigSource>, CommandError> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match text_file::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(CommandError::unreadable(path, &error)),

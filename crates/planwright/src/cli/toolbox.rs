@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::{Catalog, Value};
+use planwright::core::{Catalog, Code, Diagnostics, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
@@ -15,7 +15,7 @@ use super::args::ToolArguments;
 use super::environment;
 use super::error::{CommandError, reason};
 use super::printer::Printer;
-use super::{tokens, trust};
+use super::{text_file, tokens, trust};
 
 /// The tools of one command.
 #[derive(Debug)]
@@ -106,6 +106,15 @@ impl Toolbox {
         }
     }
 
+    /// What a person should know about these findings, where they are about tools that are not there.
+    pub(crate) fn notes_on(&self, findings: &Diagnostics) -> Vec<String> {
+        if findings.iter().any(|one| one.code == Code::UnknownTool) {
+            self.notes()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// What a person should know whose plan names tools that are not there.
     pub(crate) fn notes(&self) -> Vec<String> {
         if !self.has_source {
@@ -158,8 +167,7 @@ impl Toolbox {
     }
 
     fn add_simulated(&mut self, path: &Path) -> Result<(), CommandError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| CommandError::unreadable(path, &error))?;
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         let file = path.display();
         let script = Value::from_json(&text)
             .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
@@ -246,15 +254,14 @@ pub(crate) fn servers_file(
     printer: Printer,
 ) -> Result<Option<(PathBuf, String)>, CommandError> {
     if let Some(path) = &arguments.servers {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| CommandError::unreadable(path, &error))?;
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         return Ok(Some((path.clone(), text)));
     }
     let here = arguments.folder.clone().unwrap_or_default();
     let mut places = vec![here.join("mcp.json"), here.join(".mcp.json")];
     places.extend(environment::settings_folder().map(|folder| folder.join("mcp.json")));
     for path in places {
-        match std::fs::read_to_string(&path) {
+        match text_file::read(&path) {
             Ok(text) => {
                 // Whoever asked for the built-in tools alone is not asked about servers.
                 let optional = arguments.workspace.is_some();

@@ -14,6 +14,7 @@ use super::environment;
 use super::error::{CommandError, reason};
 use super::exit::Exit;
 use super::printer::Printer;
+use super::text_file;
 
 const SCHEMA: &str = "planwright.trust/1";
 
@@ -51,7 +52,7 @@ pub(crate) fn command(arguments: &TrustArguments, printer: Printer) -> Result<Ex
         printer.quote(&format!("`{file}` is {what}").replace("is was", "was"));
         return Ok(Exit::Success);
     }
-    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     for line in commands(&text, &file.to_string())? {
         printer.quote(&line);
     }

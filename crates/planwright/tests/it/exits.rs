@@ -50,6 +50,48 @@ fn check(plan: &str, args: &[&str], exit: i32, on_stdout: &str, on_stderr: &str)
 }
 
 #[test]
+fn missing_tools_are_explained_where_tools_are_missing() {
+    let check_note = |plan: &str, expected: bool| {
+        for command in ["check", "run"] {
+            let folder = folder(plan);
+            let output = run(folder.path(), &[command, "plan.json"]);
+            assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+            let has_note = stderr(&output).contains("note: there are no tools");
+            assert_eq!(has_note, expected, "{command} {plan}");
+        }
+    };
+    check_note(&plan("gone"), true);
+    check_note("no plan", false);
+    check_note(r#"{"steps": [{"id": "a", "value": "${b}"}]}"#, false);
+}
+
+#[test]
+fn files_beside_the_plan_are_read_as_editors_write_them() {
+    let folder = folder(r#"{"inputs": {"x": {}}, "steps": [{"id": "a", "value": "${inputs.x}"}]}"#);
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), format!("\u{feff}{text}")).unwrap();
+    };
+    write("vars.json", r#"{"x": "from a file"}"#);
+    write("script.json", TOOLS);
+    write("approvals.json", "{}");
+    let args = "run plan.json --no-store --vars vars.json --simulate script.json --approvals approvals.json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = run(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("from a file"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_that_never_ends_is_no_file() {
+    let plan = r#"{"steps": [{"id": "a", "value": 1}]}"#;
+    for flag in ["--vars", "--simulate", "--servers", "--approvals"] {
+        let args = ["run", "plan.json", "--no-store", flag, "/dev/zero"];
+        check(plan, &args, 2, "", "has more than 268435456 bytes");
+    }
+}
+
+#[test]
 fn statuses() {
     let simulated = ["run", "plan.json", "--simulate", "tools.json"];
     let with = |more: &[&'static str]| [&simulated[..], more].concat();

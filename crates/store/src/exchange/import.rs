@@ -120,6 +120,9 @@ fn unpack(text: &str) -> Result<Parcel, String> {
 }
 
 fn head(line: &str) -> Result<HeadV1, String> {
+    if !line.trim_start().starts_with('{') {
+        return Err("its first line is no object".to_owned());
+    }
     let any: AnyHeadV1 = parse(line)?;
     match any.format.as_deref() {
         Some(EXPORT_FORMAT) => {}

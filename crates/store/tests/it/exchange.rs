@@ -101,8 +101,10 @@ fn what_is_not_whole_or_not_known_is_refused() {
         text.replacen(from, to, 1)
     };
     check("", "it is empty");
+    check("[]", "its first line is no object");
+    check("5", "its first line is no object");
     check("{}", "does not say which format");
-    check("what is this", "expected value");
+    check("what is this", "its first line is no object");
     let unknown = "it has the format `planwright.run-export/2`, which is not known here";
     check(&changed("run-export/1", "run-export/2"), unknown);
     check(

@@ -21,6 +21,7 @@ use crate::cli::args::Approve;
 use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::signals::Signals;
+use crate::cli::text_file;
 
 /// The name of the dialect.
 const ACTS: &str = "acts";
@@ -146,8 +147,7 @@ fn output_schema(desk: &Desk<'_>) -> Result<Option<Schema>, CommandError> {
 }
 
 fn json(path: &Path) -> Result<Value, CommandError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     Value::from_json(&text)
         .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }

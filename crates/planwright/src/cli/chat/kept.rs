@@ -14,7 +14,7 @@ use crate::cli::args::{Protocol, RunFormat};
 use crate::cli::error::{CommandError, reason};
 use crate::cli::exit::Exit;
 use crate::cli::printer::Printer;
-use crate::cli::{convert, environment, keeping, output};
+use crate::cli::{convert, environment, keeping, output, text_file};
 use planwright::legible;
 
 /// The form in which conversations are written down.
@@ -202,8 +202,7 @@ fn files() -> Result<Vec<(String, PathBuf)>, CommandError> {
 }
 
 fn read(path: &std::path::Path) -> Result<Chat, CommandError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let wrong =
         |why: String| CommandError::new(format!("`{}` is no conversation: {why}", path.display()));
     let value: serde_json::Value =

@@ -27,7 +27,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{convert, dates, keeping, model, output, store, stored};
+use super::{convert, dates, keeping, model, output, store, stored, text_file};
 
 /// `planwright create GOAL`
 pub(crate) async fn command(
@@ -213,8 +213,7 @@ impl Known {
 }
 
 fn json(path: &Path) -> Result<Value, CommandError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     Value::from_json(&text)
         .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }
