@@ -25,7 +25,8 @@ pub struct Tool {
     pub output: Schema,
     /// What it says about its effects.
     pub annotations: Annotations,
-    /// Whether a person must agree before each call, whatever the annotations say.
+    /// Whether a person must agree before each call, whatever the annotations say. It is so for a tool of which its server says that it is
+    /// destructive, and for a function that was built so.
     pub approval: bool,
 }
 
@@ -92,7 +93,7 @@ impl Tool {
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
     }
 
-    /// Whether a person must agree before each call.
+    /// Whether a person must agree before each call: [`approval`](Self::approval).
     pub fn needs_approval(&self) -> bool {
         self.approval
     }

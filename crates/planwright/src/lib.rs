@@ -4,9 +4,14 @@
 //! - [Tools of your own](#tools-of-your-own): Rust functions, errors, effects, `Sharable`
 //! - [MCP servers](#mcp-servers)
 //! - [What check finds](#what-check-finds)
-//! - [Events](#events), [runs that grow](#runs-that-grow), [approvals](#approvals), [giving up](#giving-up)
-//! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own)
+//! - [Events](#events), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
+//! - [Runs that grow](#runs-that-grow), [runs that go on later](#runs-that-go-on-later),
+//!   [plans that models write](#plans-that-models-write)
+//! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own),
+//!   [plans without text](#plans-without-text)
 //! - [Features](#features)
+//!
+//! What plans can say is in [the guide](https://github.com/planwright/planwright/tree/main/docs).
 //!
 //! # A plan of five lines
 //!
@@ -143,6 +148,8 @@
 //! [`close`](Planwright::close) lets them end in peace; a [`Planwright`] that is dropped kills them, with all that they
 //! started. [`embedding::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
 //!
+//! A tool of which its server says that it destroys something, such as one that overwrites files, needs [approval](#approvals).
+//!
 //! # What check finds
 //!
 //! Everything at once: what is wrong with the text, tools and steps that are not there, arguments and references that do not
@@ -246,8 +253,10 @@
 //!
 //! # Approvals
 //!
-//! A call of a tool that needs approval, or of a step that says so, waits for an [`Approver`](engine::Approver): a person, a
-//! rule, a queue. Without one such calls are not made, and the run ends as waiting.
+//! An [`Approver`](engine::Approver) is a person, a rule, a queue. A call waits for it where the function
+//! [needs approval](Function::needs_approval), where the MCP server says of the tool that it is destructive, or where the step has
+//! `"approval": true`. Without one such calls are not made: the run does what it can without them and ends as
+//! [`Waiting`](engine::RunStatus::Waiting). [`Always`](engine::approval::Always) decides about all calls alike.
 //!
 //! ```
 //! use planwright::engine::approval::ApprovalRequest;
@@ -279,14 +288,53 @@
 //! # Giving up
 //!
 //! [`Run::cancel`] ends a run, and its summary tells how far it came. Dropping a [`Run`], or a future of this crate, is safe at any time: calls
-//! under way are cancelled, and no process, thread or task stays behind.
+//! under way are cancelled, and no process, thread or task stays behind. So `tokio::time::timeout(limit, planwright.run(plan))` bounds
+//! a run, though [bounds](#bounds) tell how far it came. Where a summary is there, nothing is under way any more.
+//!
+//! # Runs that go on later
+//!
+//! A journal remembers what a run was told. With it the plan can go on later: after a failure, once somebody has decided, in another
+//! process. What is done is not done again.
+//!
+//! ```
+//! use planwright::engine::{History, MemoryJournal};
+//! # use std::sync::atomic::{AtomicBool, Ordering};
+//! # use planwright::{Error, Function, Functions, Planwright, Value, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # static TRIED: AtomicBool = AtomicBool::new(false);
+//! # let functions = Functions::new().with(Function::new("print", async |()| match TRIED.swap(true, Ordering::Relaxed) {
+//! #     false => Err("out of paper"),
+//! #     true => Ok(1),
+//! # }));
+//! # let planwright = Planwright::builder().functions(functions).open().await?;
+//! let plan = planwright.check(parse(r#"{"steps": [{"id": "printed", "tool": "print"}]}"#))?;
+//! let journal = MemoryJournal::new();
+//! let failed = planwright.run(plan.clone()).id("r1").journal(journal.clone(), Value::Null).await;
+//!
+//! let history = History::new(&journal.entries());
+//! let summary = planwright.run(plan).id("r1").journal(journal, Value::Null).after(history).await;
+//! # assert_eq!((failed.status.as_str(), summary.status.as_str()), ("failed", "succeeded"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With the feature `store`, a [`Store`](store::Store) keeps journals in a file, as the
+//! [example `durable_run`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/durable_run.rs) shows. [`kept`] is for
+//! programs that keep plans along with their runs, and read and check them again.
+//!
+//! # Plans that models write
+//!
+//! With the feature `planner`, [`planner::create`](planner::create::create()) asks a [`Model`](planner::model::Model) for a plan, checks it against
+//! the [catalog](Planwright::catalog), and asks again with all that was wrong; [`planner::stream`](planner::stream::stream()) runs the steps that
+//! only read while the rest is being written. Providers are a feature of the crate `planwright-planner`.
 //!
 //! # A backend of your own
 //!
 //! Tools of some other kind are a list of [`Tool`](core::Tool)s and a [`ToolBackend`](engine::ToolBackend) that calls them:
 //!
 //! ```
-//! use planwright::core::Tool;
+//! use planwright::core::{Schema, Tool};
 //! use planwright::engine::backend::{BoxFuture, ToolOutput};
 //! use planwright::engine::{ToolBackend, ToolCall};
 //! use planwright::{Error, Planwright, ToolError};
@@ -301,8 +349,9 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
-//! let tools = [Tool::new("echo", "say")];
-//! let planwright = Planwright::builder().backend("echo", tools, Echo).open().await?;
+//! let mut say = Tool::new("echo", "say");
+//! say.input = Schema::from_value(serde_json::json!({"type": "object", "required": ["text"]}).into());
+//! let planwright = Planwright::builder().backend("echo", [say], Echo).open().await?;
 //! # assert_eq!(planwright.catalog().len(), 1);
 //! # Ok(())
 //! # }
@@ -313,19 +362,41 @@
 //! [`parse`] reads Planwright's own dialect; [`dialects::parse`](dialects::parse()) recognises all that there are. A way to write plans
 //! that is none of them is a [`Dialect`](dialects::Dialect), and [`dialects::parse_as`](dialects::parse_as()) reads it. The
 //! [example `own_dialect`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/own_dialect.rs)
-//! is one. A program may also build a [`Plan`] without any text, and have it checked.
+//! is one.
+//!
+//! # Plans without text
+//!
+//! A program may also build a [`Plan`], and have it checked:
+//!
+//! ```
+//! use planwright::Plan;
+//! use planwright::core::plan::Node;
+//! use planwright::core::{Place, Step, Value};
+//! # use planwright::Planwright;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), planwright::Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//!
+//! let args = Node::literal(Value::object([("city", Value::from("Oslo"))]), Place::NOWHERE);
+//! let plan = Plan { steps: vec![Step::call("oslo", "weather", args)], ..Plan::default() };
+//! let checked = planwright.check(plan);
+//! # assert!(checked.is_err());
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Features
 //!
 //! - `cli`: the program `planwright`, and all that only a program needs. It is on unless you say otherwise, so name
 //!   the library with `default-features = false`.
-//! - `store`: a file that runs are kept in, so that they outlive their process; a part of `cli`.
-//! - `workspace`: the built-in tools for the files of one folder; a part of `cli`.
-//! - `config`: reads `planwright.toml`; a part of `cli`.
-//! - `telemetry`: tells a collector of OpenTelemetry about runs; a part of `cli`.
-//! - `gateway`: what a gateway in front of many servers shows of their tools; a part of `cli`.
-//! - `planner`: models that write plans, and what phrases of time mean; a part of `cli`.
+//! - `store`: a file that runs are kept in, so that they outlive their process ([`store`], [`kept`]); a part of `cli`.
+//! - `workspace`: the built-in tools for the files of one folder ([`workspace`]); a part of `cli`.
+//! - `config`: reads `planwright.toml` ([`config`]); a part of `cli`.
+//! - `telemetry`: tells a collector of OpenTelemetry about runs ([`telemetry`]); a part of `cli`.
+//! - `gateway`: what a gateway in front of many servers shows of their tools ([`gateway`]); a part of `cli`.
+//! - `planner`: models that write plans, and what phrases of time mean ([`planner`]); a part of `cli`.
 #![warn(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// What a plan is, and when it is sound.
 pub use planwright_core as core;

@@ -1,8 +1,8 @@
 //! Why something did not come about that a program asked for.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use planwright_core::Diagnostics;
 use planwright_mcp::{ConfigError, ServerFailure};
@@ -10,7 +10,9 @@ use planwright_mcp::{ConfigError, ServerFailure};
 /// Why tools could not be opened, or a plan not be run.
 ///
 /// A failure of a tool is none of these: it stands in the [summary](crate::RunSummary) of the run.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its [`Debug`] form is for people, since it is what a `main` prints that gives it back: all findings, or the way out.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The plan is not sound. All findings are here, warnings included; their text is made for models, too.
@@ -53,6 +55,19 @@ impl Error {
             Self::Config(error) => Some(&error.help),
             Self::Server(failure) => Some(&failure.help),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(diagnostics) => write!(f, "the plan is not sound\n{diagnostics}"),
+            Self::Unreadable { source, .. } => write!(f, "{self}: {source}"),
+            _ => match self.help() {
+                Some(help) => write!(f, "{self}\n{help}"),
+                None => write!(f, "{self}"),
+            },
         }
     }
 }

@@ -121,7 +121,7 @@ impl RunBuilder {
     }
 
     /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` goes
-    /// into its first entry, for whoever wants the run to go on later.
+    /// into its first entry, for whoever wants the run to go on later; [`Value::Null`] will do for a program that knows its plans.
     pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
         self.journal = Some((Arc::new(journal), header));
         self

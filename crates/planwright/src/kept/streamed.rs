@@ -16,7 +16,7 @@ use super::{Begin, KeptRunError, process};
 use crate::reading::Reading;
 use crate::wire::{ProcessV1, ToolSourcesV1};
 
-/// Keeps such a run as every other is kept.
+/// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
 pub struct KeepStreamed<'a> {
     /// Where.
     pub store: &'a Store,

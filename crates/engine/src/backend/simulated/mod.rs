@@ -26,7 +26,19 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// Reads a script: `{"tools": {NAME: {…}}}`. A name with a dot is `server.tool`.
+    /// Reads a script: `{"tools": {NAME: {…}}}`. A name with a dot is `server.tool`. What a tool can do is in the
+    /// [description of the format](https://github.com/planwright/planwright/blob/main/docs/formats/simulated-tools.md).
+    ///
+    /// ```
+    /// use planwright_core::Value;
+    /// use planwright_engine::backend::Simulated;
+    ///
+    /// let script = Value::from_json(r#"{"tools": {
+    ///     "weather": {"input_schema": {"required": ["city"]}, "returns": {"temp": 21}, "sleep_ms": 5},
+    ///     "mail.send": {"approval": true, "fails": {"code": "full", "message": "the box is full"}}
+    /// }}"#).unwrap();
+    /// assert_eq!(Simulated::from_script(&script).unwrap().tools().count(), 2);
+    /// ```
     ///
     /// # Errors
     ///
