@@ -1,7 +1,9 @@
 //! Whatever is dropped leaves nothing behind: no call, no process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use planwright::{Function, Functions, Planwright, ToolError, parse};
 use planwright_testkit::fake_server::Recorder;
@@ -123,24 +125,30 @@ async fn a_cancelled_run_drops_its_calls_on_other_threads() {
 }
 
 async fn calls_are_gone_when_a_cancelled_run_is() {
-    /// Tells when it is dropped, after a while.
-    struct Guard(Arc<AtomicBool>);
+    /// Tells when it is dropped, which takes until the summary is there, or so long that it should have been.
+    struct Guard {
+        dropped: Arc<AtomicBool>,
+        summary: Receiver<()>,
+    }
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            for _ in 0..100_000 {
-                std::hint::spin_loop();
-            }
-            self.0.store(true, Ordering::SeqCst);
+            let _ = self.summary.recv_timeout(Duration::from_millis(200));
+            self.dropped.store(true, Ordering::SeqCst);
         }
     }
 
     let dropped = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&dropped);
+    let (is_there, summary) = channel();
+    let inbox = Mutex::new(Some(summary));
     let begun = Arc::new(Notify::new());
     let tell = Arc::clone(&begun);
     let stuck = Function::new("stuck", move |(): ()| {
-        let guard = Guard(Arc::clone(&seen));
+        let guard = Guard {
+            dropped: Arc::clone(&seen),
+            summary: inbox.lock().unwrap().take().unwrap(),
+        };
         let tell = Arc::clone(&tell);
         async move {
             let _guard = guard;
@@ -160,4 +168,5 @@ async fn calls_are_gone_when_a_cancelled_run_is() {
     let summary = run.await;
     assert_eq!(summary.status.as_str(), "cancelled");
     assert!(dropped.load(Ordering::SeqCst));
+    drop(is_there);
 }
