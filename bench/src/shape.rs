@@ -44,10 +44,17 @@ impl Shape {
 
     /// For each of `steps` steps, those that it waits for.
     pub fn waits(self, steps: u32) -> Vec<Vec<u32>> {
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
-        (0..steps)
-            .map(|step| self.waits_of(step, &mut dice))
-            .collect()
+        self.drawn(steps, &mut Dice::new())
+    }
+
+    /// The same for `count` graphs; those that are drawn differ from each other.
+    pub fn graphs(self, steps: u32, count: u32) -> Vec<Vec<Vec<u32>>> {
+        let mut dice = Dice::new();
+        (0..count).map(|_| self.drawn(steps, &mut dice)).collect()
+    }
+
+    fn drawn(self, steps: u32, dice: &mut Dice) -> Vec<Vec<u32>> {
+        (0..steps).map(|step| self.waits_of(step, dice)).collect()
     }
 
     fn waits_of(self, step: u32, dice: &mut Dice) -> Vec<u32> {
@@ -69,6 +76,10 @@ impl Shape {
 struct Dice(u64);
 
 impl Dice {
+    fn new() -> Self {
+        Self(0x9E37_79B9_7F4A_7C15)
+    }
+
     /// Up to three of `steps`.
     fn some_of(&mut self, steps: Range<u32>) -> Vec<u32> {
         let count = self.below(4);

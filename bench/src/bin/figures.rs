@@ -94,15 +94,23 @@ fn memory_of_a_step() {
     row("scheduler, memory of a step", &measured, "1024 B");
 }
 
+/// How many steps are scheduled for one figure of the scheduler.
+const MILLION: u32 = 1_000_000;
+
 fn scheduler() {
     for shape in Shape::ALL {
         let mut costs = Vec::new();
-        for (steps, rounds) in [(1_000, 201), (100_000, 11), (1_000_000, 5)] {
-            let waits = shape.waits(steps);
-            let time = median(rounds, || {
-                timed(|| assert_eq!(schedule(&waits), waits.len()))
+        for steps in [1_000, 100_000, MILLION] {
+            // A million steps at any size: a processor knows a small graph by heart that it meets again and again.
+            let graphs = shape.graphs(steps, MILLION / steps);
+            let time = median(5, || {
+                timed(|| {
+                    for waits in &graphs {
+                        assert_eq!(schedule(waits), waits.len());
+                    }
+                })
             });
-            let cost = per_step(time, steps);
+            let cost = per_step(time, MILLION);
             costs.push(cost);
             row(
                 &format!("scheduler, {}, {steps} steps", shape.name()),
