@@ -17,6 +17,16 @@ const FORM: &str = "write `${step[0].data.field}`, `${step[0].data[0]}` or `${st
 /// The parts of a step's result, beside its data.
 const RESULT_PARTS: [&str; 3] = ["success", "error", "tool"];
 
+/// Whether `path` leads into a step's result, and not into its data, which `.data` reads as the step's output: the output of a
+/// step that failed is not there, whereas its result has `data` all the same.
+fn is_of_result(path: &[Segment]) -> bool {
+    match path.first() {
+        None => true,
+        Some(Segment::Key(key)) => RESULT_PARTS.contains(&&**key),
+        Some(_) => false,
+    }
+}
+
 /// Reads what stands between the braces.
 pub(super) fn read(inside: &str, place: Place) -> Found<Reference> {
     let written = format!("${{{inside}}}");
@@ -41,7 +51,7 @@ pub(super) fn read(inside: &str, place: Place) -> Found<Reference> {
     let (source, path) = match path.first() {
         None => (Source::Result(step), path),
         Some(Segment::Key(key)) if **key == *"data" => (Source::Step(step), path[1..].to_vec()),
-        Some(Segment::Key(key)) if RESULT_PARTS.contains(&&**key) => (Source::Result(step), path),
+        Some(_) if is_of_result(&path) => (Source::Result(step), path),
         Some(_) => {
             return Err(malformed(
                 "a step has `.data`, `.success`, `.error` and `.tool`",
@@ -79,7 +89,7 @@ impl Writer<'_> {
     fn write(&self, read: &Read) -> Option<String> {
         let (step, part) = match &read.source {
             Source::Step(step) => (step, ".data"),
-            Source::Result(step) => (step, ""),
+            Source::Result(step) if is_of_result(&read.path) => (step, ""),
             _ => return None,
         };
         let position = self.positions.get(step.as_str())?;

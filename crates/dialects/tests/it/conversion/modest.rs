@@ -54,7 +54,7 @@ fn literal() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A read of one of the first `earlier` steps.
+/// A read of the output of one of the first `earlier` steps, or of what became of it.
 fn read(earlier: usize) -> impl Strategy<Value = Reference> {
     let segment = prop_oneof![
         4 => word().prop_map(Segment::Key),
@@ -70,7 +70,17 @@ fn read(earlier: usize) -> impl Strategy<Value = Reference> {
         1 => Just(Missing::Null),
         1 => Just(Missing::NullInItems),
     ];
-    (0..earlier, path, missing).prop_map(|(step, path, missing)| {
+    let part = prop::sample::select(vec!["data", "success", "error", "tool", "succes"]);
+    let of_result = prop_oneof![6 => Just(None), 1 => part.prop_map(Some)];
+    (0..earlier, path, missing, of_result).prop_map(|(step, mut path, missing, of_result)| {
+        let step = StepId::new(IDS[step]);
+        let source = match of_result {
+            Some(part) => {
+                path.insert(0, Segment::key(part));
+                Source::Result(step)
+            }
+            None => Source::Step(step),
+        };
         let maps = path.contains(&Segment::Each);
         // A whole value is never missing, and without `[*]` there are no items that could lack anything.
         let missing = match missing {
@@ -78,7 +88,7 @@ fn read(earlier: usize) -> impl Strategy<Value = Reference> {
             Missing::NullInItems if !maps => Missing::Fail,
             other => other,
         };
-        let read = Read::part(Source::Step(StepId::new(IDS[step])), path).or_missing(missing);
+        let read = Read::part(source, path).or_missing(missing);
         Reference::read(read, "", Place::NOWHERE)
     })
 }
