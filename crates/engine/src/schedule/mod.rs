@@ -4,6 +4,7 @@
 //! nor what time it is. Whoever drives it (a loop, a replay, a test) hands in what happened and carries out what it asks for.
 //! A whole run costs `O((tasks + waits) * log(tasks))`.
 
+mod ahead;
 mod marks;
 mod order;
 mod queue;

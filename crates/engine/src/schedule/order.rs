@@ -3,6 +3,8 @@
 //! Most tasks of a run are there before the first of them may start. Those are sorted once, and from then on each is known by
 //! its place in that order; what comes later is compared by its key.
 
+use std::ops::Range;
+
 use super::task::TaskId;
 
 /// The order in which tasks start, the least first: longest remaining path, then the one that was there first. One number,
@@ -111,6 +113,11 @@ impl Order {
         }
         let place = self.places.get(index).copied();
         Some(place.unwrap_or(task.0) as usize)
+    }
+
+    /// The tasks at these places; none where all start in the order in which they were added, which a processor foresees.
+    pub(super) fn tasks_at(&self, places: Range<usize>) -> &[TaskId] {
+        self.tasks.get(places).unwrap_or_default()
     }
 
     /// The task at a place.

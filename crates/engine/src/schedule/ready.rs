@@ -8,8 +8,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::order::{Key, Order};
 use super::queue::Queue;
 use super::task::TaskId;
@@ -87,6 +89,7 @@ enum Best {
 pub(super) struct Ready {
     limits: Limits,
     order: Order,
+    ahead: Ahead,
     free: Queue,
     lanes: Vec<Lane>,
     servers: Vec<Server>,
@@ -173,6 +176,19 @@ impl Ready {
             queue.displace(task, &self.order);
         }
         self.order.rank_as(task, rank);
+    }
+
+    /// The places of the tasks to look at now that this one starts, since their turn will come; see [`Ahead`].
+    pub(super) fn soon(&mut self, started: TaskId) -> Range<usize> {
+        match self.order.place(started) {
+            Some(place) => self.ahead.batch(place, self.order.len()),
+            None => 0..0,
+        }
+    }
+
+    /// The order in which tasks start.
+    pub(super) fn order(&self) -> &Order {
+        &self.order
     }
 
     /// How many tasks are queued, stale ones included.

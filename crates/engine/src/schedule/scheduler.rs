@@ -2,6 +2,8 @@
 
 mod attempts;
 mod ending;
+mod families;
+mod standing;
 mod tasks;
 
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use planwright_core::Hashing;
 
+use self::standing::Mark;
 use self::tasks::{Task, Tasks};
 
 use super::ready::{LaneId, Limits, Ready};
@@ -56,9 +59,6 @@ impl Scheduler {
         let id = self.tasks.add(parent);
         self.ready.add(rank);
         self.unsettled += 1;
-        if let Some(group) = parent.and_then(|parent| self.task_mut(parent)) {
-            group.open_children += 1;
-        }
         id
     }
 
@@ -96,7 +96,7 @@ impl Scheduler {
             Event::TimerFired(task, timer) => self.timer_fired(task, timer, out),
             Event::Sealed(task) => {
                 if let Some(group) = self.task_mut(task) {
-                    group.sealed = true;
+                    group.mark(Mark::Sealed);
                 }
                 self.close_if_done(task, out);
             }
@@ -126,7 +126,7 @@ impl Scheduler {
 
     /// The attempt that a task is at; 0 before the first.
     pub fn attempt(&self, task: TaskId) -> u32 {
-        self.task(task).map_or(0, |task| task.attempt)
+        self.task(task).map_or(0, Task::attempt)
     }
 
     /// Whether every task has settled.
@@ -172,11 +172,11 @@ impl Scheduler {
     /// Whether a task belongs to something that starts nothing new.
     pub fn is_stopped(&self, task: TaskId) -> bool {
         let mut at = Some(task);
-        while let Some(task) = at.and_then(|id| self.task(id)) {
-            if task.stopping {
+        while let Some(id) = at {
+            if self.task(id).is_some_and(|task| task.has(Mark::Stopping)) {
                 return true;
             }
-            at = task.parent();
+            at = self.tasks.families().parent(id);
         }
         self.stopping
     }
@@ -258,12 +258,13 @@ impl Scheduler {
             let Some(id) = self.ready.pop(&is_live) else {
                 return;
             };
+            self.look_ahead(id);
             self.enter(id, TaskState::Running);
             let Some(task) = self.task_mut(id) else {
                 return;
             };
-            task.attempt += 1;
-            let attempt = task.attempt;
+            let attempt = task.attempt() + 1;
+            task.set_attempt(attempt);
             let (attempt_timeout, step_timeout) = self.terms_of(id).map_or((None, None), |terms| {
                 (terms.attempt_timeout, terms.step_timeout)
             });
@@ -276,6 +277,16 @@ impl Scheduler {
                 });
             }
             self.set_step_timer(id, step_timeout, out);
+        }
+    }
+
+    /// Looks at tasks that will soon start, now that `started` does.
+    fn look_ahead(&mut self, started: TaskId) {
+        let places = self.ready.soon(started);
+        if !places.is_empty() {
+            let order = self.ready.order();
+            let place = |task| order.place(task).unwrap_or(0);
+            self.tasks.look_at(order.tasks_at(places), place);
         }
     }
 }

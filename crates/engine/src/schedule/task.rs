@@ -124,7 +124,7 @@ pub struct CallTerms {
     pub alone: bool,
     /// Whether a person must agree first.
     pub approval: bool,
-    /// Attempts in all.
+    /// Attempts in all; more than 67,108,863 count as that many.
     pub attempts: u32,
     /// The pause before the second attempt; it doubles from there.
     pub retry_pause: Duration,

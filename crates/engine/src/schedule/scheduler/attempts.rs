@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::task::{AttemptEnd, Command, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
+use super::standing::{Mark, Standing};
 
 /// The longest pause between two attempts, before it varies.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -24,7 +25,7 @@ impl Scheduler {
         let stopped = self.is_stopped(id);
         let pause = self
             .terms_of(id)
-            .filter(|terms| attempt < terms.attempts && !stopped)
+            .filter(|terms| attempt < terms.attempts.min(Standing::LAST_ATTEMPT) && !stopped)
             .and_then(|terms| match end {
                 AttemptEnd::Final => None,
                 AttemptEnd::Retryable(least) => {
@@ -66,7 +67,7 @@ impl Scheduler {
         self.give_back(id, out);
         let before = attempt.saturating_sub(1);
         if let Some(task) = self.task_mut(id) {
-            task.attempt = before;
+            task.set_attempt(before);
         }
         self.enter(id, TaskState::Pausing);
         out.push(Command::SetTimer {
@@ -126,9 +127,9 @@ impl Scheduler {
             return;
         };
         if let Some(entry) = self.task_mut(task)
-            && !entry.step_timer
+            && !entry.has(Mark::StepTimer)
         {
-            entry.step_timer = true;
+            entry.mark(Mark::StepTimer);
             out.push(Command::SetTimer {
                 task,
                 timer: Timer::Step,

@@ -2,11 +2,12 @@
 
 use super::super::task::{Command, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
+use super::standing::Mark;
 
 impl Scheduler {
     pub(super) fn stop(&mut self, scope: Option<TaskId>, out: &mut Vec<Command>) {
         match scope.and_then(|scope| self.task_mut(scope)) {
-            Some(group) => group.stopping = true,
+            Some(group) => group.mark(Mark::Stopping),
             None => self.stopping = true,
         }
         for id in self.unsettled_below(scope) {
@@ -24,7 +25,7 @@ impl Scheduler {
     /// Ends everything below `scope` at once, what runs included.
     pub(super) fn end_all(&mut self, scope: Option<TaskId>, by: SettledBy, out: &mut Vec<Command>) {
         match scope.and_then(|scope| self.task_mut(scope)) {
-            Some(group) => group.stopping = true,
+            Some(group) => group.mark(Mark::Stopping),
             None => self.stopping = true,
         }
         // Children come after their group, so that going backwards no group closes by itself.
@@ -46,9 +47,9 @@ impl Scheduler {
     fn unsettled_below(&self, scope: Option<TaskId>) -> Vec<TaskId> {
         let mut below = vec![scope.is_none(); self.tasks.len()];
         let mut found = Vec::new();
-        for (id, task, state) in self.tasks.all() {
+        for (id, state) in self.tasks.all() {
             let inside = scope.is_none()
-                || task.parent().is_some_and(|parent| {
+                || self.tasks.families().parent(id).is_some_and(|parent| {
                     Some(parent) == scope || below.get(parent.0 as usize) == Some(&true)
                 });
             if let Some(mark) = below.get_mut(id.0 as usize) {
@@ -71,9 +72,10 @@ impl Scheduler {
             return;
         };
         task.set_terms(None);
-        let step_timer = std::mem::take(&mut task.step_timer);
-        let parent = task.parent();
-        if step_timer && by != SettledBy::StepTimeout {
+        let had_timer = task.has(Mark::StepTimer);
+        task.unmark(Mark::StepTimer);
+        let parent = self.tasks.families().parent(id);
+        if had_timer && by != SettledBy::StepTimeout {
             out.push(Command::ClearTimer(id, Timer::Step));
         }
         out.push(Command::Settled(id, by));
@@ -90,15 +92,14 @@ impl Scheduler {
     }
 
     fn child_settled(&mut self, group: TaskId, child: TaskId, out: &mut Vec<Command>) {
-        let Some(entry) = self.task_mut(group) else {
-            return;
-        };
-        entry.open_children = entry.open_children.saturating_sub(1);
-        let sealed = entry.sealed;
+        self.tasks.families_mut().settle_one(group);
         if self.state(group) != TaskState::Group {
             return;
         }
-        if sealed {
+        if self
+            .task(group)
+            .is_some_and(|group| group.has(Mark::Sealed))
+        {
             self.close_if_done(group, out);
         } else {
             out.push(Command::ChildSettled { group, child });
@@ -107,9 +108,9 @@ impl Scheduler {
 
     pub(super) fn close_if_done(&mut self, group: TaskId, out: &mut Vec<Command>) {
         if let Some(entry) = self.task(group)
-            && self.state(group) == TaskState::Group
-            && entry.sealed
-            && entry.open_children == 0
+            && entry.state() == TaskState::Group
+            && entry.has(Mark::Sealed)
+            && self.tasks.families().are_settled(group)
         {
             out.push(Command::Close(group));
         }

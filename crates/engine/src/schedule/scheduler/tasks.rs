@@ -1,8 +1,10 @@
-//! The tasks. What is looked at when something happens to one lies together, in less than half a line of a processor's cache: of a million
+//! The tasks. What is looked at when something happens to one lies together, in a quarter of a line of a processor's cache: of a million
 //! tasks the next is seldom near the one before, and each line that has to be fetched takes as long as all the rest. For how
 //! many others a task waits lies apart, since the end of each of them counts it down and mostly wants nothing else.
 
 use super::super::task::{TaskId, TaskState};
+use super::families::Families;
+use super::standing::{Mark, Standing};
 
 /// In place of a number: no task, no terms, the end of a list.
 const NONE: u32 = u32::MAX;
@@ -15,6 +17,7 @@ pub(super) struct Tasks {
     open_waits: Vec<u32>,
     /// All waits but the latest for each task.
     waits: Vec<Wait>,
+    families: Families,
 }
 
 /// Somebody waits for a task.
@@ -37,21 +40,42 @@ impl Wait {
 pub(super) struct Task {
     /// The latest of the waits for it.
     latest_wait: Wait,
-    parent: u32,
-    /// How many of its children have not settled.
-    pub(super) open_children: u32,
-    pub(super) attempt: u32,
     terms: u32,
-    state: TaskState,
-    pub(super) sealed: bool,
-    pub(super) stopping: bool,
-    pub(super) step_timer: bool,
+    standing: Standing,
 }
 
 impl Task {
-    /// The group that it belongs to.
-    pub(super) fn parent(&self) -> Option<TaskId> {
-        (self.parent != NONE).then_some(TaskId(self.parent))
+    fn new() -> Self {
+        Self {
+            latest_wait: Wait::NONE,
+            terms: NONE,
+            standing: Standing::default(),
+        }
+    }
+
+    pub(super) fn state(&self) -> TaskState {
+        self.standing.state()
+    }
+
+    /// The attempt that it is at; 0 before the first.
+    pub(super) fn attempt(&self) -> u32 {
+        self.standing.attempt()
+    }
+
+    pub(super) fn set_attempt(&mut self, attempt: u32) {
+        self.standing.set_attempt(attempt);
+    }
+
+    pub(super) fn has(&self, mark: Mark) -> bool {
+        self.standing.has(mark)
+    }
+
+    pub(super) fn mark(&mut self, mark: Mark) {
+        self.standing.mark(mark);
+    }
+
+    pub(super) fn unmark(&mut self, mark: Mark) {
+        self.standing.unmark(mark);
     }
 
     /// The place of its terms in the table of all terms, where it makes a call.
@@ -79,29 +103,34 @@ impl Tasks {
     pub(super) fn add(&mut self, parent: Option<TaskId>) -> TaskId {
         let id = self.next_id();
         self.open_waits.push(0);
-        self.all.push(Task {
-            latest_wait: Wait::NONE,
-            parent: parent.map_or(NONE, |parent| parent.0),
-            open_children: 0,
-            attempt: 0,
-            terms: NONE,
-            state: TaskState::Waiting,
-            sealed: false,
-            stopping: false,
-            step_timer: false,
-        });
+        self.all.push(Task::new());
+        if let Some(group) = parent {
+            self.families.add(id, group);
+        }
         id
+    }
+
+    /// Which tasks belong to which groups.
+    pub(super) fn families(&self) -> &Families {
+        &self.families
+    }
+
+    /// The same, to be changed.
+    pub(super) fn families_mut(&mut self) -> &mut Families {
+        &mut self.families
     }
 
     /// Where a task stands; one that is not there counts as settled.
     pub(super) fn state(&self, id: TaskId) -> TaskState {
-        self.get(id).map_or(TaskState::Settled, |task| task.state)
+        self.get(id).map_or(TaskState::Settled, Task::state)
     }
 
     /// Puts a task into `state`, and gives the one that it was in; nothing where it is not there.
     pub(super) fn enter(&mut self, id: TaskId, state: TaskState) -> Option<TaskState> {
         let task = self.get_mut(id)?;
-        Some(std::mem::replace(&mut task.state, state))
+        let before = task.state();
+        task.standing.set_state(state);
+        Some(before)
     }
 
     pub(super) fn get(&self, id: TaskId) -> Option<&Task> {
@@ -113,9 +142,30 @@ impl Tasks {
     }
 
     /// All tasks in the order in which they were added, with where they stand.
-    pub(super) fn all(&self) -> impl Iterator<Item = (TaskId, &Task, TaskState)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (TaskId, TaskState)> {
         let ids = (0..).map(TaskId);
-        ids.zip(&self.all).map(|(id, task)| (id, task, task.state))
+        ids.zip(&self.all).map(|(id, task)| (id, task.state()))
+    }
+
+    /// Looks at what will be needed when `soon` start and end: at themselves, and at those that wait for them, the latest two for
+    /// each, about which `also` looks at more. It changes nothing; see [`Ahead`](super::super::ahead::Ahead).
+    pub(super) fn look_at(&self, soon: &[TaskId], also: impl Fn(TaskId) -> usize) {
+        let mut seen = 0;
+        for task in soon {
+            let mut wait = self.get(*task).map_or(Wait::NONE, |task| task.latest_wait);
+            for _ in 0..2 {
+                let who = TaskId(wait.who);
+                let Some(task) = self.get(who) else { break };
+                seen ^= task.terms as usize ^ also(who);
+                if let Some(count) = self.open_waits.get(wait.who as usize) {
+                    seen ^= *count as usize;
+                }
+                let before = self.waits.get(wait.before as usize);
+                wait = before.copied().unwrap_or(Wait::NONE);
+            }
+        }
+        // So that it is not left out for giving nothing.
+        std::hint::black_box(seen);
     }
 
     /// Makes `who` wait for those of `on` that have not settled; how many there are.
@@ -123,7 +173,7 @@ impl Tasks {
         let mut open = 0;
         for other in on {
             if let Some(other) = self.all.get_mut(other.0 as usize)
-                && other.state != TaskState::Settled
+                && other.state() != TaskState::Settled
             {
                 let mut before = NONE;
                 if other.latest_wait.who != NONE {

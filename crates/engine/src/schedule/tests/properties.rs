@@ -1,6 +1,7 @@
 //! Any graph, any order of completion, any limit: what the scheduler promises.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -141,6 +142,47 @@ fn longest_remaining_path_goes_first() {
         drill.log,
         ["+2", "+0", "-2", "+3", "-0", "+1", "-3", "+4", "-1", "-4"]
     );
+}
+
+/// As many as are looked at before their turn comes, which must make no difference.
+#[test]
+fn of_many_thousands_the_best_that_may_start_is_started() {
+    let size = 20_000_u32;
+    let mut mixed = 1_u32;
+    let mut below = |end: u32| {
+        mixed = mixed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (mixed >> 8) % end
+    };
+    let waits: Vec<Vec<u32>> = (0..size)
+        .map(|task| (0..task.min(2)).map(|_| below(task)).collect())
+        .map(|mut on: Vec<u32>| {
+            on.dedup();
+            on
+        })
+        .collect();
+    let ranks = ranks(&vec![UNIT; waits.len()], &waits);
+    let mut open: Vec<usize> = waits.iter().map(Vec::len).collect();
+    let mut behind = vec![Vec::new(); waits.len()];
+    for (task, on) in (0..size).zip(&waits) {
+        for on in on {
+            behind[*on as usize].push(task);
+        }
+    }
+    let key = |task: u32| (Reverse(ranks[task as usize]), task);
+    let is_free = |task: &u32| open[*task as usize] == 0;
+    let mut free: BTreeSet<_> = (0..size).filter(is_free).map(key).collect();
+    let mut drill = Drill::new(limits(1, None), &waits, vec![0; waits.len()]);
+    while let Some((_, best)) = free.pop_first() {
+        assert_eq!(drill.running, [(TaskId(best), 1)]);
+        for who in &behind[best as usize] {
+            open[*who as usize] -= 1;
+            if open[*who as usize] == 0 {
+                free.insert(key(*who));
+            }
+        }
+        drill.end(0);
+    }
+    assert!(drill.scheduler.is_done());
 }
 
 #[test]
