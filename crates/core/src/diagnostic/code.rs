@@ -78,6 +78,7 @@ codes! {
     InvalidSchema = "PW0505", "a schema is malformed";
     InvalidInputValue = "PW0506", "an input value does not fit its schema";
     UnnamedArgument = "PW0507", "an argument has no name";
+    UnexpectedOutput = "PW0508", "an output does not fit its schema";
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";

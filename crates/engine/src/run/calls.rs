@@ -263,6 +263,7 @@ impl Run {
         let end = match result {
             Ok(output) => {
                 self.learn(task, effects);
+                self.look_at_output(task, &output.value);
                 let outcome = self.counted(output);
                 if let Some(work) = self.work_mut(task) {
                     work.pending = Some(Box::new(outcome));
@@ -359,9 +360,9 @@ impl Run {
             .with_data(Value::object([("faults", all)])))
     }
 
-    /// Whether a secret stands in the part of `args` at `path`.
-    fn holds_secret(&self, args: &Value, path: &[PointerSegment]) -> bool {
-        let mut part = args;
+    /// Whether a secret stands in the part of `value` at `path`.
+    pub(super) fn holds_secret(&self, value: &Value, path: &[PointerSegment]) -> bool {
+        let mut part = value;
         for segment in path {
             let inner = match segment {
                 PointerSegment::Root => Some(part),
@@ -400,7 +401,7 @@ fn record_of(at: &Arc<Address>, decision: &Decision) -> Option<Record> {
 }
 
 /// A fault with its place.
-fn told(fault: &SchemaFault) -> String {
+pub(super) fn told(fault: &SchemaFault) -> String {
     let mut pointer = String::new();
     for segment in &fault.path {
         push_pointer_segment(&mut pointer, segment);

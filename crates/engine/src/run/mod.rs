@@ -10,6 +10,7 @@ mod guarding;
 mod history;
 mod opening;
 mod outcome;
+mod outputs;
 mod pace;
 mod prepare;
 mod preview;

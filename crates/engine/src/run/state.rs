@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Step;
-use planwright_core::{Diagnostic, StepId};
+use planwright_core::{Diagnostic, StepId, Tool};
 
 use super::bind::Scope;
 use super::effect::{Effect, Input};
@@ -37,6 +37,8 @@ pub struct Run {
     pub(super) promised: usize,
     pub(super) calls: Vec<CallRecord>,
     pub(super) warnings: RefCell<Vec<Diagnostic>>,
+    /// The tools of which it was said that they do not give what they say that they give.
+    pub(super) doubted: Vec<Arc<Tool>>,
     pub(super) shared: Arc<super::slots::Slots>,
     pub(super) growing: bool,
     /// Whether the plan may turn out to be none, so that only what changes nothing may start.
@@ -81,6 +83,7 @@ impl Run {
             promised: 0,
             calls: Vec::new(),
             warnings: RefCell::new(Vec::new()),
+            doubted: Vec::new(),
             shared: Arc::new(shared_slots(&plan)),
             cancelled: false,
             given_up: false,

@@ -14,7 +14,7 @@ const BATCH: usize = 128;
 const DISTANCE: usize = 2 * BATCH;
 
 /// With fewer tasks than these all that is known of them fits into the caches anyway.
-const MANY: usize = 1 << 13;
+const MANY: usize = 1 << 15;
 
 /// The places that were looked at.
 #[derive(Debug, Default)]

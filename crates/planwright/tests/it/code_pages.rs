@@ -2,7 +2,7 @@
 //!
 //! An example is a fenced block that begins with three backticks, `json` or `text`, and `wrong` or `right`; then may
 //! come the name of its dialect, or `any` where it is to be recognised, and `to` with a second one where the example
-//! is about converting it. In a `text`, `\xfc` is the byte of that number. Blocks called `tools`, `library`, `given` and `policy` say what both are checked against.
+//! is about converting it, or `run` where it is run as well. In a `text`, `\xfc` is the byte of that number. Blocks called `tools`, `library`, `given` and `policy` say what both are checked against.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -113,7 +113,7 @@ impl Examples {
 
 fn example(text: Vec<u8>, words: &[&str]) -> Subject {
     let (dialect, printed_in) = match words {
-        [] => (Some(USUAL_DIALECT), None),
+        [] | [_, "run"] => (words.first().copied().or(Some(USUAL_DIALECT)), None),
         ["any"] => (None, None),
         [dialect] => (Some(*dialect), None),
         [dialect, "to", other] => (Some(*dialect), Some(*other)),
@@ -123,6 +123,7 @@ fn example(text: Vec<u8>, words: &[&str]) -> Subject {
         text,
         dialect: dialect.map(str::to_owned),
         printed_in: printed_in.map(str::to_owned),
+        runs: words.contains(&"run"),
         ..Subject::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Every finding that a check makes, from `tests/golden/findings/CODE-what.json`, each beside its snapshot.
 //!
 //! A case is `{"dialect", "plan", "tools", "library", "given", "policy"}`; `text` stands in place of `plan`
-//! where the layout counts. Only the plan must be there.
+//! where the layout counts, and with `"run": true` the plan is run as well. Only the plan must be there.
 
 use std::fmt::Write;
 use std::fs;
@@ -72,6 +72,7 @@ fn subject(case: &str, name: &str) -> Subject {
             "plan" => subject.text = value.to_json().into_bytes(),
             "text" => subject.text = value.as_text().unwrap().into(),
             "dialect" => subject.dialect = Some(value.as_text().unwrap().to_owned()),
+            "run" => subject.runs = value.as_bool().unwrap(),
             "tools" => subject.tools = Some(value.clone()),
             "library" => subject.library = object(value),
             "given" => subject.given = object(value),

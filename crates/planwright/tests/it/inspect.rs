@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright::core::check::{CheckContext, Library, Limits, Policy, Release, check};
+use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, Release, check};
 use planwright::core::plan::Outside;
 use planwright::core::plan::{Action, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
 use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
+use planwright::engine::Engine;
 use planwright::engine::backend::Simulated;
+use tokio::runtime;
 
 /// What a plan is called in its findings' texts.
 const NAME: &str = "plan";
@@ -18,6 +20,8 @@ pub(crate) struct Subject {
     pub(crate) text: Vec<u8>,
     /// The dialect; recognised by the shape where there is none.
     pub(crate) dialect: Option<String>,
+    /// Whether the plan is run as well, with the tools answering from their script.
+    pub(crate) runs: bool,
     /// The dialect that the plan is printed in as well.
     pub(crate) printed_in: Option<String>,
     /// The `tools` of a script; every tool that the plans name where there is none.
@@ -70,7 +74,11 @@ impl Subject {
                 .with_library(&library)
                 .with_policy(&policy)
                 .with_given(&self.given);
-            findings.extend(check(plan, &context).1);
+            let (checked, found) = check(plan, &context);
+            findings.extend(found);
+            if self.runs {
+                findings.extend(self.run(checked.unwrap()));
+            }
         }
         findings.sort();
         Inspection { findings, texts }
@@ -106,9 +114,16 @@ impl Subject {
                 })
                 .collect();
         };
-        let script = Value::object([("tools", tools.clone())]);
-        let simulated = Simulated::from_script(&script).unwrap();
-        simulated.tools().cloned().collect()
+        simulated(tools).tools().cloned().collect()
+    }
+
+    /// What is told of the plan while it runs.
+    fn run(&self, plan: CheckedPlan) -> Diagnostics {
+        let backend = simulated(self.tools.as_ref().unwrap());
+        let engine = Engine::new(backend);
+        let runtime = runtime::Builder::new_current_thread().enable_time().build();
+        let summary = runtime.unwrap().block_on(engine.run("r", plan));
+        summary.warnings.into_iter().collect()
     }
 
     fn policy(&self) -> Policy {
@@ -187,6 +202,10 @@ impl Inspection {
         let name = finding.source.as_deref().unwrap_or(NAME);
         &self.texts[name]
     }
+}
+
+fn simulated(tools: &Value) -> Simulated {
+    Simulated::from_script(&Value::object([("tools", tools.clone())])).unwrap()
 }
 
 fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {

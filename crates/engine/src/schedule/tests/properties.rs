@@ -147,7 +147,7 @@ fn longest_remaining_path_goes_first() {
 /// As many as are looked at before their turn comes, which must make no difference.
 #[test]
 fn of_many_thousands_the_best_that_may_start_is_started() {
-    let size = 20_000_u32;
+    let size = 40_000_u32;
     let mut mixed = 1_u32;
     let mut below = |end: u32| {
         mixed = mixed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
