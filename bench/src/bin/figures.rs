@@ -64,9 +64,12 @@ fn row(what: &str, measured: &str, bound: &str) {
 
 /// The median of `rounds` measurements.
 fn median(rounds: usize, mut measure: impl FnMut() -> Duration) -> Duration {
-    let mut times: Vec<Duration> = (0..rounds).map(|_| measure()).collect();
+    middle((0..rounds).map(|_| measure()).collect())
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
-    times[rounds / 2]
+    times[times.len() / 2]
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
@@ -97,21 +100,26 @@ fn memory_of_a_step() {
 /// How many steps are scheduled for one figure of the scheduler.
 const MILLION: u32 = 1_000_000;
 
+/// The sizes of graphs, the smallest first.
+const SIZES: [u32; 3] = [1_000, 100_000, MILLION];
+
 fn scheduler() {
     for shape in Shape::ALL {
-        let mut costs = Vec::new();
-        for steps in [1_000, 100_000, MILLION] {
-            // A million steps at any size: a processor knows a small graph by heart that it meets again and again.
-            let graphs = shape.graphs(steps, MILLION / steps);
-            let time = median(5, || {
-                timed(|| {
-                    for waits in &graphs {
+        // A million steps at any size: a processor knows a small graph by heart that it meets again and again.
+        let graphs = SIZES.map(|steps| shape.graphs(steps, MILLION / steps));
+        let mut times = SIZES.map(|_| Vec::new());
+        // The sizes in turn, so that an hour in which the machine is slow is a slow one for all of them.
+        for _ in 0..9 {
+            for (graphs, times) in graphs.iter().zip(&mut times) {
+                times.push(timed(|| {
+                    for waits in graphs {
                         assert_eq!(schedule(waits), waits.len());
                     }
-                })
-            });
-            let cost = per_step(time, MILLION);
-            costs.push(cost);
+                }));
+            }
+        }
+        let costs = times.map(|times| per_step(middle(times), MILLION));
+        for (steps, cost) in SIZES.iter().zip(costs) {
             row(
                 &format!("scheduler, {}, {steps} steps", shape.name()),
                 &format!("{cost:.3} µs"),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place};
 
+use super::synonym::synonym;
 use super::{Entry, Findings, Item, ItemKind, nearest, quote};
 
 /// The fields of one object. Each one that is asked for counts as known; [`Fields::finish`] reports the others.
@@ -138,10 +139,17 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Whether `name`, the nearest to `written`, is the only field near it, and there is room for it.
-    fn is_surely(&self, name: &str, written: &str) -> bool {
+    /// The field that is probably meant by `written`, and whether it can be no other, and there is room for it.
+    fn meant_by(&self, written: &str) -> Option<(&'static str, bool)> {
+        let is_free = |name: &str| !self.entries.iter().any(|entry| *entry.key == *name);
+        if let Some(name) = synonym(written, &self.known) {
+            let same = |entry: &&Entry| synonym(&entry.key, &self.known) == Some(name);
+            let is_alone = self.entries.iter().filter(same).count() == 1;
+            return Some((name, is_alone && is_free(name)));
+        }
+        let name = nearest(written, self.known.iter().copied())?;
         let others = self.known.iter().copied().filter(|known| *known != name);
-        nearest(written, others).is_none() && !self.entries.iter().any(|entry| *entry.key == *name)
+        Some((name, nearest(written, others).is_none() && is_free(name)))
     }
 
     /// Reports every field that nobody asked for.
@@ -152,10 +160,10 @@ impl<'a> Fields<'a> {
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
             let finding = Diagnostic::error(Code::UnknownField, message);
-            let finding = match nearest(&entry.key, self.known.iter().copied()) {
-                Some(name) => {
+            let finding = match self.meant_by(&entry.key) {
+                Some((name, is_sure)) => {
                     let finding = finding.help(format!("did you mean `{name}`?"));
-                    if self.is_surely(name, &entry.key) {
+                    if is_sure {
                         finding.rename(name)
                     } else {
                         finding

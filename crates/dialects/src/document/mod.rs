@@ -9,6 +9,7 @@ mod nearest;
 mod offsets;
 mod read;
 mod reader;
+mod synonym;
 
 pub use fields::Fields;
 pub use findings::{Findings, article, quote};

@@ -79,10 +79,10 @@ pub(super) fn summary(run: &RunSummary) -> String {
     for warning in run.warnings.iter().take(MOST) {
         let message = legible::one_line(&warning.message).into_owned();
         let severity = match warning.severity {
-            Severity::Error => styled(BAD, "error:"),
-            Severity::Warning => styled(ODD, "warning:"),
+            Severity::Error => styled(BAD, "error"),
+            Severity::Warning => styled(ODD, "warning"),
         };
-        let _ = writeln!(text, "{severity} {message}");
+        let _ = writeln!(text, "{severity} {}: {message}", warning.code);
     }
     if run.warnings.len() > MOST {
         let _ = writeln!(

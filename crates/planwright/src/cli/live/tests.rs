@@ -204,7 +204,7 @@ fn an_output_that_cannot_be_made_is_no_step() {
     );
     assert_snapshot!(ran.summary(), @"
     ✗ 1 step in 0.4s, but the output cannot be made (1 call)
-    error: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
+    error PW0402: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
     see every step and call with `--format json`
     ");
 }
