@@ -88,7 +88,17 @@ impl Shop {
             .map_while(Result::ok)
             .any(|line| line.contains("attempt_started"));
         assert!(sent, "nothing was called");
+        // It is told of while it is being written down, and is not sent before it is.
+        let is_kept = (0..1_000).any(|_| self.has_a_call_under_way());
+        assert!(is_kept, "the call was never kept");
         child
+    }
+
+    fn has_a_call_under_way(&self) -> bool {
+        let open = json(&self.command(&["runs", "--format", "json", "--status", "open"]));
+        let run = open.get("runs").and_then(|runs| runs.as_list()?.first());
+        let id = run.and_then(|run| run.get("id")?.as_text());
+        id.is_some_and(|id| stdout(&self.command(&["logs", id])).contains("under way"))
     }
 }
 
