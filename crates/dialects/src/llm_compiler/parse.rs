@@ -129,12 +129,14 @@ impl Reader<'_> {
             }
             return end;
         }
+        // A call that could not be read may never be closed.
+        let written = self.text.get(inside..end).unwrap_or_default();
         self.calls.push(Call {
             id,
             tool,
             arguments,
             range,
-            inside: inside..end.saturating_sub(1).max(inside),
+            inside: inside..inside + written.strip_suffix(')').unwrap_or(written).len(),
             thought: self.thought.take(),
         });
         end
