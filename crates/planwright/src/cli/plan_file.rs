@@ -1,6 +1,5 @@
 //! Reads the plan, the plans that it runs by name, and what it is given.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use planwright::core::{Object, Value};
@@ -80,10 +79,10 @@ fn mention_plans(reading: &mut Reading, folder: &Path) -> Result<(), CommandErro
     Ok(())
 }
 
-/// Reads a plan's text: a file, or standard input for `-`. One byte more than `most` is enough to refuse it.
+/// Reads a plan's text: a file, or standard input for `-`.
 fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError> {
     if path == Path::new("-") {
-        let text = at_most(std::io::stdin(), most)
+        let text = text_file::at_most(std::io::stdin(), most as u64)
             .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
         return Ok(("stdin".to_owned(), text));
     }
@@ -96,14 +95,7 @@ fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError
 }
 
 fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
-    at_most(std::fs::File::open(path)?, most)
-}
-
-fn at_most(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
-    let enough = (most as u64).saturating_add(1);
-    let mut text = Vec::new();
-    from.take(enough).read_to_end(&mut text)?;
-    Ok(text)
+    text_file::at_most(std::fs::File::open(path)?, most as u64)
 }
 
 /// What the plan is given: the file first, then the single values over it.

@@ -14,8 +14,7 @@ pub(crate) fn read(path: &Path) -> Result<String> {
 
 /// All that comes, no more than `most` bytes, as text.
 pub(crate) fn text(from: impl Read, most: u64) -> Result<String> {
-    let mut bytes = Vec::new();
-    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let bytes = at_most(from, most)?;
     if most < bytes.len() as u64 {
         let reason = format!("it has more than {most} bytes");
         return Err(Error::new(ErrorKind::FileTooLarge, reason));
@@ -26,6 +25,13 @@ pub(crate) fn text(from: impl Read, most: u64) -> Result<String> {
         text.remove(0);
     }
     Ok(text)
+}
+
+/// All that comes, up to one byte more than `most`: enough to refuse it.
+pub(crate) fn at_most(from: impl Read, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
