@@ -153,6 +153,8 @@ fn what_earlier_processes_did_counts() {
 #[test]
 fn any_bound_is_one() {
     assert!(Guards::new().is_empty());
+    assert!(Guard::new(Guards::new()).is_idle());
+    assert!(!Guard::new(Guards::new().calls(1)).is_idle());
     assert!(!Guards::new().same_rounds(2).is_empty());
 }
 

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn batch_after_batch_ahead_of_the_tasks_that_start() {
-        check(MANY, 0..130, &[0..128, 128..256, 256..384, 384..512]);
+        check(MANY, 0..129, &[0..128, 128..256, 256..384, 384..512]);
         check(MANY, [5, 3, 4], &[5..133, 133..261]);
     }
 

@@ -126,3 +126,64 @@ impl Order {
         self.tasks.get(place).copied().unwrap_or_else(own)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(ranks: &[u64]) -> Order {
+        let mut order = Order::default();
+        for rank in ranks {
+            order.add(*rank);
+        }
+        order.sort();
+        order
+    }
+
+    /// Compares which tasks are at the places of an order, each way.
+    #[track_caller]
+    fn check(ranks: &[u64], expected: &[u32]) {
+        let order = order(ranks);
+        assert_eq!(order.len(), ranks.len());
+        for (place, task) in expected.iter().enumerate() {
+            assert_eq!(order.at(place), TaskId(*task));
+            assert_eq!(order.place(TaskId(*task)), Some(place));
+        }
+    }
+
+    #[test]
+    fn the_highest_rank_comes_first_then_the_first() {
+        check(&[1, 3, 2, 3], &[1, 3, 2, 0]);
+        check(&[3, 3, 2, 1], &[0, 1, 2, 3]);
+        check(&[], &[]);
+    }
+
+    #[test]
+    fn only_what_was_there_when_it_was_sorted_has_a_place() {
+        let mut order = order(&[1, 2]);
+        order.add(3);
+        order.sort();
+        assert_eq!(order.len(), 2);
+        assert_eq!(order.place(TaskId(2)), None);
+        order.rank_as(TaskId(2), 5);
+        assert_eq!(order.rank(TaskId(2)), 5);
+        assert!(order.displaced.is_empty());
+    }
+
+    #[test]
+    fn what_is_ranked_anew_has_no_place() {
+        let mut order = order(&[1, 2]);
+        order.rank_as(TaskId(1), 0);
+        assert_eq!(order.key(TaskId(1)), Key::new(0, TaskId(1)));
+        assert_eq!(order.place(TaskId(1)), None);
+        assert_eq!(order.place(TaskId(0)), Some(1));
+    }
+
+    #[test]
+    fn tasks_are_listed_where_they_are_not_in_order_as_they_are() {
+        let shuffled = order(&[1, 3, 2]);
+        assert_eq!(shuffled.tasks_at(0..2), [TaskId(1), TaskId(2)]);
+        assert_eq!(shuffled.tasks_at(2..4), []);
+        assert_eq!(order(&[3, 2, 1]).tasks_at(0..2), []);
+    }
+}

@@ -3,9 +3,12 @@
 mod arguments;
 mod cycles;
 mod dependencies;
+mod early;
+mod fixes;
 mod inputs;
 mod names;
 mod others;
+mod outside;
 mod plans;
 mod positional;
 mod positions;

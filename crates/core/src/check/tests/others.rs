@@ -93,6 +93,18 @@ fn denied_tools() {
 }
 
 #[test]
+fn a_policy_speaks_of_tools_by_their_full_names() {
+    let policy = Policy::new().deny("shop.*");
+    assert_eq!(policy.objection(&Tool::new("mail", "send")), None);
+    let (message, way_out) = policy.objection(&Tool::new("shop", "pay")).expect("denied");
+    assert_eq!(message, "the policy denies the tool `shop.pay`");
+    assert_eq!(
+        way_out,
+        "the rule is `shop.*`: do without the tool, or ask for another policy"
+    );
+}
+
+#[test]
 fn tools_that_are_not_allowed() {
     let mut world =
         World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);

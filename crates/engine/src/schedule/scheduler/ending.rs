@@ -73,7 +73,6 @@ impl Scheduler {
         };
         task.set_terms(None);
         let had_timer = task.has(Mark::StepTimer);
-        task.unmark(Mark::StepTimer);
         let parent = self.tasks.families().parent(id);
         if had_timer && by != SettledBy::StepTimeout {
             out.push(Command::ClearTimer(id, Timer::Step));

@@ -19,9 +19,8 @@ impl Families {
     /// Makes `child` belong to `group`, which has one more child that has not settled.
     pub(super) fn add(&mut self, child: TaskId, group: TaskId) {
         let needed = child.0.max(group.0) as usize + 1;
-        if self.all.len() < needed {
-            self.all.resize(needed, Family::default());
-        }
+        let count = self.all.len().max(needed);
+        self.all.resize(count, Family::default());
         if let Some(family) = self.all.get_mut(child.0 as usize) {
             family.parent = Some(group);
         }

@@ -60,10 +60,6 @@ impl Standing {
     pub(super) fn mark(&mut self, mark: Mark) {
         self.0 |= mark as u32;
     }
-
-    pub(super) fn unmark(&mut self, mark: Mark) {
-        self.0 &= !(mark as u32);
-    }
 }
 
 #[cfg(test)]
@@ -106,8 +102,7 @@ mod tests {
         assert!(standing.has(Mark::Stopping));
         assert!(!standing.has(Mark::Sealed) && !standing.has(Mark::StepTimer));
         standing.set_attempt(0);
-        standing.unmark(Mark::Stopping);
-        assert!(!standing.has(Mark::Stopping));
+        assert!(standing.has(Mark::Stopping));
         assert_eq!(
             (standing.state(), standing.attempt()),
             (TaskState::Asking, 0)

@@ -74,10 +74,6 @@ impl Task {
         self.standing.mark(mark);
     }
 
-    pub(super) fn unmark(&mut self, mark: Mark) {
-        self.standing.unmark(mark);
-    }
-
     /// The place of its terms in the table of all terms, where it makes a call.
     pub(super) fn terms(&self) -> Option<usize> {
         (self.terms != NONE).then_some(self.terms as usize)

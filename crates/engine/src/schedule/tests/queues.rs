@@ -62,6 +62,42 @@ fn a_new_rank_counts_from_the_next_time_on() {
 }
 
 #[test]
+fn what_is_queued_keeps_its_place_among_those_that_run_alone() {
+    // Both are there before either may start, so that they are sorted.
+    let two = |first, second, more: &[(&'static str, &'static str)]| {
+        let mut lines = vec![
+            ("add rank=1", ""),
+            ("add rank=2", ""),
+            ("start 0", "prepare 0"),
+            ("start 1", "prepare 1"),
+            (first, ""),
+            (second, ""),
+            ("rank 0 9", ""),
+        ];
+        lines.extend(more);
+        check("", &lines);
+    };
+    two(
+        "call 0 a",
+        "call 1 b alone",
+        &[
+            ("go", "call 1.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 0.1"),
+        ],
+    );
+    two(
+        "call 0 a alone",
+        "call 1 b",
+        &[
+            ("go", "call 1.1"),
+            ("final 1.1", "settled 1 by Attempt"),
+            ("go", "call 0.1"),
+        ],
+    );
+}
+
+#[test]
 fn a_new_rank_counts_the_same_way_under_limits_and_alone() {
     for (terms, limits) in [("a", "total=1"), ("a", "tool=1"), ("a alone", "")] {
         check_order(

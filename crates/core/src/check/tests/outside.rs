@@ -1,0 +1,140 @@
+//! Values from outside: where they may stand, and what may be given them.
+
+use super::sketch::World;
+use crate::check::{AllowList, Policy, Release};
+use crate::plan::Outside;
+
+/// What is found in a plan of these steps, where `HOME` is for two tools and `KEY` is for one of them.
+#[track_caller]
+fn check(steps: &str, expected: &[&str]) {
+    world().expect(&format!(r#"{{"steps": [{steps}]}}"#), expected);
+}
+
+fn world() -> World {
+    let mut mine = AllowList::from_iter(["a", "b"]);
+    mine.set_in = Some("planwright.toml:7".into());
+    let theirs = AllowList::from_iter(["a"]);
+    let mut world = World::with_tools(
+        r#"{"a": {}, "b": {}, "c": {"in": {"type": "object", "properties": {"x": {}}}}}"#,
+    );
+    world.policy = Policy::new()
+        .release(release(Outside::Environment, "HOME", vec![mine.clone()]))
+        .release(release(Outside::Secrets, "KEY", vec![mine, theirs]));
+    world
+}
+
+fn release(what: Outside, name: &str, tools: Vec<AllowList>) -> Release {
+    Release {
+        what,
+        name: name.into(),
+        tools,
+    }
+}
+
+#[test]
+fn the_arguments_of_tools_that_are_listed() {
+    check(
+        r#"{"id": "1", "tool": "a", "args": {"x": "${env.HOME}", "y": "key ${secrets.KEY}"}}, {"id": "2", "tool": "b", "args": {"x": ["${env.HOME}"]}}"#,
+        &[],
+    );
+    check(
+        r#"{"id": "1", "tool": "c", "args": {"x": "${env.HOME}"}}, {"id": "2", "tool": "b", "args": {"x": "${secrets.KEY}"}}"#,
+        &[
+            "PW0604 at /steps/0/args/x: the tool `test.c` may not be given `env.HOME` (it is for `a`, `b` in `planwright.toml:7`: add `test.c` there if it may have it)",
+            "PW0604 at /steps/1/args/x: the tool `test.b` may not be given `secrets.KEY` (it is for `a`: add `test.b` there if it may have it)",
+        ],
+    );
+    check(
+        r#"{"id": "1", "tool": "a", "args": {"x": "${secrets.HOME}", "y": "${env.KEY}"}}"#,
+        &[
+            "PW0604 at /steps/0/args/x: the tool `test.a` may not be given `secrets.HOME` (if it may have it, write `[secrets.HOME]` with `tools = [\"test.a\"]` and `env = \"VARIABLE\"` or `file = \"PATH\"` in your own planwright.toml)",
+            "PW0604 at /steps/0/args/y: the tool `test.a` may not be given `env.KEY` (if it may have it, write `KEY = [\"test.a\"]` below `[env]` in your own planwright.toml)",
+        ],
+    );
+}
+
+#[test]
+fn positional_arguments() {
+    check(
+        r#"{"id": "1", "tool": "c", "positional": ["${env.HOME}"]}"#,
+        &[
+            "PW0604 at /steps/0/positional/0: the tool `test.c` may not be given `env.HOME` (it is for `a`, `b` in `planwright.toml:7`: add `test.c` there if it may have it)",
+        ],
+    );
+}
+
+#[test]
+fn elsewhere_than_in_arguments() {
+    let at = |pointer: &str| {
+        format!(
+            "PW0603 at {pointer}: `${{env.HOME}}` stands elsewhere than in the arguments of a tool (values from outside are handed to tools and to nothing else: move it into the step that needs it)"
+        )
+    };
+    check(
+        r#"{"id": "1", "value": "${env.HOME}"}, {"id": "2", "tool": "a", "when": "${env.HOME}"}"#,
+        &[&at("/steps/0/value"), &at("/steps/1/when")],
+    );
+    world().expect(
+        r#"{"steps": [{"id": "1", "tool": "a"}], "output": {"home": "${env.HOME}"}}"#,
+        &[&at("/output/home")],
+    );
+    let world = world().plan("p", r#"{"inputs": {"x": {}}, "steps": [{"id": "1", "tool": "a", "args": {"x": "${inputs.x}"}}]}"#);
+    world.expect(
+        r#"{"steps": [{"id": "1", "plan": "p", "args": {"x": "${env.HOME}"}}]}"#,
+        &[&at("/steps/0/args/x")],
+    );
+}
+
+#[test]
+fn more_than_the_name() {
+    check(
+        r#"{"id": "1", "tool": "a", "args": {"x": "${env.HOME.x}", "y": "${env.HOME ?? 'none'}", "z": "${size(env.HOME)}", "w": "${env.HOME?}"}}"#,
+        &[
+            "PW0603 at /steps/0/args/x: `env.HOME` is a text, and `${env.HOME.x}` looks for more in it (write nothing behind the name)",
+            "PW0603 at /steps/0/args/y: `${env.HOME ?? 'none'}` makes something of `env.HOME`, which may only be handed on (write the name alone, as the whole argument or in the middle of a text)",
+            "PW0603 at /steps/0/args/z: `${size(env.HOME)}` makes something of `env.HOME`, which may only be handed on (write the name alone, as the whole argument or in the middle of a text)",
+            "PW0603 at /steps/0/args/w: `env.HOME` is a text, and `${env.HOME?}` looks for more in it (write nothing behind the name)",
+        ],
+    );
+}
+
+#[test]
+fn a_tool_that_there_is_not() {
+    check(
+        r#"{"id": "1", "tool": "nothing", "args": {"x": "${env.HOME}"}}"#,
+        &["PW0201 at /steps/0/tool: there is no tool `nothing` (the tools are `a`, `b`, `c`)"],
+    );
+}
+
+#[test]
+fn whatever_is_asked_for() {
+    let mut world = world();
+    world.policy = Policy::new().release_anything();
+    world.expect(
+        r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.ANY}"}}]}"#,
+        &[],
+    );
+}
+
+#[test]
+fn a_checked_plan_knows_what_it_reads() {
+    let mut world = world();
+    world.policy = Policy::new().release_anything();
+    let world = world.plan(
+        "p",
+        r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.INNER}"}}]}"#,
+    );
+    let (checked, _) = world.check(
+        r#"{"steps": [
+            {"id": "1", "tool": "a", "args": {"x": "${secrets.KEY}", "y": ["${env.HOME} and ${env.HOME}"]}},
+            {"id": "2", "plan": "p"}
+        ]}"#,
+    );
+    let names: Vec<String> = checked
+        .expect("a sound plan")
+        .outside()
+        .iter()
+        .map(|(what, name)| format!("{what}.{name}"))
+        .collect();
+    assert_eq!(names, ["env.HOME", "env.INNER", "secrets.KEY"]);
+}
