@@ -33,6 +33,7 @@ mod parse;
 mod print;
 mod reference;
 mod schema;
+mod slot;
 mod words;
 
 pub use schema::schema;

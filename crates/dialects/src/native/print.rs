@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use planwright_core::expression::print_path;
 use planwright_core::plan::{
     Action, Approval, Company, Content, Idempotency, Input, InputKind, Method, Name, Node,
-    NodeKind, OnError, Output, PlanTarget, Repeat, Retry, Segment, SlotPath, SlotSchema, Step,
-    Targets, Writes,
+    NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step, Targets,
+    Writes,
 };
 use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
 use super::words::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
-use super::{duration, reference};
+use super::{duration, reference, slot};
+use crate::document::quote;
 use crate::printing::{ObjectBuilder, Unsaid, write_node};
 use crate::template;
 
-/// Writes `plan`. The only thing that cannot be said is a reference that is too long.
+/// Writes `plan`. The only things that cannot be said are references and slots whose text is too long.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("native", &plan.sources);
     let written = write_plan(plan, &mut unsaid);
@@ -229,7 +229,10 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
             "repeat",
             step.repeat.as_ref().map(|it| write_repeat(it, unsaid)),
         )
-        .optional("writes", step.writes.as_ref().map(write_writes))
+        .optional(
+            "writes",
+            step.writes.as_ref().map(|it| write_writes(it, unsaid)),
+        )
         .optional("on_error", write_on_error(&step.on_error, unsaid))
         .optional("retry", step.retry.map(write_retry))
         .optional("timeout", step.timeout.map(duration::write));
@@ -265,7 +268,18 @@ fn write_repeat(repeat: &Repeat, unsaid: &mut Unsaid<'_>) -> Value {
     Value::object([("until", until), ("max", max)])
 }
 
-fn write_writes(writes: &Writes) -> Value {
+fn write_writes(writes: &Writes, unsaid: &mut Unsaid<'_>) -> Value {
+    let mut write_slot = |path: &SlotPath| {
+        let text = slot::write(path);
+        if text.is_none() {
+            let what = format!(
+                "the slot {}, whose name is too long",
+                quote(&path.to_string())
+            );
+            unsaid.error_with(writes.place, &what, "give it a shorter name");
+        }
+        Value::from(text.unwrap_or_default())
+    };
     if let (Targets::All(paths), Method::Set) = (&writes.targets, writes.method)
         && let [path] = paths.as_slice()
     {
@@ -278,17 +292,12 @@ fn write_writes(writes: &Writes) -> Value {
     };
     let paths = match (&writes.targets, paths.as_slice()) {
         (Targets::All(_), [path]) => write_slot(path),
-        (_, paths) => Value::list(paths.iter().map(write_slot)),
+        (_, paths) => Value::list(paths.iter().map(&mut write_slot)),
     };
     object
         .field(field, paths)
         .optional("method", word_for(METHODS, writes.method));
     object.build()
-}
-
-fn write_slot(path: &SlotPath) -> Value {
-    let keys: Vec<Segment> = path.keys.iter().cloned().map(Segment::Key).collect();
-    format!("{}{}", path.kind, print_path(&keys)).into()
 }
 
 fn write_on_error(on_error: &OnError, unsaid: &mut Unsaid<'_>) -> Option<Value> {

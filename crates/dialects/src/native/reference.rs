@@ -88,7 +88,11 @@ impl WriteReferences for Writer {
             "what {} refers to: it is too long, or nested too deeply",
             quote(&reference.text)
         );
-        unsaid.error(reference.place, &what);
+        unsaid.error_with(
+            reference.place,
+            &what,
+            "refer to less at once, in steps of their own",
+        );
         String::new()
     }
 

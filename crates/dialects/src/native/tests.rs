@@ -1,3 +1,4 @@
 //! Tests of the native dialect.
 
+mod printing;
 mod reading;

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{
-    Alternative, Content, Form, Method, Segment, SlotKind, SlotPath, SlotSchema, Source, Targets,
-    Writes,
-};
+use planwright_core::plan::{Content, Method, SlotKind, SlotPath, SlotSchema, Targets, Writes};
 use planwright_core::{Code, Diagnostic};
 
 use super::fields::choice;
 use super::{Reader, slot_kind};
 use crate::document::{Entry, Fields, Item, quote};
+use crate::native::slot;
 use crate::native::words::METHODS;
-use planwright_core::expression::parse_form;
 
 impl Reader<'_> {
     /// What the slots hold before the first step: an object by kind, or a list of such objects.
@@ -149,9 +146,7 @@ impl Reader<'_> {
             self.findings.wrong_type(item, field, "a slot");
             return None;
         };
-        let path = text.strip_prefix("slots.").unwrap_or(text);
-        let found = parse_form(&format!("slots.{path}")).ok().and_then(written);
-        let Some((kind, keys)) = found else {
+        let Some((kind, keys)) = slot::read(text) else {
             let message = format!("{} is no slot", quote(text));
             let finding = Diagnostic::error(Code::InvalidFieldValue, message);
             let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
@@ -173,26 +168,4 @@ impl Reader<'_> {
             place: item.place,
         })
     }
-}
-
-/// The slot that a form names, where it names nothing else.
-fn written(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
-    let Form::First(alternatives) = form else {
-        return None;
-    };
-    let [Alternative::Read(read)] = alternatives.as_slice() else {
-        return None;
-    };
-    let Source::Slot(kind) = &read.source else {
-        return None;
-    };
-    let keys: Option<Vec<Arc<str>>> = read
-        .path
-        .iter()
-        .map(|segment| match segment {
-            Segment::Key(key) => Some(Arc::clone(key)),
-            Segment::Index(_) | Segment::Each => None,
-        })
-        .collect();
-    (read.missing == planwright_core::plan::Missing::Fail).then_some((*kind, keys?))
 }
