@@ -1,6 +1,7 @@
 //! Looks for input that breaks what must always hold, with `cargo-fuzz`.
 
 mod seeds;
+mod turns;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +15,6 @@ const CARGO_FUZZ: &str = "0.13.2";
 
 /// Where the targets are, below the project's root.
 const TARGETS: &str = "fuzz/targets";
-
-/// What libFuzzer must not exceed: seconds for one input, megabytes in all, bytes of one input.
-const BOUNDS: &[&str] = &["-timeout=10", "-rss_limit_mb=2048", "-max_len=16384"];
 
 /// Fuzzes the targets called `names`, or all of them, for `seconds` each.
 ///
@@ -43,33 +41,14 @@ pub(crate) fn run(project: &Project, names: &[&str], seconds: u32) -> Result<(),
     }
     install(project)?;
     command::run(cargo_fuzz(project, &["build"]))?;
-    let mut found = Vec::new();
-    for target in chosen {
-        let artifacts = home(project).join("artifacts").join(target);
-        fs::create_dir_all(&artifacts).map_err(|error| explain(&artifacts, &error))?;
-        println!("{target}: {seconds} s");
-        let mut fuzz = Command::new(binary(project, target));
-        fuzz.args(BOUNDS)
-            .arg(format!("-max_total_time={seconds}"))
-            .arg(format!("-artifact_prefix={}/", artifacts.display()))
-            .arg(format!(
-                "-dict={}",
-                project.root.join("fuzz/words.dict").display()
-            ))
-            .args(["-print_final_stats=1", "-verbosity=0"])
-            .arg(corpus(project, target));
-        if let Err(error) = command::run(fuzz) {
-            println!("{error}");
-            found.push(target.as_str());
-        }
-    }
+    let found = turns::run(project, &chosen, seconds)?;
     if found.is_empty() {
         return Ok(());
     }
     Err(format!(
         "inputs were found for {}: they are in `{}`; put each into `fuzz/regressions/TARGET`",
         found.join(", "),
-        home(project).join("artifacts").display()
+        artifacts(project).display()
     ))
 }
 
@@ -128,6 +107,10 @@ fn binary(project: &Project, target: &str) -> PathBuf {
 
 fn corpus(project: &Project, target: &str) -> PathBuf {
     home(project).join("corpus").join(target)
+}
+
+fn artifacts(project: &Project) -> PathBuf {
+    home(project).join("artifacts")
 }
 
 fn home(project: &Project) -> PathBuf {
