@@ -1,13 +1,16 @@
 //! What all printers share: values with references, and what a plan uses that a dialect cannot say.
 
+mod extent;
 mod features;
 mod order;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
+use crate::document::Limits;
 use crate::registry;
 
 pub(crate) use features::{Feature, report_unsaid};
@@ -17,16 +20,18 @@ pub(crate) use order::report_order;
 #[derive(Debug)]
 pub(crate) struct Unsaid<'a> {
     dialect: &'static str,
+    plan: Place,
     sources: &'a Sources,
     diagnostics: Diagnostics,
 }
 
 impl<'a> Unsaid<'a> {
     /// Nothing so far.
-    pub(crate) fn new(dialect: &'static str, sources: &'a Sources) -> Self {
+    pub(crate) fn new(dialect: &'static str, plan: &'a Plan) -> Self {
         Self {
             dialect,
-            sources,
+            plan: plan.place,
+            sources: &plan.sources,
             diagnostics: Diagnostics::new(),
         }
     }
@@ -50,26 +55,49 @@ impl<'a> Unsaid<'a> {
         self.push(place, Diagnostic::warning(Code::Unprintable, message));
     }
 
+    /// A `time` at `place` that is longer than what is read.
+    pub(crate) fn time_too_long(&mut self, place: Place, time: Duration) {
+        let what = format!("a time of {} s", time.as_secs());
+        self.error_with(place, &what, "leave a limit out where there is to be none");
+    }
+
     fn push(&mut self, place: Place, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic.at(place, self.sources));
     }
 
     /// The text for `plan` in JSON, unless something was lost that matters, and the findings.
     pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
+        self.finish_text(plan, |plan| {
+            serde_json::to_string_pretty(plan).unwrap_or_else(|_| plan.to_json()) + "\n"
+        })
+    }
+
+    /// What `write` makes of `plan`, unless something was lost that matters, and the findings.
+    pub(crate) fn finish_text(
+        mut self,
+        plan: &Value,
+        write: impl FnOnce(&Value) -> String,
+    ) -> (Option<String>, Diagnostics) {
         if self.diagnostics.has_errors() {
             return (None, self.diagnostics);
         }
-        let text = serde_json::to_string_pretty(plan).map(|text| text + "\n");
-        (text.ok(), self.diagnostics)
+        self.report_excess(self.plan, plan);
+        if self.diagnostics.has_errors() {
+            return (None, self.diagnostics);
+        }
+        let text = write(plan);
+        if let Err(excess) = extent::check_text(&text, &Limits::default()) {
+            self.error_with(self.plan, &excess.what, excess.way_out);
+            return (None, self.diagnostics);
+        }
+        (Some(text), self.diagnostics)
     }
 
-    /// What `write` gives, unless something was lost that matters, and the findings.
-    pub(crate) fn finish_text(
-        self,
-        write: impl FnOnce() -> String,
-    ) -> (Option<String>, Diagnostics) {
-        let text = (!self.diagnostics.has_errors()).then(write);
-        (text, self.diagnostics)
+    /// Says where `written`, which is to stand at `place` as one text in JSON, is more than what is read.
+    pub(crate) fn report_excess(&mut self, place: Place, written: &Value) {
+        if let Err(excess) = extent::check(written, &Limits::default()) {
+            self.error_with(place, &excess.what, excess.way_out);
+        }
     }
 }
 

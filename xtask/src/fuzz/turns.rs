@@ -60,7 +60,10 @@ fn work<'a>(
 fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
     let artifacts = artifacts(project).join(target);
     let log = home(project).join("logs").join(format!("{target}.txt"));
-    for folder in [Some(artifacts.as_path()), log.parent()].into_iter().flatten() {
+    for folder in [Some(artifacts.as_path()), log.parent()]
+        .into_iter()
+        .flatten()
+    {
         fs::create_dir_all(folder).map_err(|error| explain(folder, &error))?;
     }
     let output = File::create(&log).map_err(|error| explain(&log, &error))?;

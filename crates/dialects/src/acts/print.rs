@@ -43,7 +43,7 @@ const SAYABLE: &[Feature] = &[
 /// Writes `plan`. A reference to a step becomes one to the state that the step writes; there is no way to order
 /// steps but by their data.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("acts", &plan.sources);
+    let mut unsaid = Unsaid::new("acts", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
     let links = Links::of(plan, &mut unsaid);
     let writer = Writer { links: &links };

@@ -19,7 +19,7 @@ const SAYABLE: &[Feature] = &[
 
 /// Writes `plan`. There is no way to order steps but by their data: any other order must follow from it.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("agentle", &plan.sources);
+    let mut unsaid = Unsaid::new("agentle", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
     let ids: Ids<'_> = plan.steps.iter().map(|step| step.id.as_str()).collect();
     let mut steps = Vec::with_capacity(plan.steps.len());
@@ -44,6 +44,7 @@ fn write_step(step: &Step, ids: &Ids<'_>, unsaid: &mut Unsaid<'_>) -> Value {
     object.field("id", Arc::clone(step.id.text()));
     object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
     let arguments = write_node(&step.args, &Writer { ids }, unsaid);
+    unsaid.report_excess(step.args.place, &arguments);
     object.field("arguments", arguments.to_json());
     object.build()
 }

@@ -8,7 +8,7 @@ use planwright_core::plan::{Company, Name, Node, NodeKind, OnError, Retry, Step}
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
 use super::reference::read;
-use crate::document::{Document, Fields, Findings, Item, ItemKind};
+use crate::document::{Document, Fields, Findings, Item, ItemKind, Limits};
 use crate::lowering::{References, lower, lower_template, tool_action};
 
 /// Reads a plan.
@@ -104,10 +104,11 @@ fn dependency(item: &Item, findings: &mut Findings) -> Option<Name> {
 }
 
 fn duration((milliseconds, place): (u64, Place), findings: &mut Findings) -> Option<Duration> {
-    if milliseconds > 0 {
-        return Some(Duration::from_millis(milliseconds));
-    }
-    let message = "a `timeout` of 0 leaves no time at all";
+    let message = match Duration::from_millis(milliseconds) {
+        Duration::ZERO => "a `timeout` of 0 leaves no time at all".to_owned(),
+        time if time <= Limits::LONGEST_TIME => return Some(time),
+        _ => format!("a `timeout` of {milliseconds} is too large"),
+    };
     let finding = Diagnostic::error(Code::InvalidFieldValue, message);
     let help = "leave it out for no limit, or give milliseconds";
     findings.push(place, finding.help(help));

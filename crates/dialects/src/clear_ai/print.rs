@@ -8,7 +8,7 @@ use planwright_core::plan::{Company, OnError, Ordering, Output, Step};
 use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
-use crate::document::quote;
+use crate::document::{Limits, quote};
 use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
 
 const SAYABLE: &[Feature] = &[
@@ -26,7 +26,7 @@ const SAYABLE: &[Feature] = &[
 
 /// Writes `plan`. Steps are named by their positions; listed order becomes a chain of `depends_on`.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("clear-ai", &plan.sources);
+    let mut unsaid = Unsaid::new("clear-ai", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
     report_ids(plan, &mut unsaid);
     let mut positions: HashMap<&str, usize> = HashMap::with_capacity(plan.steps.len());
@@ -103,6 +103,8 @@ fn write_step(
         let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         if milliseconds == 0 {
             unsaid.error(step.place, "a time limit below a millisecond");
+        } else if timeout > Limits::LONGEST_TIME {
+            unsaid.time_too_long(step.place, timeout);
         } else {
             if timeout != Duration::from_millis(milliseconds) {
                 unsaid.warning(step.place, "a time limit that is no whole milliseconds");

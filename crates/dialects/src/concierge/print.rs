@@ -14,7 +14,7 @@ const SAYABLE: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::Mark
 
 /// Writes `plan`. Independent steps lose nothing but time in listed order; that is a warning.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("concierge", &plan.sources);
+    let mut unsaid = Unsaid::new("concierge", plan);
     let mut sayable = SAYABLE.to_vec();
     if plan.ordering == Ordering::Dataflow {
         // Listed order keeps what `after` asks for, as long as it asks for earlier steps only.

@@ -1,5 +1,7 @@
 //! How much a reader takes before it refuses.
 
+use std::time::Duration;
+
 /// The bounds of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -16,6 +18,9 @@ pub struct Limits {
 impl Limits {
     /// The nesting that no setting goes beyond, so that what walks over a value need not fear for its stack.
     pub const DEEPEST: usize = 512;
+
+    /// The longest time that a step may be given, or wait: some 584 years, the nanoseconds of which 64 bits can count.
+    pub const LONGEST_TIME: Duration = Duration::from_nanos(u64::MAX);
 
     /// The depth that counts: the setting, or [`Limits::DEEPEST`] where that is less.
     pub fn depth_in_force(&self) -> usize {

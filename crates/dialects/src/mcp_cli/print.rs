@@ -31,7 +31,7 @@ const SAYABLE: &[Feature] = &[
 
 /// Writes `plan`. Listed order becomes a chain of `depends_on`, a reference to a step a variable.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("mcp-cli", &plan.sources);
+    let mut unsaid = Unsaid::new("mcp-cli", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
     let results = result_variables(plan);
     let after: Vec<Vec<Arc<str>>> = (0..plan.steps.len())

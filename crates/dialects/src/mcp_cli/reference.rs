@@ -217,7 +217,14 @@ pub(super) fn write(
             _ => return refuse(reference, "an expression in a reference", unsaid),
         };
     }
-    written.unwrap_or_default()
+    let written = written.unwrap_or_default();
+    let inside = written
+        .strip_prefix("${")
+        .and_then(|it| it.strip_suffix('}'));
+    if inside.is_none_or(|inside| Marker::read(inside).is_err()) {
+        return refuse(reference, "so many alternatives in one reference", unsaid);
+    }
+    written
 }
 
 /// Whether `read` gives `null` where its path leads nowhere.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::document::Limits;
+
 /// The units, from the shortest, in nanoseconds.
 const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
@@ -12,7 +14,7 @@ const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// The longest duration: some 292 years, the nanoseconds of which 63 bits can count.
+/// The longest duration that is no whole number of its unit: some 292 years, the nanoseconds of which 63 bits can count.
 const LONGEST: f64 = 9.2e18;
 
 /// The duration that is written `text`: a number, and a unit right behind it or with spaces between.
@@ -51,19 +53,21 @@ fn to_double(nanoseconds: u64) -> f64 {
     nanoseconds as f64
 }
 
-/// `duration` in the largest unit that it is a whole number of.
-pub(super) fn write(duration: Duration) -> String {
+/// `duration` in the largest unit that it is a whole number of. Nothing where it is longer than what is read.
+pub(super) fn write(duration: Duration) -> Option<String> {
+    if duration > Limits::LONGEST_TIME {
+        return None;
+    }
     let nanoseconds = duration.as_nanos();
     if nanoseconds == 0 {
-        return "0ms".into();
+        return Some("0ms".into());
     }
-    for (name, unit) in UNITS.iter().rev() {
-        let unit = u128::from(*unit);
-        if nanoseconds.is_multiple_of(unit) {
-            return format!("{}{name}", nanoseconds / unit);
-        }
-    }
-    format!("{nanoseconds}ns")
+    let mut units = UNITS
+        .iter()
+        .rev()
+        .map(|(name, unit)| (name, u128::from(*unit)));
+    let (name, unit) = units.find(|(_, unit)| nanoseconds.is_multiple_of(*unit))?;
+    Some(format!("{}{name}", nanoseconds / unit))
 }
 
 #[cfg(test)]
@@ -75,7 +79,7 @@ mod tests {
         let check = |text: &str, expected: Option<Duration>, written: &str| {
             let found = read(text);
             assert_eq!(found, expected, "{text}");
-            assert_eq!(found.map(write).unwrap_or_default(), written, "{text}");
+            assert_eq!(found.and_then(write).unwrap_or_default(), written, "{text}");
         };
         check("250ms", Some(Duration::from_millis(250)), "250ms");
         check("30s", Some(Duration::from_secs(30)), "30s");
@@ -84,6 +88,11 @@ mod tests {
         check("1h", Some(Duration::from_hours(1)), "1h");
         check("0s", Some(Duration::ZERO), "0ms");
         check("7us", Some(Duration::from_micros(7)), "7us");
+        check(
+            "18446744073709551615ns",
+            Some(Limits::LONGEST_TIME),
+            "18446744073709551615ns",
+        );
         for wrong in [
             "",
             "s",
@@ -94,9 +103,15 @@ mod tests {
             "1..5s",
             "99999999999999999999h",
             "9999999999h",
+            "18446744073709551616ns",
+            "18446744073710ms",
+            "9200000000000.1ms",
         ] {
             check(wrong, None, "");
         }
+        assert_eq!(from_milliseconds(9.3e12), None);
+        let longer = Limits::LONGEST_TIME + Duration::from_nanos(1);
+        assert_eq!(write(longer), None);
         assert_eq!(from_milliseconds(f64::NAN), None);
         assert_eq!(from_milliseconds(-1.0), None);
     }

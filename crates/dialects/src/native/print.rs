@@ -1,13 +1,14 @@
 //! Writes any plan as native: nothing is lost.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::plan::{
     Action, Approval, Company, Content, Idempotency, Input, InputKind, Method, Name, Node,
     NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step, Targets,
     Writes,
 };
-use planwright_core::{Diagnostics, Plan, Value};
+use planwright_core::{Diagnostics, Place, Plan, Value};
 
 use super::reference::Writer;
 use super::words::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
@@ -16,9 +17,9 @@ use crate::document::quote;
 use crate::printing::{ObjectBuilder, Unsaid, write_node};
 use crate::template;
 
-/// Writes `plan`. The only things that cannot be said are references and slots whose text is too long.
+/// Writes `plan`. The only things that cannot be said are references, slots and plans that are too large to be read again.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("native", &plan.sources);
+    let mut unsaid = Unsaid::new("native", plan);
     let written = write_plan(plan, &mut unsaid);
     unsaid.finish(&written)
 }
@@ -234,8 +235,14 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
             step.writes.as_ref().map(|it| write_writes(it, unsaid)),
         )
         .optional("on_error", write_on_error(&step.on_error, unsaid))
-        .optional("retry", step.retry.map(write_retry))
-        .optional("timeout", step.timeout.map(duration::write));
+        .optional(
+            "retry",
+            step.retry.map(|it| write_retry(it, step.place, unsaid)),
+        )
+        .optional(
+            "timeout",
+            step.timeout.map(|it| write_time(it, step.place, unsaid)),
+        );
     let flags = [
         ("approval", step.approval == Approval::Ask),
         ("idempotent", step.idempotency == Idempotency::Idempotent),
@@ -311,13 +318,21 @@ fn write_on_error(on_error: &OnError, unsaid: &mut Unsaid<'_>) -> Option<Value> 
     }
 }
 
-fn write_retry(retry: Retry) -> Value {
+fn write_retry(retry: Retry, place: Place, unsaid: &mut Unsaid<'_>) -> Value {
     let attempts = Value::from(u64::from(retry.attempts.get()));
     match retry.delay {
         None => attempts,
         Some(delay) => Value::object([
             ("attempts", attempts),
-            ("delay", duration::write(delay).into()),
+            ("delay", write_time(delay, place, unsaid)),
         ]),
     }
+}
+
+fn write_time(time: Duration, place: Place, unsaid: &mut Unsaid<'_>) -> Value {
+    let text = duration::write(time);
+    if text.is_none() {
+        unsaid.time_too_long(place, time);
+    }
+    Value::from(text.unwrap_or_default())
 }

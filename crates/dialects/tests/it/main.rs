@@ -1,5 +1,6 @@
 //! Tests of the dialects through the crate's front door.
 
+mod bounds;
 mod conversion;
 mod detect;
 mod findings;

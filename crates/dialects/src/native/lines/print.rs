@@ -9,11 +9,11 @@ use crate::native::print::write_plan;
 use crate::native::reference::is_reference;
 use crate::printing::Unsaid;
 
-/// Writes `plan`. The only thing that cannot be said is a reference that is too long.
+/// Writes `plan`. The only things that cannot be said are references, slots and plans that are too large to be read again.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("lines", &plan.sources);
+    let mut unsaid = Unsaid::new("lines", plan);
     let written = write_plan(plan, &mut unsaid);
-    unsaid.finish_text(|| from_json(&written))
+    unsaid.finish_text(&written, from_json)
 }
 
 /// A plan in native JSON, in lines.
