@@ -22,6 +22,9 @@ pub mod settings;
 /// Questions, and the phrases of time in them.
 pub mod dates;
 
+/// Texts changed by their structure.
+pub mod mutation;
+
 /// Two texts in one input.
 mod halves;
 

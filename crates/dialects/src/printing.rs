@@ -7,7 +7,7 @@ mod order;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
+use planwright_core::plan::{Node, NodeKind, Reference, Targets, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
 use crate::document::Limits;
@@ -59,6 +59,16 @@ impl<'a> Unsaid<'a> {
     pub(crate) fn time_too_long(&mut self, place: Place, time: Duration) {
         let what = format!("a time of {} s", time.as_secs());
         self.error_with(place, &what, "leave a limit out where there is to be none");
+    }
+
+    /// Says where `targets` at `place` are a choice among less than two slots, which is no choice.
+    pub(crate) fn report_no_choice(&mut self, targets: &Targets, place: Place) {
+        if let Targets::OneOf(slots) = targets
+            && slots.len() < 2
+        {
+            let way_out = "give one slot for success and one for failure";
+            self.error_with(place, "a choice among less than two slots", way_out);
+        }
     }
 
     fn push(&mut self, place: Place, diagnostic: Diagnostic) {

@@ -3,7 +3,10 @@
 #[doc(hidden)]
 pub use libfuzzer_sys;
 pub use planwright_fuzz::Target;
-use planwright_fuzz::targets;
+use planwright_fuzz::{mutation, targets};
+
+/// How many of ten inputs are changed byte by byte, as libFuzzer does it.
+const BY_BYTES: u32 = 5;
 
 /// Makes this binary look for inputs for which the property called `$name` does not hold.
 #[macro_export]
@@ -13,7 +16,28 @@ macro_rules! target {
             std::sync::LazyLock::new(|| $crate::find($name));
 
         $crate::libfuzzer_sys::fuzz_target!(|input: &[u8]| TARGET.try_input(input));
+
+        $crate::libfuzzer_sys::fuzz_mutator!(
+            |data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+                $crate::change(data, size, max_size, seed)
+            }
+        );
     };
+}
+
+/// Changes the first `size` bytes of `data`, by their structure where they have one, and gives how many there are now.
+pub fn change(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let by_structure = (seed % 10 >= BY_BYTES)
+        .then(|| mutation::change(&data[..size], seed.into()))
+        .flatten()
+        .filter(|changed| changed.len() <= max_size.min(data.len()));
+    match by_structure {
+        Some(changed) => {
+            data[..changed.len()].copy_from_slice(&changed);
+            changed.len()
+        }
+        None => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
+    }
 }
 
 /// The property called `name`.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use planwright_fuzz::mutation::change;
 use planwright_fuzz::targets;
 
 fn files_below(folder: &str) -> Vec<PathBuf> {
@@ -54,4 +55,30 @@ fn every_target_has_a_binary() {
         );
     }
     assert_eq!(manifest.matches("[[bin]]").count(), targets().len());
+}
+
+/// Plans of the tests of all notations, changed by their structure in many ways. What a fuzzer finds so in minutes is found here.
+#[test]
+fn changed_plans_survive() {
+    const TIMES: u64 = 60;
+    let golden = files_below("../crates/dialects/tests/golden");
+    for target in targets() {
+        let Some(dialect) = target.dialect else {
+            continue;
+        };
+        let is_plan = |file: &PathBuf| file.extension().is_some_and(|it| it == "json");
+        let folder = golden.iter().find(|folder| folder.ends_with(dialect));
+        let plans = folder.map(|folder| files_below(&folder.to_string_lossy()));
+        for file in plans.unwrap_or_default().into_iter().filter(is_plan) {
+            let plan = fs::read(&file).unwrap();
+            for seed in 0..TIMES {
+                let Some(changed) = change(&plan, seed) else {
+                    continue;
+                };
+                let tried = std::panic::catch_unwind(|| target.try_input(&changed));
+                let text = String::from_utf8_lossy(&changed);
+                assert!(tried.is_ok(), "{dialect}: {text}");
+            }
+        }
+    }
 }

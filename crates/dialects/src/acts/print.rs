@@ -172,6 +172,7 @@ fn write_targets(
     let Some(targets) = link.or_else(|| writes.map(|writes| &writes.targets)) else {
         return;
     };
+    unsaid.report_no_choice(targets, step.place);
     let operator = match targets {
         Targets::All(_) => Operator::All,
         Targets::OneOf(_) => Operator::First,

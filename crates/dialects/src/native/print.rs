@@ -232,7 +232,7 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
         )
         .optional(
             "writes",
-            step.writes.as_ref().map(|it| write_writes(it, unsaid)),
+            written(step).map(|writes| write_writes(writes, unsaid)),
         )
         .optional("on_error", write_on_error(&step.on_error, unsaid))
         .optional(
@@ -275,7 +275,15 @@ fn write_repeat(repeat: &Repeat, unsaid: &mut Unsaid<'_>) -> Value {
     Value::object([("until", until), ("max", max)])
 }
 
+/// What the step writes, unless that is nothing.
+fn written(step: &Step) -> Option<&Writes> {
+    let is_some =
+        |writes: &&Writes| !matches!(&writes.targets, Targets::All(paths) if paths.is_empty());
+    step.writes.as_ref().filter(is_some)
+}
+
 fn write_writes(writes: &Writes, unsaid: &mut Unsaid<'_>) -> Value {
+    unsaid.report_no_choice(&writes.targets, writes.place);
     let mut write_slot = |path: &SlotPath| {
         let text = slot::write(path);
         if text.is_none() {

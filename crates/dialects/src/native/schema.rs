@@ -306,7 +306,7 @@ fn text_or_number(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn text_or_texts(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
 }
 
 fn plan(_: &mut SchemaGenerator) -> Schema {

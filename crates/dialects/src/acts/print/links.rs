@@ -78,10 +78,11 @@ impl Links {
     }
 }
 
-/// What `step` writes, unless that is a variable that only names its result: nothing here reads it.
+/// What `step` writes, unless that is nothing, or a variable that only names its result: nothing here reads it.
 pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
     step.writes.as_ref().filter(|writes| match &writes.targets {
         Targets::All(paths) => match paths.as_slice() {
+            [] => false,
             [path] => path.kind != SlotKind::Vars || path.keys.len() != 1,
             _ => true,
         },

@@ -93,7 +93,17 @@ impl Reader<'_> {
         let method = choice(&mut fields, "method", METHODS, self.findings);
         fields.finish(self.findings);
         let targets = match (to, one_of) {
-            (Some(to), None) => Targets::All(self.slot_paths(to, "to")),
+            (Some(to), None) => {
+                if to.as_list().is_some_and(<[Item]>::is_empty) {
+                    self.report(
+                        to.place,
+                        Code::InvalidFieldValue,
+                        "`to` names no slot",
+                        "name one, such as `\"state.user\"`, or leave `writes` out",
+                    );
+                }
+                Targets::All(self.slot_paths(to, "to"))
+            }
             (None, Some(one_of)) => {
                 let paths = self.slot_paths(one_of, "one_of");
                 if one_of.as_list().is_none_or(|items| items.len() < 2) {

@@ -205,6 +205,12 @@ fn faults_of_steps() {
         &["PW0108 /steps/0/writes no step writes the inputs | write to `vars`, `state` or `data`"],
     );
     check_step(
+        r#""tool": "t", "writes": {"to": []}"#,
+        &[
+            "PW0108 /steps/0/writes/to `to` names no slot | name one, such as `\"state.user\"`, or leave `writes` out",
+        ],
+    );
+    check_step(
         r#""tool": "t", "writes": {"one_of": ["state.a"]}"#,
         &[
             "PW0108 /steps/0/writes/one_of `one_of` needs at least two slots | the first is for success, the last for failure; use `to` for a single one",
