@@ -2,7 +2,8 @@
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::Action;
-use planwright_core::{Catalog, Diagnostics, Lookup, Plan, Tool};
+use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, Tool};
+use planwright_dialects::document::Limits;
 use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 
 /// Reads `input` as a plan in `dialect`.
@@ -83,10 +84,11 @@ fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
         assert_eq!(printed.is_none(), findings.has_errors());
         let Some(printed) = printed else { continue };
         let to = dialect.name();
-        let again = parse(
-            printed.as_bytes(),
-            &ReadOptions::new("printed").in_dialect(to),
-        );
+        let mut options = ReadOptions::new("printed").in_dialect(to);
+        if findings.iter().any(|finding| finding.code == Code::TooDeep) {
+            options.limits.depth = Limits::DEEPEST;
+        }
+        let again = parse(printed.as_bytes(), &options);
         assert!(
             !again.diagnostics.has_errors(),
             "{to} of {own:?}: {:#?}\n{printed}",

@@ -12,6 +12,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Source
 
 use crate::document::Limits;
 use crate::registry;
+use extent::Extent;
 
 pub(crate) use features::{Feature, report_unsaid};
 pub(crate) use order::report_order;
@@ -96,17 +97,23 @@ impl<'a> Unsaid<'a> {
             return (None, self.diagnostics);
         }
         let text = write(plan);
-        if let Err(excess) = extent::check_text(&text, &Limits::default()) {
-            self.error_with(self.plan, &excess.what, excess.way_out);
-            return (None, self.diagnostics);
+        if let Some(excess) = extent::excess_of_text(&text, &Limits::default()) {
+            self.push(self.plan, excess);
         }
         (Some(text), self.diagnostics)
     }
 
-    /// Says where `written`, which is to stand at `place` as one text in JSON, is more than what is read.
+    /// Says where `written`, which is to stand at `place` as one text in JSON, is more than is read where nobody allows more.
     pub(crate) fn report_excess(&mut self, place: Place, written: &Value) {
-        if let Err(excess) = extent::check(written, &Limits::default()) {
-            self.error_with(place, &excess.what, excess.way_out);
+        let extent = Extent::of(written);
+        if extent.depth > Limits::DEEPEST {
+            let what = format!("a plan that is nested {} levels deep", extent.depth);
+            let way_out = "let what lies deeper be an input of the run, or come from a step";
+            self.error_with(place, &what, way_out);
+            return;
+        }
+        for finding in extent.excess(&Limits::default()) {
+            self.push(place, finding);
         }
     }
 }

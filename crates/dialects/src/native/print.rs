@@ -17,7 +17,7 @@ use crate::document::quote;
 use crate::printing::{ObjectBuilder, Unsaid, write_node};
 use crate::template;
 
-/// Writes `plan`. The only things that cannot be said are references, slots and plans that are too large to be read again.
+/// Writes `plan`. The only things that cannot be said are references, slots, times and nesting beyond what is ever read.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("native", plan);
     let written = write_plan(plan, &mut unsaid);

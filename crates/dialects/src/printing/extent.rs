@@ -1,63 +1,63 @@
-//! Whether what is written can be read again: how deeply it is nested, and how much it is.
+//! How large a plan is that is written: whether it can be read again where nobody allows more than usual.
 
-use planwright_core::Value;
+use planwright_core::{Code, Diagnostic, Value};
 
 use crate::document::Limits;
 
-/// What of a plan goes beyond what is read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Excess {
-    pub(super) what: String,
-    pub(super) way_out: &'static str,
+const WAY_OUT: &str =
+    "allow more where it is read, or let what is large be an input of the run or come from a step";
+
+/// Lists and objects in each other, and values in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) depth: usize,
+    values: usize,
 }
 
-/// Whether `plan` is nested no deeper, and has no more values, than is read within `limits`.
-///
-/// # Errors
-///
-/// What there is too much of.
-pub(super) fn check(plan: &Value, limits: &Limits) -> Result<(), Excess> {
-    let depth = limits.depth_in_force();
-    let mut values = 0;
-    let mut waiting = vec![(plan, 0)];
-    while let Some((value, around)) = waiting.pop() {
-        values += 1;
+impl Extent {
+    /// Of what is written as one text in JSON.
+    pub(super) fn of(written: &Value) -> Self {
+        let mut extent = Self::default();
+        let mut waiting = vec![(written, 0)];
+        while let Some((value, around)) = waiting.pop() {
+            extent.values += 1;
+            let depth = around + usize::from(matches!(value, Value::List(_) | Value::Object(_)));
+            extent.depth = extent.depth.max(depth);
+            match value {
+                Value::List(items) => waiting.extend(items.iter().map(|item| (item, depth))),
+                Value::Object(fields) => waiting.extend(fields.values().map(|it| (it, depth))),
+                _ => {}
+            }
+        }
+        extent
+    }
+
+    /// What is more than `limits` allow.
+    pub(super) fn excess(self, limits: &Limits) -> Vec<Diagnostic> {
+        let Self { depth, values } = self;
+        let mut findings = Vec::new();
+        if depth > limits.depth_in_force() {
+            let most = limits.depth_in_force();
+            let message = format!("what is written is nested {depth} levels deep, {most} are read");
+            findings.push(Diagnostic::warning(Code::TooDeep, message).help(WAY_OUT));
+        }
         if values > limits.values {
-            return Err(too_large(&format!("{} values", limits.values)));
+            let most = limits.values;
+            findings.push(too_large(&format!("{values} values, {most} are read")));
         }
-        let is_nest = matches!(value, Value::List(_) | Value::Object(_));
-        if is_nest && around >= depth {
-            return Err(Excess {
-                what: format!("a plan that is nested deeper than {depth} levels"),
-                way_out: "let what lies deeper be an input of the run, or come from a step",
-            });
-        }
-        match value {
-            Value::List(items) => waiting.extend(items.iter().map(|item| (item, around + 1))),
-            Value::Object(fields) => waiting.extend(fields.values().map(|it| (it, around + 1))),
-            _ => {}
-        }
+        findings
     }
-    Ok(())
 }
 
-/// Whether `text` is no longer than is read within `limits`.
-///
-/// # Errors
-///
-/// That it is.
-pub(super) fn check_text(text: &str, limits: &Limits) -> Result<(), Excess> {
-    if text.len() > limits.bytes {
-        return Err(too_large(&format!("{} bytes", limits.bytes)));
-    }
-    Ok(())
+/// That `text` is longer than `limits` allow, if it is.
+pub(super) fn excess_of_text(text: &str, limits: &Limits) -> Option<Diagnostic> {
+    let (bytes, most) = (text.len(), limits.bytes);
+    (bytes > most).then(|| too_large(&format!("{bytes} bytes, {most} are read")))
 }
 
-fn too_large(most: &str) -> Excess {
-    Excess {
-        what: format!("a plan of more than {most}"),
-        way_out: "split it: a step can run another plan",
-    }
+fn too_large(what: &str) -> Diagnostic {
+    let message = format!("what is written has {what}");
+    Diagnostic::warning(Code::TooLarge, message).help(WAY_OUT)
 }
 
 #[cfg(test)]
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use crate::document::read;
 
-    /// Whether `json` is within limits of 30 bytes, 3 levels and 5 values, for the reader as for what is written.
+    /// Compares what of `json` is more than 30 bytes, 3 levels and 5 values; the reader says so as well.
     #[track_caller]
-    fn holds(json: &str, expected: Result<(), &str>) {
+    fn check(json: &str, expected: Option<&str>) {
         let limits = Limits {
             bytes: 30,
             depth: 3,
@@ -75,26 +75,34 @@ mod tests {
             ..Limits::default()
         };
         let value = Value::from_json(json).expect("JSON");
-        let found = check(&value, &limits).and_then(|()| check_text(json, &limits));
-        let found = found.map_err(|excess| excess.what);
-        assert_eq!(found, expected.map_err(str::to_owned));
+        let mut found = Extent::of(&value).excess(&limits);
+        found.extend(excess_of_text(json, &limits));
+        let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
+        assert_eq!(messages, Vec::from_iter(expected));
         let (_, findings) = read(json.as_bytes(), "test", 0, &limits);
-        assert_eq!(findings.has_errors(), expected.is_err(), "{findings:#?}");
+        let codes = |code: &Diagnostic| code.code;
+        assert_eq!(
+            findings.iter().map(codes).collect::<Vec<_>>(),
+            found.iter().map(codes).collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn what_is_written_can_be_read() {
-        holds(r#"{"a": [{}]}"#, Ok(()));
-        holds(
+        check(r#"{"a": [{}]}"#, None);
+        check(
             r#"{"a": [{"b": []}]}"#,
-            Err("a plan that is nested deeper than 3 levels"),
+            Some("what is written is nested 4 levels deep, 3 are read"),
         );
-        holds("[[[1, 2]]]", Ok(()));
-        holds("[[[1, 2, 3]]]", Err("a plan of more than 5 values"));
-        holds(r#""12345678901234567890123456 8""#, Ok(()));
-        holds(
-            r#""12345678901234567890123456 89""#,
-            Err("a plan of more than 30 bytes"),
+        check("[[[1, 2]]]", None);
+        check(
+            "[[[1, 2, 3]]]",
+            Some("what is written has 6 values, 5 are read"),
         );
+        check(
+            r#""123456789012345678901234567 8""#.trim(),
+            Some("what is written has 31 bytes, 30 are read"),
+        );
+        check(r#""12345678901234567890123456 8""#, None);
     }
 }

@@ -9,7 +9,7 @@ use crate::native::print::write_plan;
 use crate::native::reference::is_reference;
 use crate::printing::Unsaid;
 
-/// Writes `plan`. The only things that cannot be said are references, slots and plans that are too large to be read again.
+/// Writes `plan`. The only things that cannot be said are those of the native printer.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("lines", plan);
     let written = write_plan(plan, &mut unsaid);
