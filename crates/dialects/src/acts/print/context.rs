@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Input, InputKind, Mode, SlotKind};
 use planwright_core::{Object, Place, Plan, Value};
 
-use super::super::kind::word_for;
+use super::super::kind::{kind_called, word_for};
 use super::super::parse::KEPT;
 use crate::document::quote;
 use crate::printing::{ObjectBuilder, Unsaid};
@@ -91,6 +91,22 @@ fn is_plan(message: &Value) -> bool {
     message.get("type").and_then(Value::as_text) == Some("plan")
 }
 
+/// Whether the reader only keeps `message`: it is one, and says nothing about the run. Metadata may come from another dialect.
+fn is_kept(message: &Value) -> bool {
+    let Some(fields) = message.as_object() else {
+        return false;
+    };
+    let has = |name: &str| fields.contains_key(name);
+    match fields.get("type") {
+        None => has("role") || (has("call") && has("error")),
+        Some(Value::Text(word)) if **word == *"plan" => match fields.get("mode") {
+            None | Some(Value::Null) => true,
+            Some(mode) => matches!(mode.as_text(), Some("eager" | "lazy")),
+        },
+        Some(word) => word.as_text().is_some_and(|it| kind_called(it).is_none()),
+    }
+}
+
 /// What the dialect kept when it read the plan.
 #[derive(Default)]
 struct Kept {
@@ -109,7 +125,9 @@ impl Kept {
         };
         for (name, value) in fields {
             match value.as_list() {
-                Some(messages) if &**name == "context" => kept.messages = messages.to_vec(),
+                Some(messages) if &**name == "context" && messages.iter().all(is_kept) => {
+                    kept.messages = messages.to_vec();
+                }
                 _ if KEPT.contains(&&**name) && !value.is_null() => {
                     kept.fields.insert(Arc::clone(name), value.clone());
                 }

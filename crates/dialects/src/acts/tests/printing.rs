@@ -311,3 +311,40 @@ fn what_is_lost_without_harm() {
          {\"_tool\":\"x\",\"_activity\":\"a\"}]}"
     );
 }
+
+#[test]
+fn messages_of_the_metadata() {
+    let check = |context: &str, is_kept: bool| {
+        let metadata = Object::from_iter([("context".into(), Value::from_json(context).unwrap())]);
+        let plan = Plan {
+            steps: vec![Step::call("a", "a", no_args())],
+            metadata: metadata.into(),
+            ..Plan::default()
+        };
+        let calls = r#""calls":[{"_tool":"a"}]"#;
+        let expected = if is_kept {
+            format!("{{\"context\":{context},{calls}}}")
+        } else {
+            format!(
+                "Warning: the acts dialect cannot say the field `context` of the plan's metadata\n{{{calls}}}"
+            )
+        };
+        assert_eq!(written(&plan), expected);
+        sound(expected.lines().last().unwrap());
+    };
+    check(r#"[{"role":"user"},{"call":{},"error":"e"}]"#, true);
+    check(
+        r#"[{"type":"text","text":"t"},{"type":"plan","plan":[]}]"#,
+        true,
+    );
+    check(
+        r#"[{"type":"plan","mode":"eager"},{"type":"plan","mode":null}]"#,
+        true,
+    );
+    check(r#"[{"type":"text"},[]]"#, false);
+    check(r#"[{"type":"plan","mode":"slow"}]"#, false);
+    check(r#"[{"type":null,"role":"user"}]"#, false);
+    check(r#"[{"type":"state","a":1}]"#, false);
+    check(r#"[{"text":"t"}]"#, false);
+    check(r#""text""#, false);
+}
