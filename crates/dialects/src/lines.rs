@@ -8,7 +8,7 @@ use planwright_core::{
     Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Source, Sources,
 };
 
-use crate::document::{Document, Findings, Limits};
+use crate::document::{Document, Findings, Limits, TAKE_LESS};
 
 /// The line that begins at byte `at` of `text`, without its end.
 pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
@@ -108,7 +108,7 @@ impl Allowance {
             "the text has more than the {} values that are allowed",
             self.most
         );
-        Diagnostic::error(Code::TooLarge, message)
+        Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS)
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// What to do where a text is larger than its limits allow.
+pub(crate) const TAKE_LESS: &str = "let large values be inputs of the run, or come from a step";
+
 /// The bounds of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -19,6 +19,7 @@ pub use nearest::nearest;
 pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
 
+pub(crate) use limits::TAKE_LESS;
 pub(crate) use read::{LineValues, quoted_name};
 pub(crate) use reader::GIVE_JSON;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
 
 use super::reader::{Part, Reader};
-use super::{Document, Findings, Item, ItemKind, Limits, Offsets, Syntax, literal};
+use super::{Document, Findings, Item, ItemKind, Limits, Offsets, Syntax, TAKE_LESS, literal};
 
 /// Reads one JSON text called `name`, whose places are numbered from `base` on.
 ///
@@ -147,7 +147,7 @@ fn too_large(limits: &Limits) -> Diagnostics {
         "the text has more than the {} bytes that are allowed",
         limits.bytes
     );
-    [Diagnostic::error(Code::TooLarge, message)]
+    [Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS)]
         .into_iter()
         .collect()
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostics, Place, PointerSegment, Source, Span};
 
-use super::{Entry, Item, ItemKind, Limits, Offsets};
+use super::{Entry, Item, ItemKind, Limits, Offsets, TAKE_LESS};
 
 /// Objects with at most this many fields are searched for duplicate keys by comparing all with all.
 const FEW_FIELDS: usize = 12;
@@ -356,7 +356,8 @@ impl<'a> Reader<'a> {
                 "the text has more than the {} values that are allowed",
                 self.limits.values
             );
-            self.complain(Code::TooLarge, place, self.at, self.at, message, None);
+            let help = Some(TAKE_LESS.to_owned());
+            self.complain(Code::TooLarge, place, self.at, self.at, message, help);
             return Err(Lost);
         }
         Ok(place)

@@ -127,7 +127,8 @@ impl Reader<'_> {
             "the text is nested deeper than the {} levels that are allowed",
             self.limits.depth_in_force()
         );
-        self.complain(Code::TooDeep, place, start, start + 1, message, None);
+        let help = "flatten the value, or let it be an input of the run".to_owned();
+        self.complain(Code::TooDeep, place, start, start + 1, message, Some(help));
         Lost
     }
 

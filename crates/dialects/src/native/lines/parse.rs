@@ -8,7 +8,7 @@ use super::call::Call;
 use super::follow::{Found, Kind, Statement, all};
 use super::line::{self, Beginning, Body, FORM, Head, name_at};
 use crate::document::{
-    Document, Entry, Findings, Item, ItemKind, Limits, LineValues, quote, read_lines,
+    Document, Entry, Findings, Item, ItemKind, Limits, LineValues, TAKE_LESS, quote, read_lines,
 };
 use crate::lines::Sheet;
 use crate::native::parse::parse as parse_tree;
@@ -171,7 +171,8 @@ impl Reader<'_> {
             Body::Call(..) => 2,
         };
         if !self.values.count(values) {
-            let finding = Diagnostic::error(Code::TooLarge, "the text has too many values");
+            let message = "the text has too many values";
+            let finding = Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS);
             self.sheet.report(id, finding);
             return;
         }
