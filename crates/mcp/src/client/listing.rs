@@ -15,6 +15,9 @@ use crate::config::ServerConfig;
 /// The most pages that a list may have.
 const PAGE_LIMIT: usize = 1000;
 
+/// The most faults of one list that are told apart; the rest is only counted.
+const MOST_WARNINGS: usize = 10;
+
 impl Session {
     /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
     /// not know the request.
@@ -69,7 +72,7 @@ impl Session {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
                 if let Some(fault) = &fault {
-                    let name = entry.get("name").and_then(Value::as_text).unwrap_or_default();
+                    let name = brief(entry.get("name").and_then(Value::as_text).unwrap_or_default());
                     let server = &config.name;
                     warnings.push(format!(
                         "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
@@ -79,6 +82,7 @@ impl Session {
             });
         }
         let tools = tools::read(&config.name, config.trusted, &entries, &mut warnings);
+        bound(&config.name, &mut warnings);
         Ok(ToolList {
             tools,
             entries,
@@ -104,6 +108,22 @@ impl Session {
     }
 }
 
+/// Leaves so many of the warnings of a server that people read them.
+fn bound(server: &str, warnings: &mut Vec<String>) {
+    let unshown = warnings.len().saturating_sub(MOST_WARNINGS);
+    if unshown > 0 {
+        warnings.truncate(MOST_WARNINGS);
+        let more = if unshown == 1 {
+            "1 more fault".to_owned()
+        } else {
+            format!("{unshown} more faults")
+        };
+        warnings.push(format!(
+            "the list of tools of the server `{server}` has {more}"
+        ));
+    }
+}
+
 /// The tools of a server.
 #[derive(Debug)]
 pub(super) struct ToolList {
@@ -112,4 +132,38 @@ pub(super) struct ToolList {
     pub(super) entries: Vec<Value>,
     /// What was odd about them.
     pub(super) warnings: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bound;
+
+    /// Compares what is left of so many warnings, and the last of them.
+    #[track_caller]
+    fn check(count: usize, kept: usize, last: &str) {
+        let mut warnings: Vec<String> = (1..=count)
+            .map(|number| format!("fault {number}"))
+            .collect();
+        bound("s", &mut warnings);
+        assert_eq!(
+            (warnings.len(), warnings.last().map_or("", |it| it)),
+            (kept, last)
+        );
+    }
+
+    #[test]
+    fn few_faults_are_told_apart() {
+        check(0, 0, "");
+        check(10, 10, "fault 10");
+        check(
+            11,
+            11,
+            "the list of tools of the server `s` has 1 more fault",
+        );
+        check(
+            5000,
+            11,
+            "the list of tools of the server `s` has 4990 more faults",
+        );
+    }
 }

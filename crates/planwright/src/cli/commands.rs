@@ -249,14 +249,13 @@ pub(crate) async fn tools(
                     printer.data_line(&format!("{}:", legible::one_line(&tool.server)));
                     server = Some(&tool.server);
                 }
-                let signature = signature(catalog, tool);
-                printer.data_line(&format!("  {}", legible::one_line(&signature)));
+                printer.data_line(&format!("  {}", signature(catalog, tool)));
                 if let Some(line) = tool
                     .description
                     .as_deref()
                     .and_then(|text| text.lines().next())
                 {
-                    printer.data_line(&format!("      {}", legible::one_line(line)));
+                    printer.data_line(&format!("      {}", listed(line)));
                 }
                 if filter.is_some() {
                     let schema = serde_json::to_string_pretty(tool.input.as_value());
@@ -306,11 +305,15 @@ fn signature(catalog: &Catalog, tool: &Tool) -> String {
     } else {
         ""
     };
-    format!(
-        "{}({}){asks}",
-        catalog.shortest_name(tool),
-        parameters.join(", ")
-    )
+    let call = format!("{}({})", catalog.shortest_name(tool), parameters.join(", "));
+    format!("{}{asks}", listed(&call))
+}
+
+/// What a server says, on one line that a screen can hold.
+fn listed(text: &str) -> String {
+    const MOST_COLUMNS: usize = 1000;
+    let line = legible::one_line(text);
+    legible::shortened(&line, MOST_COLUMNS, "…").into_owned()
 }
 
 /// `planwright completions SHELL`

@@ -215,6 +215,25 @@ fn each_server_is_listed_once() {
 }
 
 #[test]
+fn what_is_listed_of_a_tool_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let (name, described) = ("n".repeat(5000), "d".repeat(5000));
+    let tools =
+        format!(r#"{{"tools": {{"{name}": {{"description": "{described}", "approval": true}}}}}}"#);
+    fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let output = run(folder.path(), &["tools", "--simulate", "tools.json"]);
+    let listed = format!(
+        "simulated:\n  {}…  (asks first)\n      {}…\n",
+        "n".repeat(999),
+        "d".repeat(999)
+    );
+    assert_eq!(stdout(&output), listed);
+    let whole = ["tools", "--simulate", "tools.json", "--format", "json"];
+    let output = run(folder.path(), &whole);
+    assert!(stdout(&output).contains(&name) && stdout(&output).contains(&described));
+}
+
+#[test]
 fn plans_that_the_library_lacks() {
     let text = r#"{"steps": [{"id": "a", "plan": "summry"}]}"#;
     let run = ["run", "plan.json", "--simulate", "tools.json"];
