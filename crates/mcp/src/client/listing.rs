@@ -146,7 +146,7 @@ mod tests {
             .collect();
         bound("s", &mut warnings);
         assert_eq!(
-            (warnings.len(), warnings.last().map_or("", |it| it)),
+            (warnings.len(), warnings.last().map_or("", String::as_str)),
             (kept, last)
         );
     }
