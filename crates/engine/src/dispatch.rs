@@ -100,6 +100,8 @@ impl Dispatch {
             }
             self.listen().await;
         }
+        // Steps that come from now on would never run: whoever brings them is told so.
+        self.wishes.close();
         self.calls.leave().await;
         let mut summary = self.run.summary();
         self.keep_end(&mut summary).await;

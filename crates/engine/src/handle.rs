@@ -27,9 +27,12 @@ impl RunHandle {
     /// Adds the further steps of `plan` to the run: it must be the running plan,
     /// [extended](CheckedPlan::extend).
     ///
+    /// Only a run that [grows](crate::options::Arrival::Growing) waits for steps. Those that come to another one just as its last
+    /// step ends, or to one that was cancelled, may never run: then they are not in its summary.
+    ///
     /// # Errors
     ///
-    /// The plan comes back where the run has already ended.
+    /// The plan comes back where the run has ended.
     pub fn extend(&self, plan: CheckedPlan) -> Result<(), CheckedPlan> {
         match self.wishes.send(Wish::Extend(plan)) {
             Err(mpsc::error::SendError(Wish::Extend(plan))) => Err(plan),

@@ -10,8 +10,7 @@ use planwright_core::{Object, StepId, Value};
 
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
-use super::redact::Redactor;
-use super::state::secret_inputs;
+use super::redact::{Redactor, secret_inputs};
 use crate::confidential::Confidential;
 
 /// What one step would do.

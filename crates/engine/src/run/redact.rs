@@ -10,7 +10,6 @@ use planwright_core::{Diagnostic, Object, Value};
 
 use super::history::Choice;
 use super::spelling::Finder;
-use super::state::secret_inputs;
 use super::summary::{RunSummary, StepSummary};
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::RunEvent;
@@ -43,6 +42,30 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
             Some((Arc::clone(name), value))
         })
         .collect()
+}
+
+/// The texts and numbers of inputs that are secret, however deep they are in them.
+pub(super) fn secret_inputs(plan: &CheckedPlan) -> Vec<Arc<str>> {
+    let inputs = plan.plan().inputs.iter();
+    let mut secrets = Vec::new();
+    for input in inputs.filter(|input| input.is_secret()) {
+        if let Some(value) = plan.inputs().get(&input.name) {
+            add_secrets(value, &mut secrets);
+        }
+    }
+    secrets
+}
+
+fn add_secrets(value: &Value, secrets: &mut Vec<Arc<str>>) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Number(number) => secrets.push(number.to_string().into()),
+        Value::Text(text) => secrets.push(text.as_ref().into()),
+        Value::List(items) => items.iter().for_each(|item| add_secrets(item, secrets)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(_, field)| add_secrets(field, secrets)),
+    }
 }
 
 /// Texts shorter than this would blank out half of every message.

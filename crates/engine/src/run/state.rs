@@ -14,7 +14,7 @@ use super::bind::Scope;
 use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
 use super::history::History;
-use super::redact::Redactor;
+use super::redact::{Redactor, secret_inputs};
 use super::work::{CallRecord, Work};
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent, StampedEvent};
@@ -313,13 +313,4 @@ impl Run {
             warnings: &self.warnings,
         }
     }
-}
-
-/// The texts of inputs that are secret.
-pub(super) fn secret_inputs(plan: &CheckedPlan) -> Vec<Arc<str>> {
-    let inputs = plan.plan().inputs.iter();
-    inputs
-        .filter(|input| input.is_secret())
-        .filter_map(|input| plan.inputs().get(&input.name)?.as_text().map(Arc::from))
-        .collect()
 }

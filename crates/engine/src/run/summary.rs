@@ -27,7 +27,8 @@ use crate::schedule::{TaskId, TaskState};
 pub enum RunStatus {
     /// Every step that had to run did.
     Succeeded,
-    /// A step failed whose failure the plan does not handle.
+    /// A step failed whose failure the plan does not handle, its output could not be computed, its time was up before all
+    /// steps had run, or what happened could not be [kept](RunSummary::unkept).
     Failed,
     /// It waits for a person.
     Waiting,

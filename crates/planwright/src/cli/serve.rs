@@ -168,7 +168,6 @@ async fn over_http(
     })
     .await?;
     settings.observers.push(Arc::new(Counted(edge.metrics())));
-    settings.plans_at_once = edge.plans().most() as usize;
     let address = edge.address()?;
     let host = PlanHost::new(settings, upstreams.clone());
     let gateway = Gateway::for_many(Arc::clone(&host) as _, upstreams.clone());

@@ -31,7 +31,7 @@ pub struct Builder {
     lookup: Lookup,
     missing: Missing,
     #[cfg(feature = "config")]
-    config: Config,
+    config: Option<Config>,
 }
 
 /// What a server means that does not start.
@@ -150,18 +150,17 @@ impl Builder {
         self
     }
 
-    /// What plans may do, and how much.
+    /// What plans may do, and how much. What a [configuration](Self::config) says holds beside it.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Adds what a `planwright.toml` says: its rules about tools, and its bounds in place of those of the options.
+    /// What a `planwright.toml` says: its rules about tools hold beside those of the [policy](Self::policy), its bounds in place of
+    /// those of the [options](Self::options), in whichever order they are given here.
     #[cfg(feature = "config")]
     pub fn config(mut self, config: Config) -> Self {
-        self.policy = config.restrict(self.policy);
-        self.options.guards = config.guards().clone();
-        self.config = config;
+        self.config = Some(config);
         self
     }
 
@@ -190,22 +189,24 @@ impl Builder {
         {
             return Err(Error::Server(failure.clone()));
         }
-        #[cfg(feature = "config")]
-        let catalog = self.config.catalog(&tools.catalog);
-        #[cfg(not(feature = "config"))]
-        let catalog = tools.catalog;
-        let mut options = self.options;
-        options.secrets.extend(tools.secrets);
-        Ok(Planwright::new(Open {
+        let mut open = Open {
             engine: Engine::new(tools.backends),
-            catalog,
+            catalog: tools.catalog,
             connections: tools.connections,
             warnings: tools.warnings,
             library: self.library,
             policy: self.policy,
             approver: self.approver,
-            options,
-        }))
+            options: self.options,
+        };
+        open.options.secrets.extend(tools.secrets);
+        #[cfg(feature = "config")]
+        if let Some(config) = self.config {
+            open.catalog = config.catalog(&open.catalog);
+            open.policy = config.restrict(open.policy);
+            open.options.guards = config.guards().clone();
+        }
+        Ok(Planwright::new(open))
     }
 }
 
@@ -221,7 +222,7 @@ impl Default for Builder {
             lookup: Box::new(environment),
             missing: Missing::Fails,
             #[cfg(feature = "config")]
-            config: Config::default(),
+            config: None,
         }
     }
 }

@@ -63,6 +63,9 @@ impl Run {
     /// Adds the steps of a further text in Planwright's own dialect, which may refer to those before. Where the text is
     /// rejected, the run goes on as it was.
     ///
+    /// Only a run that [grows](super::RunBuilder::growing) waits for steps. Those that come to another one just as its last
+    /// step ends, or to one that was cancelled, may never run: then they are not in its summary.
+    ///
     /// # Errors
     ///
     /// [`Error::Rejected`] with every finding, or [`Error::Ended`].

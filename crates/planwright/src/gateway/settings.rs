@@ -22,6 +22,9 @@ use crate::wire::ToolSourcesV1;
 /// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
 const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
+/// How many plans of one client may be under way, where the configuration does not say.
+const PLANS_AT_ONCE: usize = 256;
+
 /// What clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -112,6 +115,9 @@ impl GatewaySettings {
         let listing_tokens = size(&serve.listing_tokens, 1500);
         let task_after = time(&serve.task_after, Duration::from_secs(2));
         let recall_for = time(&serve.recall_for, Duration::from_hours(1));
+        let plans_at_once = serve.max_plans.as_ref().map_or(PLANS_AT_ONCE, |bound| {
+            usize::try_from(bound.most.get()).unwrap_or(usize::MAX)
+        });
         let recall_bytes = size(&serve.recall_bytes, 8 * 1024 * 1024);
         Self {
             mode: Mode::default(),
@@ -134,7 +140,7 @@ impl GatewaySettings {
             task_after,
             recall_for,
             recall_bytes,
-            plans_at_once: 64,
+            plans_at_once,
             writer: None,
             zone: Zone::utc(),
             outside: Arc::new(|_| Ok(Confidential::new())),

@@ -359,28 +359,37 @@ fn a_plan_comes_from_standard_input() {
 
 #[test]
 fn a_secret_is_shown_nowhere() {
-    let plan = r#"{"name": "p", "inputs": {"token": {"type": "string", "writeOnly": true}},
-        "steps": [{"id": "a", "tool": "ok", "args": {"auth": "Bearer ${inputs.token}"}},
+    let plan = r#"{"name": "p", "inputs": {"token": {"writeOnly": true}},
+        "steps": [{"id": "a", "tool": "ok", "args": {"auth": "Bearer ${inputs.token}", "bare": "${inputs.token}"}},
                   {"id": "b", "tool": "ok", "args": {"again": "${a.auth}"}}]}"#;
-    for format in ["text", "json", "events"] {
-        let folder = folder(plan);
-        let output = run(
-            folder.path(),
-            &[
+    for given in [
+        "s3cr3t-t0ken",
+        "87654321",
+        r#"{"key": "s3cr3t-t0ken", "pins": [87654321, true]}"#,
+    ] {
+        for options in [
+            &["--format", "text"][..],
+            &["--format", "json"],
+            &["--format", "events"],
+            &["--dry-run"],
+        ] {
+            let folder = folder(plan);
+            let token = format!("token={given}");
+            let arguments = [
                 "run",
                 "plan.json",
                 "--simulate",
                 "tools.json",
                 "--var",
-                "token=s3cr3t-t0ken",
-                "--format",
-                format,
-            ],
-        );
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let all = stdout(&output) + &stderr(&output);
-        assert!(!all.contains("s3cr3t"), "{all}");
-        assert!(all.contains("[redacted]"), "{all}");
+                &token,
+            ];
+            let output = run(folder.path(), &[&arguments[..], options].concat());
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            let all = stdout(&output) + &stderr(&output);
+            assert!(!all.contains("s3cr3t"), "{all}");
+            assert!(!all.contains("87654321"), "{all}");
+            assert!(all.contains("[redacted]"), "{all}");
+        }
     }
 }
 

@@ -127,9 +127,12 @@ impl Function {
         self
     }
 
-    /// Everything that it says about its effects.
+    /// Everything that it says about its effects. It is believed, whatever `annotations` say about trust.
     pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.tool.annotations = annotations;
+        self.tool.annotations = Annotations {
+            trusted: true,
+            ..annotations
+        };
         self
     }
 

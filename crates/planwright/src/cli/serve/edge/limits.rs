@@ -15,7 +15,6 @@ use planwright_mcp::gateway::ClientId;
 /// What holds where the configuration says nothing.
 const BODY: u64 = 4 * 1024 * 1024;
 const REQUESTS: u32 = 256;
-const PLANS: u32 = 256;
 const CONNECTIONS: u32 = 1024;
 const RATE: Rate = Rate {
     calls: NonZeroU32::new(100).unwrap(),
@@ -38,7 +37,6 @@ const REMEMBERED: usize = 10_000;
 pub(super) struct Limits {
     pub(super) body: usize,
     pub(super) requests: u32,
-    pub(super) plans: u32,
     pub(super) connections: u32,
     pub(super) rate: Option<Rate>,
     pub(super) request_time: Duration,
@@ -56,7 +54,6 @@ impl Limits {
         Self {
             body: usize::try_from(body).unwrap_or(usize::MAX),
             requests: count(&serve.max_requests, REQUESTS),
-            plans: count(&serve.max_plans, PLANS),
             connections: count(&serve.max_connections, CONNECTIONS),
             rate: rate.or((!open).then_some(RATE)),
             request_time: serve
@@ -141,11 +138,6 @@ impl UnderWay {
     pub(super) fn new(most: u32) -> Self {
         let counts = Arc::default();
         Self { most, counts }
-    }
-
-    /// The most that one client may have.
-    pub(crate) fn most(&self) -> u32 {
-        self.most
     }
 
     /// A place for one more, where there is one.

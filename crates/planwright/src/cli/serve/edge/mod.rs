@@ -30,7 +30,6 @@ use access::Access;
 use gate::Gate;
 use limits::Limits;
 
-pub(crate) use limits::UnderWay;
 pub(crate) use metrics::Metrics;
 pub(crate) use origin::listen_address;
 
@@ -47,7 +46,6 @@ pub(crate) struct EdgeSettings {
 pub(crate) struct Edge {
     listener: TcpListener,
     gate: Arc<Gate>,
-    plans: UnderWay,
     shutdown_time: Duration,
     connections: u32,
 }
@@ -69,7 +67,6 @@ impl Edge {
         })?;
         Ok(Self {
             listener,
-            plans: UnderWay::new(limits.plans),
             shutdown_time: limits.shutdown_time,
             connections: limits.connections,
             gate: Arc::new(Gate::new(listen, access, limits, &serve)),
@@ -86,11 +83,6 @@ impl Edge {
     /// Counts what happens, for whoever looks at `/metrics`.
     pub(crate) fn metrics(&self) -> Metrics {
         self.gate.metrics.clone()
-    }
-
-    /// How many plans each client may have under way.
-    pub(crate) fn plans(&self) -> UnderWay {
-        self.plans.clone()
     }
 
     /// Serves until `end`. Then nothing new is taken, `put_away` puts away what is under way, and once all is answered, or
