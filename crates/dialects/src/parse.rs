@@ -6,7 +6,7 @@ use planwright_core::{Diagnostic, Diagnostics, Plan};
 
 use crate::detect::{by_name, detect, mention_lines, syntax_of};
 use crate::dialect::Dialect;
-use crate::document::{Limits, Syntax, read, read_lines};
+use crate::document::{Limits, Syntax, read, read_lines, tell_unshown, tells_unshown};
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug)]
@@ -149,13 +149,13 @@ fn bounded(mut diagnostics: Diagnostics, most: usize) -> Diagnostics {
     let total = diagnostics.len();
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);
-    let mut kept: Vec<Diagnostic> = errors.into_iter().chain(warnings).take(most).collect();
-    if let Some(last) = kept.last_mut() {
-        let more = format!("{} further findings are not shown", total - most);
-        last.help = Some(match last.help.take() {
-            Some(help) => format!("{help}; {more}"),
-            None => more,
-        });
+    let is_all = !errors.iter().chain(&warnings).any(tells_unshown);
+    let mut kept: Diagnostics = errors.into_iter().chain(warnings).take(most).collect();
+    let more = total - most;
+    if is_all {
+        tell_unshown(&mut kept, &more.to_string());
+    } else {
+        tell_unshown(&mut kept, &format!("more than {more}"));
     }
-    kept.into_iter().collect()
+    kept
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use planwright_core::plan::{Node, NodeKind, Reference, Targets, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
-use crate::document::Limits;
+use crate::document::{Findings, Limits, tell_unshown};
 use crate::registry;
 use extent::Extent;
 
@@ -24,6 +24,8 @@ pub(crate) struct Unsaid<'a> {
     plan: Place,
     sources: &'a Sources,
     diagnostics: Diagnostics,
+    errors: usize,
+    warnings: usize,
 }
 
 impl<'a> Unsaid<'a> {
@@ -34,6 +36,8 @@ impl<'a> Unsaid<'a> {
             plan: plan.place,
             sources: &plan.sources,
             diagnostics: Diagnostics::new(),
+            errors: 0,
+            warnings: 0,
         }
     }
 
@@ -72,8 +76,25 @@ impl<'a> Unsaid<'a> {
         }
     }
 
+    /// Adds a finding. What comes after [many](Findings::MOST) is only counted.
     fn push(&mut self, place: Place, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic.at(place, self.sources));
+        let count = if diagnostic.is_error() {
+            &mut self.errors
+        } else {
+            &mut self.warnings
+        };
+        *count += 1;
+        if *count <= Findings::MOST {
+            self.diagnostics.push(diagnostic.at(place, self.sources));
+        }
+    }
+
+    fn findings(mut self) -> Diagnostics {
+        let unkept = [self.errors, self.warnings].map(|it| it.saturating_sub(Findings::MOST));
+        if let more @ 1.. = unkept.iter().sum::<usize>() {
+            tell_unshown(&mut self.diagnostics, &more.to_string());
+        }
+        self.diagnostics
     }
 
     /// The text for `plan` in JSON, unless something was lost that matters, and the findings.
@@ -89,18 +110,18 @@ impl<'a> Unsaid<'a> {
         plan: &Value,
         write: impl FnOnce(&Value) -> String,
     ) -> (Option<String>, Diagnostics) {
-        if self.diagnostics.has_errors() {
-            return (None, self.diagnostics);
+        if self.errors > 0 {
+            return (None, self.findings());
         }
         self.report_excess(self.plan, plan);
-        if self.diagnostics.has_errors() {
-            return (None, self.diagnostics);
+        if self.errors > 0 {
+            return (None, self.findings());
         }
         let text = write(plan);
         if let Some(excess) = extent::excess_of_text(&text, &Limits::default()) {
             self.push(self.plan, excess);
         }
-        (Some(text), self.diagnostics)
+        (Some(text), self.findings())
     }
 
     /// Says where `written`, which is to stand at `place` as one text in JSON, is more than is read where nobody allows more.

@@ -8,7 +8,7 @@ use planwright_core::Code;
 use planwright_core::plan::SlotKind;
 
 use super::kind::{kind_called, kind_words, word_for};
-use crate::document::{nearest, quote};
+use crate::document::{Findings, nearest, quote};
 use crate::path::{Move, quoted, write_quoted_name};
 
 /// The sign that a reference begins with.
@@ -66,7 +66,7 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 ///
 /// # Errors
 ///
-/// Every fault.
+/// Every fault, as long as they are not [many](Findings::MOST).
 pub(super) fn read(text: &str) -> Result<Expression, Vec<Fault>> {
     let (parts, operators) = cut(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
@@ -79,6 +79,10 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<Fault>> {
         match operand(&text[part.clone()]) {
             Ok(operand) => operands.push(operand),
             Err(message) => flaws.push((part.clone(), message)),
+        }
+        // No more of them are told.
+        if flaws.len() > Findings::MOST {
+            break;
         }
     }
     if flaws.is_empty() {

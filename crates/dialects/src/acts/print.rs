@@ -4,6 +4,7 @@ mod context;
 mod links;
 mod writer;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Method, Output, PlanTarget, Step, Targets};
@@ -48,13 +49,14 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let links = Links::of(plan, &mut unsaid);
     let writer = Writer { links: &links };
     let mut ids = StepIds::default();
+    let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
     let calls: Vec<Value> = plan
         .steps
         .iter()
         .enumerate()
         .map(|(position, step)| {
             report_order(plan, position, &mut unsaid);
-            context::report_strange(step.instance.as_ref(), step.place, plan, &mut unsaid);
+            context::report_strange(step.instance.as_ref(), step.place, &instances, &mut unsaid);
             let name = ids.name_for(step.id.text()).unwrap_or_else(|| {
                 let what = format!("the id {} of a step", quote(step.id.as_str()));
                 unsaid.error(step.place, &what);

@@ -1,5 +1,6 @@
 //! The fields of one object, asked for by name: what is missing, wrong or unknown becomes a finding.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place};
@@ -139,28 +140,21 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// The field that is probably meant by `written`, and whether it can be no other, and there is room for it.
-    fn meant_by(&self, written: &str) -> Option<(&'static str, bool)> {
-        let is_free = |name: &str| !self.entries.iter().any(|entry| *entry.key == *name);
-        if let Some(name) = synonym(written, &self.known) {
-            let same = |entry: &&Entry| synonym(&entry.key, &self.known) == Some(name);
-            let is_alone = self.entries.iter().filter(same).count() == 1;
-            return Some((name, is_alone && is_free(name)));
-        }
-        let name = nearest(written, self.known.iter().copied())?;
-        let others = self.known.iter().copied().filter(|known| *known != name);
-        Some((name, nearest(written, others).is_none() && is_free(name)))
-    }
-
     /// Reports every field that nobody asked for.
     pub fn finish(self, findings: &mut Findings) {
-        for entry in self.entries {
-            if self.known.iter().any(|known| **known == *entry.key) {
+        let mut unknown = self.unknown().peekable();
+        if unknown.peek().is_none() {
+            return;
+        }
+        let guess = Guess::new(&self);
+        for entry in unknown {
+            if findings.has_enough_errors() {
+                findings.count_error();
                 continue;
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
             let finding = Diagnostic::error(Code::UnknownField, message);
-            let finding = match self.meant_by(&entry.key) {
+            let finding = match guess.meant_by(&entry.key) {
                 Some((name, is_sure)) => {
                     let finding = finding.help(format!("did you mean `{name}`?"));
                     if is_sure {
@@ -173,6 +167,50 @@ impl<'a> Fields<'a> {
             };
             findings.push_key(entry, finding);
         }
+    }
+
+    fn unknown(&self) -> impl Iterator<Item = &'a Entry> {
+        let is_known = |entry: &&Entry| self.known.iter().any(|known| **known == *entry.key);
+        self.entries.iter().filter(move |entry| !is_known(entry))
+    }
+}
+
+/// Guesses which fields are meant by those that are not known.
+struct Guess<'k> {
+    known: &'k [&'static str],
+    /// The known fields that are there.
+    taken: HashSet<&'static str>,
+    /// How many unknown fields have another word for a known one.
+    synonyms: HashMap<&'static str, usize>,
+}
+
+impl<'k> Guess<'k> {
+    fn new(fields: &'k Fields<'_>) -> Self {
+        let known = fields.known.as_slice();
+        let taken = |name: &&str| fields.entries.iter().any(|entry| *entry.key == **name);
+        let mut synonyms = HashMap::new();
+        for entry in fields.unknown() {
+            if let Some(name) = synonym(&entry.key, known) {
+                *synonyms.entry(name).or_default() += 1;
+            }
+        }
+        Self {
+            known,
+            taken: known.iter().copied().filter(taken).collect(),
+            synonyms,
+        }
+    }
+
+    /// The field that is probably meant by `written`, and whether it can be no other, and there is room for it.
+    fn meant_by(&self, written: &str) -> Option<(&'static str, bool)> {
+        let is_free = |name: &str| !self.taken.contains(name);
+        if let Some(name) = synonym(written, self.known) {
+            let is_alone = self.synonyms.get(name) == Some(&1);
+            return Some((name, is_alone && is_free(name)));
+        }
+        let name = nearest(written, self.known.iter().copied())?;
+        let others = self.known.iter().copied().filter(|known| *known != name);
+        Some((name, nearest(written, others).is_none() && is_free(name)))
     }
 }
 

@@ -9,6 +9,8 @@ use super::{Entry, Item};
 pub struct Findings {
     pending: Vec<Pending>,
     ready: Diagnostics,
+    errors: usize,
+    warnings: usize,
 }
 
 #[derive(Debug)]
@@ -19,6 +21,10 @@ struct Pending {
 }
 
 impl Findings {
+    /// How many errors are kept, and how many warnings; the rest is only counted. Whoever reads a plan is shown
+    /// [fewer](super::Limits::findings) still.
+    pub const MOST: usize = 1000;
+
     /// No findings.
     pub fn new() -> Self {
         Self::default()
@@ -26,7 +32,7 @@ impl Findings {
 
     /// Adds `diagnostic` at `place`.
     pub fn push(&mut self, place: Place, diagnostic: Diagnostic) {
-        self.pending.push(Pending {
+        self.keep(Pending {
             place,
             span: None,
             diagnostic,
@@ -35,11 +41,33 @@ impl Findings {
 
     /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key.
     pub fn push_key(&mut self, entry: &Entry, diagnostic: Diagnostic) {
-        self.pending.push(Pending {
+        self.keep(Pending {
             place: entry.item.place,
             span: Some(entry.key_span),
             diagnostic,
         });
+    }
+
+    fn keep(&mut self, pending: Pending) {
+        let count = if pending.diagnostic.is_error() {
+            &mut self.errors
+        } else {
+            &mut self.warnings
+        };
+        *count += 1;
+        if *count <= Self::MOST {
+            self.pending.push(pending);
+        }
+    }
+
+    /// Whether further errors would only be counted.
+    pub fn has_enough_errors(&self) -> bool {
+        self.errors >= Self::MOST
+    }
+
+    /// Counts an error that is not told, since there are [enough](Self::has_enough_errors).
+    pub fn count_error(&mut self) {
+        self.errors += 1;
     }
 
     /// Adds findings that know their place already.
@@ -60,15 +88,16 @@ impl Findings {
 
     /// How many findings there are so far.
     pub fn count(&self) -> usize {
-        self.ready.len() + self.pending.len()
+        self.ready.len() + self.errors + self.warnings
     }
 
     /// Whether something was found that no plan can run with.
     pub fn has_errors(&self) -> bool {
-        self.ready.has_errors() || self.pending.iter().any(|one| one.diagnostic.is_error())
+        self.errors > 0 || self.ready.has_errors()
     }
 
-    /// The findings, each with its place in `source`, in the order of the text.
+    /// The findings, each with its place in `source`, in the order of the text; the last one says how many more there would
+    /// have been.
     pub fn finish(self, source: &Source) -> Diagnostics {
         let mut diagnostics = self.ready;
         for pending in self.pending {
@@ -81,8 +110,32 @@ impl Findings {
             diagnostics.push(diagnostic);
         }
         diagnostics.sort();
+        let unkept =
+            self.errors.saturating_sub(Self::MOST) + self.warnings.saturating_sub(Self::MOST);
+        if unkept > 0 {
+            tell_unshown(&mut diagnostics, &unkept.to_string());
+        }
         diagnostics
     }
+}
+
+const NOT_SHOWN: &str = " further findings are not shown";
+
+/// Says with the last finding that `more` (a number in words) are not shown.
+pub(crate) fn tell_unshown(diagnostics: &mut Diagnostics, more: &str) {
+    if let Some(last) = diagnostics.iter_mut().last() {
+        let more = format!("{more}{NOT_SHOWN}");
+        last.help = Some(match last.help.take() {
+            Some(help) => format!("{help}; {more}"),
+            None => more,
+        });
+    }
+}
+
+/// Whether a finding says that there were [more](tell_unshown).
+pub(crate) fn tells_unshown(diagnostic: &Diagnostic) -> bool {
+    let help = diagnostic.help.as_deref();
+    help.is_some_and(|help| help.ends_with(NOT_SHOWN))
 }
 
 /// The word for a kind of value with its article: "a list", "an object", "text".

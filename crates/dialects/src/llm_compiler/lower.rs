@@ -1,5 +1,6 @@
 //! From arguments as they are written to nodes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::Place;
@@ -30,6 +31,7 @@ pub(super) fn lower(
         positional: Vec::new(),
         named: Vec::new(),
     };
+    let mut given = HashSet::new();
     for argument in arguments {
         let range = argument.value.range.clone();
         let Some(name) = &argument.name else {
@@ -39,7 +41,7 @@ pub(super) fn lower(
             continue;
         };
         let key: Arc<str> = sheet.source.text()[name.clone()].into();
-        if lowered.named.iter().any(|field| field.key == key) {
+        if !given.insert(Arc::clone(&key)) {
             let message = format!("the argument `{key}` is given twice");
             sheet.complain(name.clone(), message, "give it once");
             continue;

@@ -152,6 +152,8 @@ fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
     let mut taken: HashSet<Arc<str>> = results.iter().flatten().cloned().collect();
     taken.extend(plan.inputs.iter().map(|input| Arc::clone(&input.name)));
     let wanted = steps_referred_to(plan);
+    // Steps may share an id in a plan that is not sound: each goes on counting where the last one ended.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for (position, step) in plan.steps.iter().enumerate() {
         if results[position].is_some() || !wanted.contains(step.id.as_str()) {
             continue;
@@ -163,10 +165,12 @@ fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
             id.to_owned()
         };
         let mut name: Arc<str> = plain.as_str().into();
-        let mut number = 2;
-        while taken.contains(&name) {
-            name = format!("{plain}_{number}").into();
-            number += 1;
+        if taken.contains(&name) {
+            let number = numbers.entry(plain.clone()).or_insert(2);
+            while taken.contains(&name) {
+                name = format!("{plain}_{number}").into();
+                *number += 1;
+            }
         }
         taken.insert(Arc::clone(&name));
         results[position] = Some(name);

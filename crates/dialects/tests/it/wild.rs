@@ -293,11 +293,33 @@ fn large_texts_cost_no_more_than_their_size() {
             ),
         ),
         ("concierge", "[".repeat(10_000_000)),
+        (
+            "native",
+            format!("{{{}}}", r#""args": 1, "#.repeat(300_000)),
+        ),
+        (
+            "native",
+            format!(
+                r#"{{"steps": [{}]}}"#,
+                r#"{"id": "a", "args": {}, "x": 1}, "#.repeat(30_000)
+            ),
+        ),
+        (
+            "acts",
+            format!(r#"[{{"_tool": "a", "v": "†{}"}}]"#, "|".repeat(10_000_000)),
+        ),
         ("llm-compiler", format!("1. f({}", "[".repeat(1_000_000))),
         ("llm-compiler", format!("1. f({})", "$1 ".repeat(many))),
         ("llm-compiler", "1. f(\"\"\"\n".repeat(many)),
         ("llm-compiler", "1. f(['a',\n".repeat(many)),
         ("llm-compiler", format!("1. f({})", "0,".repeat(1_100_000))),
+        (
+            "llm-compiler",
+            format!(
+                "1. f({})",
+                numbered(100_000, |number| format!("x{number}=0, "))
+            ),
+        ),
         (
             "llm-compiler",
             format!("1. f('{}')", "\\x41$1 ".repeat(many)),
@@ -348,4 +370,64 @@ fn large_texts_cost_no_more_than_their_size() {
         .map(|one| one.code.as_str())
         .collect();
     assert_eq!(codes, ["PW0002"]);
+}
+
+fn numbered(many: usize, text: impl Fn(usize) -> String) -> String {
+    (0..many).map(text).collect()
+}
+
+/// Plans that no text was read into may be as large, and odder still.
+#[test]
+fn large_plans_cost_no_more_than_their_size_when_they_are_written() {
+    let many = 30_000;
+    let json = [
+        format!(
+            r#"{{"steps": [{} {{"id": "z", "value": "${{a}}"}}]}}"#,
+            r#"{"id": "a", "tool": "t"}, "#.repeat(many)
+        ),
+        format!(
+            r#"{{"instances": [{}], "slots": [{} {{"instance": "i", "data": {{"a": 1}}}}], "steps": []}}"#,
+            numbered(many, |number| format!(r#""i{number}", "#)) + r#""i""#,
+            numbered(many, |number| format!(
+                r#"{{"instance": "i{number}", "state": {{"a": 1}}}}, "#
+            )),
+        ),
+    ];
+    for text in json {
+        let plan = parse(
+            text.as_bytes(),
+            &ReadOptions::new("test").in_dialect("native"),
+        );
+        let plan = plan.plan.unwrap();
+        for dialect in dialects() {
+            let (printed, findings) = dialect.print(&plan);
+            assert!(printed.is_some() || findings.has_errors());
+        }
+    }
+}
+
+/// Of findings without end some are told, and the rest is counted.
+#[test]
+fn findings_without_end_are_counted() {
+    let check = |fields: String, more: &str| {
+        let text = format!(r#"{{"steps": [], {fields} "y": 1}}"#);
+        let result = parse(
+            text.as_bytes(),
+            &ReadOptions::new("test").in_dialect("native"),
+        );
+        let last = result.diagnostics.iter().last().unwrap();
+        let help = last.help.as_deref().unwrap();
+        assert!(help.ends_with(more), "{help}");
+        assert_eq!(result.diagnostics.len(), 100);
+    };
+    let different = |many| numbered(many, |number| format!(r#""x{number}": 1, "#));
+    check(different(600), "; 501 further findings are not shown");
+    check(
+        different(100_000),
+        "; more than 900 further findings are not shown",
+    );
+    check(
+        r#""x": 1, "#.repeat(600),
+        "; more than 601 further findings are not shown",
+    );
 }

@@ -24,8 +24,9 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
             ]));
         }
     }
+    let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
     for content in &plan.contents {
-        report_strange(content.instance.as_ref(), content.place, plan, unsaid);
+        report_strange(content.instance.as_ref(), content.place, &instances, unsaid);
         if let Some(word) = word(content.kind, content.place, unsaid) {
             messages.push(slots(word, content.instance.as_ref(), &content.value));
         }
@@ -75,10 +76,10 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
 pub(super) fn report_strange(
     instance: Option<&Arc<str>>,
     place: Place,
-    plan: &Plan,
+    instances: &HashSet<&Arc<str>>,
     unsaid: &mut Unsaid<'_>,
 ) {
-    if let Some(instance) = instance.filter(|instance| !plan.instances.contains(instance)) {
+    if let Some(instance) = instance.filter(|instance| !instances.contains(instance)) {
         let what = format!(
             "something for {}, which is no instance of the plan",
             quote(instance)

@@ -153,6 +153,8 @@ struct Taken {
     whole_state: bool,
     /// How many steps write slots of each kind that begin with each key; without a key, the whole kind.
     writers: HashMap<(SlotKind, Option<Arc<str>>), usize>,
+    /// The number that the next slot gets which would be called the same: steps may share an id where a plan is not sound.
+    numbers: HashMap<String, usize>,
 }
 
 impl Taken {
@@ -161,6 +163,7 @@ impl Taken {
             state: wanted.state.clone(),
             whole_state: wanted.whole_state,
             writers: HashMap::new(),
+            numbers: HashMap::new(),
         };
         for content in &plan.contents {
             if let (SlotKind::State, Some(fields)) = (content.kind, content.value.as_object()) {
@@ -217,10 +220,12 @@ impl Taken {
             plain
         };
         let mut name: Arc<str> = plain.as_str().into();
-        let mut number = 2;
-        while self.state.contains(&name) {
-            name = format!("{plain}_{number}").into();
-            number += 1;
+        if self.state.contains(&name) {
+            let number = self.numbers.entry(plain.clone()).or_insert(2);
+            while self.state.contains(&name) {
+                name = format!("{plain}_{number}").into();
+                *number += 1;
+            }
         }
         self.state.insert(Arc::clone(&name));
         Some(name)

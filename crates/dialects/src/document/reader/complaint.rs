@@ -4,7 +4,7 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
 use super::super::literal::Fault;
-use super::super::{Entry, quote};
+use super::super::{Entry, quote, tell_unshown};
 use super::{Lost, Manner, Open, OpenKind, Reader};
 
 /// The advice for a text that has nothing of JSON.
@@ -56,14 +56,8 @@ impl Reader<'_> {
     pub(super) fn take_diagnostics(&mut self) -> Diagnostics {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         diagnostics.sort();
-        if self.unshown > 0
-            && let Some(last) = diagnostics.iter_mut().last()
-        {
-            let more = format!("{} further findings are not shown", self.unshown);
-            last.help = Some(match last.help.take() {
-                Some(help) => format!("{help}; {more}"),
-                None => more,
-            });
+        if self.unshown > 0 {
+            tell_unshown(&mut diagnostics, &self.unshown.to_string());
         }
         diagnostics
     }
