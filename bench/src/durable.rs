@@ -15,19 +15,28 @@ use serde_json::json;
 
 use crate::{engine, plans};
 
-/// Commits `count` rows, one at a time, with the settings of the store.
+/// A table in `file`, with the settings of the store.
 ///
 /// # Panics
 ///
 /// Where the file cannot be written to.
-pub fn bare_commits(file: &Path, count: u32) {
-    let mut connection = Connection::open(file).expect("a file");
+pub fn bare(file: &Path) -> Connection {
+    let connection = Connection::open(file).expect("a file");
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
              CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, body TEXT) STRICT;",
         )
         .expect("a table");
+    connection
+}
+
+/// Commits `count` rows to the table that [`bare`] has made, one at a time.
+///
+/// # Panics
+///
+/// Where the file cannot be written to.
+pub fn bare_commits(connection: &mut Connection, count: u32) {
     let body = "x".repeat(300);
     for _ in 0..count {
         let change = connection.transaction().expect("a transaction");

@@ -215,11 +215,11 @@ fn kept(runtime: &Runtime) {
         let (id, plan) = (format!("run-{number}"), plan.clone());
         timed(|| drop(runtime.block_on(durable::run(engine, &store, &id, plan))))
     };
-    let bare = folder.path().join("bare.db");
+    let mut bare = durable::bare(&folder.path().join("bare.db"));
     let mut ratios = Vec::new();
     let mut ours = Vec::new();
     for _ in 0..21 {
-        let raw = timed(|| durable::bare_commits(&bare, steps));
+        let raw = timed(|| durable::bare_commits(&mut bare, steps));
         let kept = run(&engine, &chain);
         ours.push(per_step(kept, steps));
         ratios.push(raw.as_secs_f64() / kept.as_secs_f64());

@@ -14,21 +14,22 @@ use crate::schedule::Limits;
 /// The settings of a run. The defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many calls may be under way at the same time.
+    /// How many calls may be under way at the same time; 16 by default.
     pub limits: Limits,
-    /// Attempts in all, for steps that do not say otherwise.
+    /// Attempts in all, for steps that do not say otherwise; 1 by default.
     pub attempts: NonZeroU32,
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt, 250 ms by default; it doubles from there.
     pub retry_delay: Duration,
-    /// The time that one attempt may take.
+    /// The time that one attempt may take; a minute by default.
     pub attempt_timeout: Option<Duration>,
-    /// The time that a step may take, for steps that do not say otherwise.
+    /// The time that a step may take, for steps that do not say otherwise; any by default.
     pub step_timeout: Option<Duration>,
     /// What the first failure means.
     pub on_failure: FailurePolicy,
     /// Whether steps may still be added.
     pub arrival: Arrival,
-    /// Texts that no event and no summary may show: they stand as `[redacted]` there.
+    /// Texts that no event and no summary may show: they stand as `[redacted]` there. Those shorter than
+    /// [`SHORTEST`](crate::run::SHORTEST) bytes are shown: they would blank out half of every message.
     pub secrets: Vec<Arc<str>>,
     /// What the plan's references to `env` and `secrets` stand for, masked like `secrets`.
     pub confidential: Confidential,
@@ -37,7 +38,7 @@ pub struct RunOptions {
     pub durations: Durations,
     /// What expressions may cost.
     pub evaluation: EvaluationLimits,
-    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans. It bounds memory; what would
+    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory; what would
     /// go beyond it fails.
     pub max_tasks: usize,
     /// How much the run may call, how long, how fast.

@@ -118,11 +118,14 @@
 //! - [`Sharable`] marks a parameter that may receive data of other steps, for the dialects in which only such
 //!   parameters may.
 //! - [`Function::raw`] takes and gives bare [`Value`]s.
+//! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
+//!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
+//!   [minute](RunBuilder::attempt_timeout), and 16 [go together](RunBuilder::max_parallel), where nothing else is said.
 //!
 //! # MCP servers
 //!
 //! Servers are named in the `mcp.json` that other clients use, as a file or as text, or one by one. They are started side by side,
-//! each as a child process, and started again when they break down.
+//! each as a child process, and started again when they break down; those with a `url` are spoken to over HTTP.
 //!
 //! ```no_run
 //! # use planwright::{Error, Planwright, parse};
@@ -147,6 +150,11 @@
 //!
 //! [`close`](Planwright::close) lets them end in peace; a [`Planwright`] that is dropped kills them, with all that they
 //! started. [`embedding::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
+//!
+//! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
+//! into `secrets` as well, which an `mcp.json` does by itself. Tokens that somebody logged in for are in the
+//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::login::Tokens::in_file), such as the one of
+//! `planwright login`.
 //!
 //! A tool of which its server says that it destroys something, such as one that overwrites files, needs [approval](#approvals).
 //!
@@ -289,7 +297,8 @@
 //!
 //! [`Run::cancel`] ends a run, and its summary tells how far it came. Dropping a [`Run`], or a future of this crate, is safe at any time: calls
 //! under way are cancelled, and no process, thread or task stays behind. So `tokio::time::timeout(limit, planwright.run(plan))` bounds
-//! a run, though [bounds](#bounds) tell how far it came. Where a summary is there, nothing is under way any more.
+//! a run, though [bounds](#bounds) tell how far it came. Where a summary is there, nothing is under way any more, but for a function that blocks its thread: nobody can interrupt
+//! one, so it is waited for a second and then left to itself.
 //!
 //! # Runs that go on later
 //!
@@ -327,7 +336,10 @@
 //!
 //! With the feature `planner`, [`planner::create`](planner::create::create()) asks a [`Model`](planner::model::Model) for a plan, checks it against
 //! the [catalog](Planwright::catalog), and asks again with all that was wrong; [`planner::stream`](planner::stream::stream()) runs the steps that
-//! only read while the rest is being written. Providers are a feature of the crate `planwright-planner`.
+//! only read while the rest is being written. Both take what a [`Planwright`] has: its [`check_context`](Planwright::check_context) and its
+//! [`engine`](Planwright::engine).
+//!
+//! The models of providers are behind the feature `providers`, in [`planner::model::providers`](planner::model::providers).
 //!
 //! # A backend of your own
 //!
@@ -395,6 +407,7 @@
 //! - `telemetry`: tells a collector of OpenTelemetry about runs ([`telemetry`]); a part of `cli`.
 //! - `gateway`: what a gateway in front of many servers shows of their tools ([`gateway`]); a part of `cli`.
 //! - `planner`: models that write plans, and what phrases of time mean ([`planner`]); a part of `cli`.
+//! - `providers`: the models of providers, over HTTP; with `planner`, and a part of `cli`.
 #![warn(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -95,6 +95,29 @@ impl Planwright {
         &self.0.catalog
     }
 
+    /// How runs go about their work where they do not say otherwise, with the secrets of the servers.
+    pub fn options(&self) -> &RunOptions {
+        &self.0.options
+    }
+
+    /// What plans are checked against: the tools, the library, the policy. For [`check`](planwright_core::check::check()) itself, and for whatever
+    /// has plans checked, such as a planner.
+    pub fn check_context(&self) -> CheckContext<'_> {
+        CheckContext::new(&self.0.catalog)
+            .with_library(&self.0.library)
+            .with_policy(&self.0.policy)
+    }
+
+    /// The engine that runs plans, with the [options](Self::options) and the approver, for whatever runs plans itself.
+    /// What it learns of durations is its own.
+    pub fn engine(&self) -> Engine {
+        self.0
+            .engine
+            .clone()
+            .with_options(self.0.options.clone())
+            .with_approver(Arc::clone(&self.0.approver))
+    }
+
     /// The servers that did not start, where that is [allowed](Builder::without_missing_servers).
     pub fn missing_servers(&self) -> &[ServerFailure] {
         self.0
@@ -120,10 +143,7 @@ impl Planwright {
     }
 
     pub(super) fn context<'a>(&'a self, given: &'a Object) -> CheckContext<'a> {
-        CheckContext::new(&self.0.catalog)
-            .with_library(&self.0.library)
-            .with_policy(&self.0.policy)
-            .with_given(given)
+        self.check_context().with_given(given)
     }
 
     fn checked(&self, read: ParseResult, given: &Object) -> Result<CheckedPlan, Error> {

@@ -47,25 +47,33 @@ impl RunBuilder {
         self
     }
 
-    /// The most calls that may be under way at the same time.
+    /// All options at once, in place of what was said before, such as those that a run was [kept](crate::kept) with. Secrets stay secret
+    /// that were so before.
+    pub fn options(mut self, options: RunOptions) -> Self {
+        let secrets = std::mem::replace(&mut self.options, options).secrets;
+        self.options.secrets.extend(secrets);
+        self
+    }
+
+    /// The most calls that may be under way at the same time; 16 where nothing is said.
     pub fn max_parallel(mut self, calls: NonZeroUsize) -> Self {
         self.options.limits.total = calls;
         self
     }
 
-    /// The attempts in all, for steps that do not say otherwise.
+    /// The attempts in all, for steps that do not say otherwise; 1 where nothing is said.
     pub fn attempts(mut self, attempts: NonZeroU32) -> Self {
         self.options.attempts = attempts;
         self
     }
 
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt, 250 ms where nothing is said; it doubles from there.
     pub fn retry_delay(mut self, delay: Duration) -> Self {
         self.options.retry_delay = delay;
         self
     }
 
-    /// The longest that one attempt may take.
+    /// The longest that one attempt may take; a minute where nothing is said.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.options.attempt_timeout = Some(limit);
         self
@@ -83,7 +91,7 @@ impl RunBuilder {
         self
     }
 
-    /// How much the run may call, how long, how fast.
+    /// How much the run may call, how long, how fast. They take the place of all that were there, those of a configuration too.
     pub fn guards(mut self, guards: Guards) -> Self {
         self.options.guards = guards;
         self
@@ -96,14 +104,15 @@ impl RunBuilder {
         self
     }
 
-    /// Text that no event and no summary may show.
+    /// Text that no event and no summary may show. What is shorter than [`SHORTEST`](planwright_engine::run::SHORTEST) bytes is shown all the
+    /// same: it would blank out half of every message.
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.options.secrets.push(text.into());
         self
     }
 
     /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::embedding::Builder::policy) lets a tool have it. No
-    /// event and no summary shows it.
+    /// event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
     pub fn outside(
         mut self,
         what: Outside,

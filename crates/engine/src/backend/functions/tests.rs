@@ -226,6 +226,12 @@ fn functions_say_what_they_do() {
     let tool = only(Function::new("look", look).idempotent().additive());
     assert!(tool.is_repeatable() && !tool.annotations.read_only);
     assert!(!tool.annotations.destructive);
+
+    let says = planwright_core::Annotations {
+        read_only: true,
+        ..planwright_core::Annotations::default()
+    };
+    assert!(only(Function::new("look", look).annotations(says)).is_repeatable());
 }
 
 /// Calls the only function of a server.

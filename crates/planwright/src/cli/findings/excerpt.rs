@@ -137,8 +137,10 @@ fn last_columns(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let mut start = text.len();
-    for (at, _) in text.char_indices().rev() {
-        if legible::width(&text[at..]) + 1 > columns {
+    let mut taken = 1;
+    for (at, character) in text.char_indices().rev() {
+        taken += legible::width(character.encode_utf8(&mut [0; 4]));
+        if taken > columns {
             break;
         }
         start = at;

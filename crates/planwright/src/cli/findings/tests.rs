@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use planwright::core::{Code, Diagnostic, Diagnostics};
 
+use super::excerpt::Excerpt;
 use super::render::{Look, compact, graphical};
 use super::{count_line, show};
 use crate::cli::args::Colour;
@@ -218,4 +219,13 @@ fn colours_change_nothing_but_colours() {
 fn no_findings_say_nothing() {
     show(&Diagnostics::new(), &texts(), Printer::new(Colour::Never));
     assert_snapshot!(count_line(&Diagnostics::new()), @"");
+}
+
+/// Marks that take no column of their own are gone over once, however many there are.
+#[test]
+fn a_long_line_costs_no_more_than_its_length() {
+    let line = format!("{}{}!", "x".repeat(100), "\u{301}".repeat(300_000));
+    let spot = line.len() - 1..line.len();
+    let excerpt = Excerpt::of("plan.json", &line, spot.into(), 80);
+    assert_eq!(excerpt.position(), (1, 300_101));
 }

@@ -78,3 +78,20 @@ async fn an_ended_run_takes_nothing() {
     assert!(matches!(run.extend(more), Err(Error::Ended)));
     assert_eq!(run.plan().steps().len(), 1);
 }
+
+#[tokio::test]
+async fn a_run_that_was_cancelled_takes_nothing() {
+    let planwright = planwright().await;
+    let text = r#"{"steps": [{"id": "a", "tool": "never"}]}"#;
+    let plan = planwright.check(parse(text)).unwrap();
+    let mut run = planwright.run(plan).growing().start();
+    while let Some(stamped) = run.next_event().await {
+        match stamped.event {
+            RunEvent::AttemptStarted { .. } => run.cancel(),
+            RunEvent::StepEnded { .. } => break,
+            _ => {}
+        }
+    }
+    let more = r#"{"steps": [{"id": "b", "tool": "weather", "args": {"city": "Rome"}}]}"#;
+    assert!(matches!(run.extend(more), Err(Error::Ended)));
+}

@@ -1,8 +1,12 @@
 //! Tools are opened together, or what is in the way is said.
 
+use std::num::NonZeroU32;
+
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::Tool;
+use planwright::core::check::{Policy, check};
 use planwright::embedding::Builder;
+use planwright::engine::RunOptions;
 use planwright::engine::backend::Simulated;
 use planwright::{Functions, Planwright, Value, parse};
 use serde_json::json;
@@ -53,12 +57,20 @@ async fn every_source_adds_its_tools() {
 async fn a_configuration_rules_over_tools_and_runs() {
     let text = "tools.deny = ['never']\ntools.ask = ['note']\nbudgets.calls = 1";
     let source = ConfigSource::read(Origin::Project, "planwright.toml", text).unwrap();
-    let planwright = Planwright::builder()
+    let builder = Planwright::builder()
         .functions(functions())
+        .config(Config::of([&source]));
+    check_configured(builder).await;
+    let builder = Planwright::builder()
         .config(Config::of([&source]))
-        .open()
-        .await
-        .unwrap();
+        .policy(Policy::new())
+        .options(RunOptions::default())
+        .functions(functions());
+    check_configured(builder).await;
+}
+
+async fn check_configured(builder: Builder) {
+    let planwright = builder.open().await.unwrap();
     let denied = r#"{"steps": [{"id": "a", "tool": "never"}]}"#;
     assert!(planwright.check(parse(denied)).is_err());
     let asks: Vec<bool> = planwright
@@ -101,6 +113,28 @@ async fn variables_are_looked_up() {
         Value::from(json!({"a": {"x": "has [redacted] inside"}}))
     );
     planwright.close().await;
+}
+
+#[tokio::test]
+async fn what_is_open_can_be_used_without_it() {
+    let options = RunOptions {
+        attempts: NonZeroU32::new(2).unwrap(),
+        secrets: vec!["Oslo".into()],
+        ..RunOptions::default()
+    };
+    let builder = Planwright::builder().functions(functions());
+    let planwright = builder.options(options).open().await.unwrap();
+    let text = r#"{"steps": [{"id": "a", "tool": "weather", "args": {"city": "Oslo"}}]}"#;
+    let (plan, findings) = check(parse(text).plan.unwrap(), &planwright.check_context());
+    assert!(findings.is_empty());
+    let plan = plan.unwrap();
+    let hidden = Value::from(json!({"a": {"city": "[redacted]", "temp": 4}}));
+    let summary = planwright.engine().run("r", plan.clone()).await;
+    assert_eq!(summary.output, hidden);
+    // Other options do not show what was secret.
+    let summary = planwright.run(plan).options(RunOptions::default()).await;
+    assert_eq!(summary.output, hidden);
+    assert_eq!(planwright.options().attempts.get(), 2);
 }
 
 /// The message and the way out of a failed opening.
