@@ -31,6 +31,10 @@ pub(crate) enum Wish {
     Cancel,
 }
 
+/// The longest that a timer is set for at once. The queue takes some two years from when it last fired, and panics beyond
+/// that; of a longer time the rest is set once this much of it is over.
+const LONGEST_TIMER: Duration = Duration::from_hours(30 * 24);
+
 /// Drives a run to its end.
 pub(crate) struct Dispatch {
     run: Run,
@@ -46,7 +50,8 @@ pub(crate) struct Dispatch {
     wishes: mpsc::UnboundedReceiver<Wish>,
     calls: Calls,
     questions: FuturesUnordered<BoxFuture<'static, (TaskId, Decision)>>,
-    timers: DelayQueue<(TaskId, Timer)>,
+    /// Each with what is left of its time after it fires.
+    timers: DelayQueue<(TaskId, Timer, Duration)>,
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
     effects: Vec<Effect>,
 }
@@ -153,9 +158,14 @@ impl Dispatch {
                 Some(Input::Decided { task, decision })
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
-                let (task, timer) = expired.into_inner();
+                let (task, timer, rest) = expired.into_inner();
                 self.timer_keys.remove(&(task, timer));
-                Some(Input::TimerFired(task, timer))
+                if rest.is_zero() {
+                    Some(Input::TimerFired(task, timer))
+                } else {
+                    self.set_timer(task, timer, rest);
+                    None
+                }
             }
         };
         self.take_in(input);
@@ -243,12 +253,7 @@ impl Dispatch {
                     timer: Timer::Attempt(_),
                     ..
                 } if self.calls.is_just_done(task) => {}
-                Effect::SetTimer { task, timer, after } => {
-                    let key = self.timers.insert((task, timer), after);
-                    if let Some(old) = self.timer_keys.insert((task, timer), key) {
-                        self.timers.try_remove(&old);
-                    }
-                }
+                Effect::SetTimer { task, timer, after } => self.set_timer(task, timer, after),
                 Effect::ClearTimer(task, timer) => {
                     if let Some(key) = self.timer_keys.remove(&(task, timer)) {
                         self.timers.try_remove(&key);
@@ -259,6 +264,15 @@ impl Dispatch {
         self.effects = effects;
         if let Some(keeping) = &mut self.keeping {
             keeping.end_turn();
+        }
+    }
+
+    fn set_timer(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        let now = after.min(LONGEST_TIMER);
+        let rest = after.saturating_sub(now);
+        let key = self.timers.insert((task, timer, rest), now);
+        if let Some(old) = self.timer_keys.insert((task, timer), key) {
+            self.timers.try_remove(&old);
         }
     }
 

@@ -16,7 +16,7 @@ use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::options::Arrival;
-use planwright_engine::{Decision, Engine, RunEvent, RunOptions, RunStatus, StepStatus};
+use planwright_engine::{Decision, Engine, Guards, RunEvent, RunOptions, RunStatus, StepStatus};
 
 use crate::drive::{catalog, sound};
 
@@ -136,6 +136,57 @@ async fn a_retry_waits_longer_each_time() {
             "{times:?}"
         );
     }
+}
+
+/// However long a time is: it is kept, and no part of it passes for all of it.
+async fn check_longest_time(options: RunOptions, timeout: Option<Duration>, expected: Duration) {
+    let mut step = call("a", &[]);
+    step.timeout = timeout;
+    let start = tokio::time::Instant::now();
+    let backend = server(|_| std::future::pending());
+    let options = RunOptions {
+        attempt_timeout: None,
+        ..options
+    };
+    let summary = Engine::new(backend)
+        .with_options(options)
+        .run("r", sound(plan(vec![step])))
+        .await;
+    assert_eq!(summary.steps[0].status, StepStatus::Failed);
+    assert_eq!(start.elapsed().as_secs(), expected.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_of_several_years_are_kept() {
+    let years = Duration::from_hours(5 * 365 * 24);
+    check_longest_time(RunOptions::default(), Some(years), years).await;
+    let guards = Guards::new().wall_time(years);
+    let options = RunOptions {
+        guards,
+        ..RunOptions::default()
+    };
+    check_longest_time(options, Some(Duration::MAX), years).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_without_end_harms_no_run() {
+    let mut step = call("a", &[]);
+    step.timeout = Some(Duration::MAX);
+    let guards = Guards::new().wall_time(Duration::MAX);
+    let options = RunOptions {
+        attempt_timeout: Some(Duration::MAX),
+        guards,
+        ..RunOptions::default()
+    };
+    let backend = server(|_| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok(answer("done"))
+    });
+    let summary = Engine::new(backend)
+        .with_options(options)
+        .run("r", sound(plan(vec![step])))
+        .await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
 }
 
 #[tokio::test(start_paused = true)]
