@@ -78,6 +78,8 @@ impl Run {
                     .step_of(task)
                     .and_then(|(_, step)| step.for_each.as_ref()?.max_parallel);
                 let window = max.map_or(WINDOW, |max| max.get() as usize);
+                // One more than there are: with that the group is sealed.
+                let window = window.min(items.len().saturating_add(1));
                 let (each, together) = self.pace_of_items(task);
                 let group = Group::Items {
                     items,

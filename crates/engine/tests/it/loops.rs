@@ -1,6 +1,7 @@
 //! Loops: what becomes of a step when its items do.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use planwright_core::plan::{Alternative, Field, ForEach, Form, Node, Read, Reference, Source};
@@ -56,4 +57,26 @@ fn a_loop_whose_items_need_a_failed_step_is_skipped_and_so_is_what_needs_it() {
         [StepStatus::Failed, StepStatus::Skipped, StepStatus::Skipped]
     );
     assert_eq!(driven.log, ["+first", "-first"]);
+}
+
+#[test]
+fn a_loop_may_allow_more_items_side_by_side_than_it_has() {
+    for list in [&[][..], &[1_i64], &[1, 2]] {
+        let mut each = Step::call("each", "t", Node::object(Vec::new(), Place::NOWHERE));
+        each.for_each = Some(ForEach {
+            over: Node::literal(
+                Value::list(list.iter().copied().map(Value::from)),
+                Place::NOWHERE,
+            ),
+            max_parallel: Some(NonZeroU32::MAX),
+        });
+        let plan = Plan {
+            steps: vec![each],
+            ..Plan::default()
+        };
+        let options = RunOptions::default();
+        let driven = drive(sound(plan), options, &BTreeSet::new(), &mut |_| 0);
+        assert_eq!(driven.summary.steps[0].status, StepStatus::Succeeded);
+        assert_eq!(driven.log.len(), 2 * list.len());
+    }
 }
