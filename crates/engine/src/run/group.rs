@@ -29,13 +29,15 @@ impl Run {
         if self.scheduler.state(task) != TaskState::Group {
             return;
         }
+        let then = self.what_follows(task);
+        // The last part may have ended it even so; what would follow does not begin any more.
         let stopped = self.scheduler.is_stopped(task);
-        let then = if stopped {
-            Then::Seal
-        } else {
-            self.what_follows(task)
-        };
         match then {
+            Then::Item(..) if stopped => self.tell(Event::Sealed(task)),
+            Then::Round(number, _) if stopped => {
+                self.at_round(task, number);
+                self.tell(Event::Sealed(task));
+            }
             Then::Item(index, item) => {
                 if let Some(Group::Items { next, .. }) = self.group_mut(task) {
                     *next += 1;
@@ -162,10 +164,14 @@ impl Run {
     }
 
     pub(super) fn start_round(&mut self, group: TaskId, number: u64, last: Option<Value>) {
+        self.at_round(group, number);
+        self.start_part(group, Layer::Round, number, None, last);
+    }
+
+    fn at_round(&mut self, group: TaskId, number: u64) {
         if let Some(Group::Rounds { number: at, .. }) = self.group_mut(group) {
             *at = number;
         }
-        self.start_part(group, Layer::Round, number, None, last);
     }
 
     fn start_part(
@@ -227,7 +233,7 @@ impl Run {
         }
         let outcome = self.work(task).map(|work| match work.group.as_deref() {
             Some(Group::Items { items, .. }) => self.sum_items(work, items.len()),
-            Some(Group::Rounds { .. }) => self.sum_rounds(work),
+            Some(Group::Rounds { number, .. }) => self.sum_rounds(work, *number),
             Some(Group::Plan { frame }) => self.sum_plan(*frame),
             None => Outcome::failed(ToolError::new(ErrorKind::Internal, "a group of nothing")),
         });
@@ -242,10 +248,8 @@ impl Run {
         let mut values = Vec::with_capacity(count);
         let mut failures = Vec::new();
         let mut first = None;
-        let mut unfinished = None;
         let mut skipped = None;
-        for (index, part) in work.parts.iter().enumerate() {
-            let outcome = self.work(*part).and_then(|part| part.outcome.as_ref());
+        for (index, outcome) in self.outcomes_of_parts(work).enumerate() {
             let output = outcome.and_then(|outcome| outcome.output.as_ref());
             values.push(output.map_or(Value::Null, |output| output.value.clone()));
             match outcome.map(|outcome| (outcome.status, &outcome.error)) {
@@ -258,9 +262,6 @@ impl Run {
                     ]));
                     first = first.or(Some((index, error)));
                 }
-                Some((status @ (StepStatus::NotRun | StepStatus::Cancelled), _)) => {
-                    unfinished = unfinished.or(Some(status));
-                }
                 Some((StepStatus::Skipped, _)) => {
                     let reason = outcome.and_then(|outcome| outcome.reason.as_ref());
                     skipped = skipped.or(reason.filter(|reason| reason.because == Because::Step));
@@ -270,6 +271,8 @@ impl Run {
         }
         values.resize(count, Value::Null);
         let output = Arc::new(ToolOutput::value(values.into()));
+        let unfinished = unfinished(self.outcomes_of_parts(work).flatten())
+            .or_else(|| (work.parts.len() < count).then(|| self.not_begun()));
         match (first, unfinished) {
             (Some((index, error)), _) => {
                 let count = failures.len();
@@ -284,8 +287,7 @@ impl Run {
                 outcome.output = Some(output);
                 outcome
             }
-            (None, Some(status)) => {
-                let mut outcome = Outcome::without_output(status, None);
+            (None, Some(mut outcome)) => {
                 outcome.output = Some(output);
                 outcome
             }
@@ -297,8 +299,17 @@ impl Run {
         }
     }
 
-    /// The output of the last round.
-    fn sum_rounds(&self, work: &Work) -> Outcome {
+    /// What has become of the parts of a group that have begun, in their order.
+    fn outcomes_of_parts<'a>(
+        &'a self,
+        work: &'a Work,
+    ) -> impl Iterator<Item = Option<&'a Arc<Outcome>>> {
+        let parts = work.parts.iter();
+        parts.map(|part| self.work(*part).and_then(|part| part.outcome.as_ref()))
+    }
+
+    /// The output of the last round, unless the round `number` should have followed.
+    fn sum_rounds(&self, work: &Work, number: u64) -> Outcome {
         let last = work
             .parts
             .last()
@@ -309,8 +320,8 @@ impl Run {
                 outcome.output = last.and_then(|last| last.output.clone());
                 outcome
             }
-            (None, Some(last)) => Outcome::clone(&last),
-            (None, None) => Outcome::without_output(StepStatus::NotRun, None),
+            (None, Some(last)) if work.parts.len() as u64 > number => Outcome::clone(&last),
+            (None, _) => self.not_begun(),
         }
     }
 
@@ -325,12 +336,8 @@ impl Run {
         if let Some(error) = failure {
             return Outcome::failed(error);
         }
-        let unfinished =
-            frame.outcomes.iter().flatten().find(|outcome| {
-                matches!(outcome.status, StepStatus::NotRun | StepStatus::Cancelled)
-            });
-        if let Some(unfinished) = unfinished {
-            return Outcome::without_output(unfinished.status, unfinished.reason.clone());
+        if let Some(unfinished) = unfinished(frame.outcomes.iter().flatten()) {
+            return unfinished;
         }
         match self.output_of(frame) {
             Ok(value) => Outcome::succeeded(Arc::new(ToolOutput::value(value))),
@@ -391,6 +398,20 @@ impl Run {
         };
         Ok(selected.into())
     }
+}
+
+/// What has become of a whole that ended before all of its parts had: what has of the first such part, unless one of them may
+/// have happened, of which a person has to hear.
+fn unfinished<'a>(parts: impl Iterator<Item = &'a Arc<Outcome>>) -> Option<Outcome> {
+    let mut first = None;
+    for part in parts {
+        match part.status {
+            StepStatus::Unknown => return Some(Outcome::without_output(part.status, None)),
+            StepStatus::NotRun | StepStatus::Cancelled => first = first.or(Some(part)),
+            _ => {}
+        }
+    }
+    first.map(|part| Outcome::without_output(part.status, part.reason.clone()))
 }
 
 fn plan_step(frame: &Frame, id: &str) -> Option<u32> {

@@ -101,7 +101,7 @@ impl Run {
             .unwrap_or_default();
         let given_up = self.given_up;
         let out_of_time = self.out_of_time.clone();
-        let stopped_by = self.stopped_by.clone();
+        let not_begun = self.not_begun();
         let Some(work) = self.work_mut(task) else {
             return Outcome::without_output(StepStatus::NotRun, None);
         };
@@ -124,11 +124,7 @@ impl Run {
             )),
             SettledBy::Stop => match last_error {
                 Some(error) => Outcome::failed(*error),
-                None => Outcome::without_output(
-                    StepStatus::NotRun,
-                    stopped_by
-                        .map(|step| SkipReason::new(Because::Stopped, Arc::clone(step.text()))),
-                ),
+                None => not_begun,
             },
             SettledBy::Cancel if given_up => Outcome::failed(ToolError::new(
                 ErrorKind::Internal,
@@ -138,6 +134,13 @@ impl Run {
             SettledBy::Cancel if began => Outcome::without_output(StepStatus::Cancelled, None),
             SettledBy::Cancel => Outcome::without_output(StepStatus::NotRun, None),
         }
+    }
+
+    /// What has become of something that did not begin since nothing new does.
+    pub(super) fn not_begun(&self) -> Outcome {
+        let step = self.stopped_by.as_ref();
+        let reason = step.map(|step| SkipReason::new(Because::Stopped, Arc::clone(step.text())));
+        Outcome::without_output(StepStatus::NotRun, reason)
     }
 
     /// Applies what the plan says about a step's success or failure: where its output goes, what its failure means.

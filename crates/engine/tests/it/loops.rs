@@ -3,10 +3,19 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
-use planwright_core::plan::{Alternative, Field, ForEach, Form, Node, Read, Reference, Source};
+use planwright_core::plan::{
+    Action, Alternative, Field, ForEach, Form, Node, PlanCall, PlanTarget, Read, Reference, Repeat,
+    Source,
+};
 use planwright_core::{Place, Plan, Step, StepId, Value};
-use planwright_engine::{RunOptions, StepStatus};
+use planwright_engine::backend::{ErrorKind, ToolError, ToolOutput};
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::options::FailurePolicy;
+use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::{RunOptions, RunSummary, StepStatus};
 
 use crate::drive::{drive, sound};
 
@@ -79,4 +88,158 @@ fn a_loop_may_allow_more_items_side_by_side_than_it_has() {
         assert_eq!(driven.summary.steps[0].status, StepStatus::Succeeded);
         assert_eq!(driven.log.len(), 2 * list.len());
     }
+}
+
+fn nothing() -> Node {
+    Node::object(Vec::new(), Place::NOWHERE)
+}
+
+/// A step of two items, of which so many may be under way together.
+fn items(together: u32) -> Step {
+    let mut step = Step::call("part", "t", nothing());
+    step.for_each = Some(ForEach {
+        over: Node::literal(Value::list([1_i64, 2].map(Value::from)), Place::NOWHERE),
+        max_parallel: NonZeroU32::new(together),
+    });
+    step
+}
+
+/// A step of rounds, the last of which is the first if `until` says so.
+fn rounds(until: bool) -> Step {
+    let mut step = Step::call("part", "t", nothing());
+    step.repeat = Some(Repeat {
+        until: Node::literal(until.into(), Place::NOWHERE),
+        max: NonZeroU32::new(3).unwrap(),
+    });
+    step
+}
+
+/// A step that runs another one, in a plan of its own.
+fn inner(step: Step) -> Step {
+    let plan = Plan {
+        steps: vec![step],
+        ..Plan::default()
+    };
+    Step {
+        action: Action::Plan(PlanCall {
+            target: PlanTarget::Inline(Box::new(plan)),
+            scopes: Vec::new(),
+        }),
+        ..Step::call("whole", "t", nothing())
+    }
+}
+
+/// A run of `step` that stops since another one has failed while `step` was under way.
+fn stopped(step: Step, history: History) -> RunSummary {
+    let plan = Plan {
+        steps: vec![step, Step::call("bad", "u", nothing())],
+        ..Plan::default()
+    };
+    let options = RunOptions {
+        on_failure: FailurePolicy::Stop,
+        ..RunOptions::default()
+    };
+    let mut run = Run::new("run", sound(plan), options).after(Arc::new(history));
+    let mut effects = Vec::new();
+    let mut calls = Vec::new();
+    run.start(&mut effects);
+    while !run.is_done() {
+        run.proceed(&mut effects);
+        for effect in effects.drain(..) {
+            if let Effect::Call { task, call, .. } = effect {
+                calls.push((task, *call));
+            }
+        }
+        let bad = calls
+            .iter()
+            .position(|(_, call)| call.step.as_str() == "bad");
+        let (task, call) = calls.remove(bad.unwrap_or(0));
+        let result = match bad {
+            Some(_) => Err(ToolError::new(ErrorKind::Tool, "no")),
+            None => Ok(ToolOutput::value(Value::from("done"))),
+        };
+        let attempt = call.attempt;
+        let ended = Input::AttemptEnded {
+            task,
+            attempt,
+            result,
+        };
+        run.handle(ended, Duration::ZERO, &mut effects);
+    }
+    run.summary()
+}
+
+fn check_stopped(step: Step, history: History, expected: &str) {
+    let summary = stopped(step, history);
+    let mut told = Vec::new();
+    let mut at = summary.steps.first();
+    while let Some(step) = at {
+        let reason = step.reason.as_ref();
+        let reason = reason.map_or(String::new(), |reason| format!(" by {}", reason.of));
+        told.push(format!("{} {}{reason}", step.at, step.status));
+        at = step.parts.last();
+    }
+    assert_eq!(told.join(", "), expected);
+    let failed = summary.steps.last().unwrap();
+    assert_eq!(failed.status, StepStatus::Failed);
+}
+
+#[test]
+fn a_loop_that_a_stop_cut_short_has_not_run() {
+    let check = |step, expected| check_stopped(step, History::default(), expected);
+    check(items(2), "part succeeded, part[1] succeeded");
+    check(items(1), "part not_run by bad, part[0] succeeded");
+    check(rounds(true), "part succeeded, part#0 succeeded");
+    check(rounds(false), "part not_run by bad, part#0 succeeded");
+    check(
+        inner(items(1)),
+        "whole not_run by bad, whole/part not_run by bad, whole/part[0] succeeded",
+    );
+}
+
+#[test]
+fn a_whole_of_which_a_part_may_have_happened_is_as_unknown_as_that_part() {
+    let check = |step: Step, part: Address, expected| {
+        let sent = Entry {
+            at: Duration::ZERO,
+            turn: 0,
+            record: Record::Sent {
+                at: Arc::new(part),
+                server: Arc::from("s"),
+                tool: Arc::from("t"),
+                attempt: 1,
+                args: Value::empty_object(),
+            },
+        };
+        check_stopped(step, History::new([&sent]), expected);
+    };
+    let part = Address {
+        inside: None,
+        instance: None,
+        step: StepId::new("part"),
+        item: Some(0),
+        round: None,
+    };
+    check(items(1), part.clone(), "part unknown, part[0] unknown");
+    let round = Address {
+        item: None,
+        round: Some(0),
+        ..part.clone()
+    };
+    check(rounds(false), round, "part unknown, part#0 unknown");
+    let whole = Address {
+        step: StepId::new("whole"),
+        item: None,
+        ..part.clone()
+    };
+    let inside = Address {
+        inside: Some(Arc::new(whole)),
+        item: None,
+        ..part
+    };
+    check(
+        inner(Step::call("part", "t", nothing())),
+        inside,
+        "whole unknown, whole/part unknown",
+    );
 }
