@@ -1,10 +1,11 @@
 //! One plan under way: the run's own, an instance of it, or a plan that a step runs.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{InputKind, SlotKind};
-use planwright_core::{Object, Value};
+use planwright_core::{Hashing, Object, Value};
 
 use super::outcome::Outcome;
 use super::slots::Slots;
@@ -70,16 +71,15 @@ pub(crate) fn shared_slots(plan: &CheckedPlan) -> Slots {
 /// Puts into the slots what is there before the first step: first what is meant for everyone, then, over it, what is
 /// meant for this instance; the inputs by what was given over their defaults.
 fn fill(slots: &mut Slots, plan: &CheckedPlan, instance: Option<&Arc<str>>, given: &Object) {
-    for input in &plan.plan().inputs {
+    let variables = plan.plan().inputs.iter().filter_map(|input| {
         let value = given
             .get(&input.name)
             .or_else(|| plan.inputs().get(&input.name))
-            .or(input.default.as_ref());
-        if let (Some(value), InputKind::Variable) = (value, input.kind) {
-            let field = Value::object([(Arc::clone(&input.name), value.clone())]);
-            slots.fill(SlotKind::Vars, &field);
-        }
-    }
+            .or(input.default.as_ref())
+            .filter(|_| input.kind == InputKind::Variable);
+        Some((Arc::clone(&input.name), value?.clone()))
+    });
+    slots.fill(SlotKind::Vars, &Value::object(variables));
     for content in &plan.plan().contents {
         if content.instance.as_ref() == instance {
             slots.fill(content.kind, &content.value);
@@ -89,11 +89,12 @@ fn fill(slots: &mut Slots, plan: &CheckedPlan, instance: Option<&Arc<str>>, give
         for fields in [plan.inputs(), given] {
             slots.fill(SlotKind::Inputs, &Value::from(fields.clone()));
         }
-        let declared = |name: &Arc<str>| plan.plan().inputs.iter().any(|input| input.name == *name);
+        let inputs = plan.plan().inputs.iter();
+        let declared: HashSet<&Arc<str>, Hashing> = inputs.map(|input| &input.name).collect();
         let undeclared: Object = plan
             .inputs()
             .iter()
-            .filter(|(name, _)| !declared(name))
+            .filter(|(name, _)| !declared.contains(name))
             .map(|(name, value)| (Arc::clone(name), value.clone()))
             .collect();
         slots.fill(SlotKind::Vars, &undeclared.into());

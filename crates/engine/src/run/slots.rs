@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use planwright_core::Value;
 use planwright_core::plan::{Method, SlotKind, SlotPath};
-use planwright_core::{Object, Value};
 
 /// The inputs and slots of one running plan.
 #[derive(Clone, Debug, Default)]
@@ -76,15 +76,15 @@ impl Slots {
     /// Merges the fields of `value` into what is there before the first write.
     pub(crate) fn fill(&mut self, kind: SlotKind, value: &Value) {
         let entry = self.kinds.entry(kind).or_default();
-        entry.initial = assign(&entry.initial, value);
         entry.current = OnceLock::new();
+        entry.initial = assign(std::mem::take(&mut entry.initial), value);
     }
 
     /// All slots of `kind`, as an object.
     pub(crate) fn all(&self, kind: SlotKind) -> Value {
         let own = self.own(kind);
         match &self.shared {
-            Some(shared) => assign(&shared.all(kind), &own),
+            Some(shared) => assign(shared.all(kind), &own),
             None => own,
         }
     }
@@ -180,11 +180,11 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
     }
 }
 
-/// What becomes of `old`. A list that nobody else holds grows in place, or many writers to one list would copy it each.
+/// What becomes of `old`. A list or an object that nobody else holds grows in place, or many writers to one would copy it each.
 fn combine(old: Option<Value>, method: Method, new: &Value) -> Value {
     match (method, old) {
-        (Method::Merge, Some(old)) => merge(&old, new),
-        (Method::Assign, Some(old)) => assign(&old, new),
+        (Method::Merge, Some(old)) => merge(old, new),
+        (Method::Assign, Some(old)) => assign(old, new),
         (Method::Push, old) => {
             let mut items = items_of(old);
             Arc::make_mut(&mut items).push(new.clone());
@@ -213,32 +213,29 @@ fn items_of(value: Option<Value>) -> Arc<Vec<Value>> {
 }
 
 /// The fields of both, at the first level; those of `new` win. Whatever is no object is replaced.
-fn assign(old: &Value, new: &Value) -> Value {
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) if !new.is_empty() => {
-            let mut fields = Object::clone(old);
-            for (key, value) in new.iter() {
-                fields.insert(Arc::clone(key), value.clone());
-            }
-            fields.into()
-        }
-        (Value::Object(_), Value::Object(_)) => old.clone(),
-        _ => new.clone(),
-    }
+fn assign(old: Value, new: &Value) -> Value {
+    with_fields(old, new, |_, new| new.clone())
 }
 
 /// The fields of both, at every depth; those of `new` win. Whatever is no object is replaced.
-fn merge(old: &Value, new: &Value) -> Value {
+fn merge(old: Value, new: &Value) -> Value {
+    with_fields(old, new, |old, new| match old {
+        Some(old) => merge(old, new),
+        None => new.clone(),
+    })
+}
+
+/// The fields of both; `both` says what becomes of one, which `old` may have as well.
+fn with_fields(old: Value, new: &Value, both: impl Fn(Option<Value>, &Value) -> Value) -> Value {
     match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            let mut fields = Object::clone(old);
+        (Value::Object(old), Value::Object(new)) if new.is_empty() => Value::Object(old),
+        (Value::Object(mut old), Value::Object(new)) if !old.is_empty() => {
+            let fields = Arc::make_mut(&mut old);
             for (key, value) in new.iter() {
-                let merged = fields
-                    .get(key)
-                    .map_or_else(|| value.clone(), |old| merge(old, value));
-                fields.insert(Arc::clone(key), merged);
+                let before = fields.get_mut(key).map(std::mem::take);
+                fields.insert(Arc::clone(key), both(before, value));
             }
-            fields.into()
+            Value::Object(old)
         }
         _ => new.clone(),
     }
@@ -357,6 +354,26 @@ mod tests {
         }
         let expected = Value::list((0..u64::from(WRITERS)).map(Value::from));
         assert_eq!(slots.get(SlotKind::State, "l"), Some(&expected));
+    }
+
+    /// What is copied for each write shows here, too.
+    #[test]
+    fn many_writers_of_one_object() {
+        const WRITERS: u32 = 20_000;
+        for method in [Method::Assign, Method::Merge] {
+            let mut slots = Slots::default();
+            slots.fill(SlotKind::State, &json(r#"{"o":{"in":{}}}"#));
+            for order in 0..WRITERS {
+                let field = Value::object([(format!("f{order}"), Value::from(order))]);
+                let inside = Value::object([("in", field)]);
+                slots.write(order, &path("o"), method, inside, None);
+                assert!(slots.get(SlotKind::State, "o").is_some());
+            }
+            let whole = slots.get(SlotKind::State, "o").unwrap();
+            let inside = whole.get("in").unwrap().as_object().unwrap();
+            let expected = if method == Method::Merge { WRITERS } else { 1 };
+            assert_eq!(inside.len(), expected as usize);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod drive;
 mod driver;
 mod durations;
 mod guards;
+mod large;
 mod loops;
 mod properties;
 mod quick;
