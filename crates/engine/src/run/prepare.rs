@@ -155,11 +155,15 @@ impl Run {
             work.tool = Some(Arc::clone(&tool));
             work.args = Some(args.clone());
         }
-        if let Err(error) = self.check_args(task, &args) {
+        // Only what is yet to be called needs arguments that it can be called with.
+        let before = self.before(task, &tool, &args);
+        if matches!(before, Before::Nothing | Before::Approved(_))
+            && let Err(error) = self.check_args(task, &args)
+        {
             return self.fail_before_call(task, error);
         }
         let mut agreed = false;
-        match self.before(task, &tool, &args) {
+        match before {
             Before::Nothing => {}
             Before::Ended(outcome) => {
                 self.begin(task, effects);

@@ -8,5 +8,6 @@ mod large;
 mod loops;
 mod properties;
 mod quick;
+mod resume;
 mod simulation;
 mod tentative;

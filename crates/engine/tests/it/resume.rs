@@ -1,0 +1,169 @@
+//! Runs that go on after what earlier processes did: what is done stays done, and what was refused stays refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::plan::{
+    Alternative, Field, Form, Node, OnFailure, Path, Read, Reference, Segment, Source,
+};
+use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
+use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::schedule::TaskId;
+use planwright_engine::{RunOptions, RunSummary};
+
+type Answer = Result<ToolOutput, ToolError>;
+
+/// `t` takes anything, `pay` takes a number `n`.
+fn catalog() -> Catalog {
+    let takes = r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#;
+    let pay = Tool {
+        input: Schema::from_value(Value::from_json(takes).unwrap()),
+        ..Tool::new("s", "pay")
+    };
+    [Tool::new("s", "t"), pay].into_iter().collect()
+}
+
+fn sound(steps: Vec<Step>) -> CheckedPlan {
+    let plan = Plan {
+        steps,
+        on_failure: OnFailure::KeepGoing,
+        ..Plan::default()
+    };
+    let catalog = catalog();
+    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+}
+
+fn call(id: &str, tool: &str, fields: Vec<Field>) -> Step {
+    Step::call(id, tool, Node::object(fields, Place::NOWHERE))
+}
+
+/// The argument `n`: what step `a` gives as `n`, or else 1.
+fn n_of_a() -> Field {
+    let path: Path = [Segment::Key(Arc::from("n"))].into_iter().collect();
+    let of_a = Read::part(Source::Step(StepId::new("a")), path);
+    let alternatives = vec![
+        Alternative::Read(of_a),
+        Alternative::Literal(Value::from(1_u64)),
+    ];
+    Field {
+        key: Arc::from("n"),
+        value: Node::reference(Reference {
+            text: Arc::from("a.n ?? 1"),
+            place: Place::NOWHERE,
+            form: Form::First(alternatives),
+        }),
+    }
+}
+
+/// One process that drives the run by hand, after those that have written `entries`, and writes what it does behind them. Calls
+/// that `answer` says nothing about are never answered: the process dies with them.
+fn process(
+    plan: &CheckedPlan,
+    options: &RunOptions,
+    entries: &mut Vec<Entry>,
+    answer: impl Fn(&ToolCall) -> Option<Answer>,
+) -> RunSummary {
+    let history = Arc::new(History::new(&*entries));
+    let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
+    let mut run = Run::new("run", plan.clone(), options.clone())
+        .remembering()
+        .after(history);
+    let mut clock = run.now();
+    let mut effects = Vec::new();
+    let mut under_way: Vec<(TaskId, u32, ToolCall)> = Vec::new();
+    entries.push(Entry {
+        at: clock,
+        turn,
+        record: Record::Opened {
+            digest: Arc::from(plan.digest()),
+            header: Value::Null,
+        },
+    });
+    run.start(&mut effects);
+    loop {
+        run.proceed(&mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Call {
+                    task,
+                    attempt,
+                    call,
+                } => under_way.push((task, attempt, *call)),
+                Effect::Remember { at, record } => entries.push(Entry {
+                    at,
+                    turn,
+                    record: *record,
+                }),
+                _ => {}
+            }
+        }
+        let answered = under_way
+            .iter()
+            .enumerate()
+            .find_map(|(index, (_, _, call))| Some((index, answer(call)?)));
+        let Some((index, result)) = answered else {
+            return run.summary();
+        };
+        let (task, attempt, _) = under_way.remove(index);
+        clock += Duration::from_millis(1);
+        turn += 1;
+        let ended = Input::AttemptEnded {
+            task,
+            attempt,
+            result,
+        };
+        run.handle(ended, clock, &mut effects);
+    }
+}
+
+/// What became of the steps, one line each.
+fn told(summary: &RunSummary) -> Vec<String> {
+    let steps = summary.steps.iter();
+    steps
+        .map(|step| {
+            let error = step.error.as_ref();
+            let error = error.map_or(String::new(), |error| format!(" {}", error.kind.as_str()));
+            format!("{} {}{error}", step.at, step.status.as_str())
+        })
+        .collect()
+}
+
+/// What `a` gives once it does, and what the first process heard of `b`.
+fn check_done(second: Value, first_of_b: Option<Answer>, expected: &[&str]) {
+    let plan = sound(vec![
+        call("a", "t", Vec::new()),
+        call("b", "pay", vec![n_of_a()]),
+    ]);
+    let options = RunOptions::default();
+    let mut entries = Vec::new();
+    process(&plan, &options, &mut entries, |call| {
+        match call.step.as_str() {
+            "a" => Some(Err(ToolError::tool("no", Value::Null))),
+            _ => first_of_b.clone(),
+        }
+    });
+    let summary = process(&plan, &options, &mut entries, |call| {
+        let gives = call.step.as_str() == "a";
+        gives.then(|| Ok(ToolOutput::value(Value::object([("n", second.clone())]))))
+    });
+    assert_eq!(told(&summary), expected);
+    let of_b = |call: &&planwright_engine::run::CallSummary| call.at.step.as_str() == "b";
+    assert_eq!(summary.calls.iter().filter(of_b).count(), 1);
+}
+
+#[test]
+fn what_is_paid_stays_paid_whatever_its_arguments_would_be_now() {
+    let paid = || Some(Ok(ToolOutput::text("paid")));
+    check_done(Value::from(2_u64), paid(), &["a succeeded", "b succeeded"]);
+    check_done(Value::from("two"), paid(), &["a succeeded", "b succeeded"]);
+}
+
+#[test]
+fn what_may_be_paid_stays_unknown_whatever_its_arguments_would_be_now() {
+    check_done(Value::from(2_u64), None, &["a succeeded", "b unknown"]);
+    check_done(Value::from("two"), None, &["a succeeded", "b unknown"]);
+}
