@@ -115,7 +115,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Counts a call of an earlier process, and what it gave.
+    /// Counts a call of an earlier process, and what it gave. What comes to too much ends it, as it did then.
     pub(crate) fn recall(
         &mut self,
         tool: &Tool,
@@ -130,6 +130,17 @@ impl Guard {
         self.count(tool);
         if let Some(output) = output.filter(|_| self.guards.output_bytes.is_some()) {
             self.bytes = self.bytes.saturating_add(bytes_of(output));
+        }
+        if let Err(error) = self.bears_recalled() {
+            self.close(error);
+        }
+    }
+
+    /// Whether all that earlier processes were given is within the bound. Of this process nothing is counted that is not.
+    pub(crate) fn bears_recalled(&self) -> Result<(), ToolError> {
+        match &self.guards.output_bytes {
+            Some(bound) if self.bytes > bound.most => Err(too_much(bound)),
+            _ => Ok(()),
         }
     }
 
@@ -186,11 +197,7 @@ impl Guard {
         };
         let bytes = self.bytes.saturating_add(bytes_of(output));
         if bytes > bound.most {
-            let message = format!(
-                "the outputs of the run come to more than the {} bytes that `{}` allows",
-                bound.most, bound.set_in
-            );
-            let error = bound.refuses(Kind::OutputBytes, message);
+            let error = too_much(bound);
             self.close(error.clone());
             return Err(error);
         }
@@ -229,6 +236,14 @@ impl Guard {
     fn close(&mut self, error: ToolError) {
         self.closed.get_or_insert(error);
     }
+}
+
+fn too_much(bound: &Bound) -> ToolError {
+    let message = format!(
+        "the outputs of the run come to more than the {} bytes that `{}` allows",
+        bound.most, bound.set_in
+    );
+    bound.refuses(Kind::OutputBytes, message)
 }
 
 fn calls(count: u64) -> String {

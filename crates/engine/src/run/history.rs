@@ -337,6 +337,13 @@ impl Past {
         end.or_else(|| call.answer.as_ref()?.as_ref().err().cloned())
     }
 
+    /// Whether it ended with what its call gave.
+    pub(super) fn went_well(&self) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|end| end.status == StepStatus::Succeeded && end.error.is_none())
+    }
+
     /// Whether others have gone on from how it ended.
     fn is_final(&self) -> bool {
         self.settled

@@ -114,7 +114,12 @@ impl Run {
             if let Some(work) = self.work_mut(task) {
                 work.args = Some(made_with);
             }
-            return Before::Ended(Outcome::succeeded(output));
+            let refused = self.guard.bears_recalled().err();
+            // Only what others could go on from was within the bound.
+            return Before::Ended(match refused.filter(|_| !past.went_well()) {
+                Some(error) => Outcome::failed(error),
+                None => Outcome::succeeded(output),
+            });
         }
         let mut shown = args.clone();
         self.redactor.value(&mut shown);

@@ -12,7 +12,7 @@ use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::{Effect, History, Input, Run};
 use planwright_engine::schedule::TaskId;
-use planwright_engine::{RunOptions, RunSummary};
+use planwright_engine::{Guards, RunOptions, RunSummary};
 
 type Answer = Result<ToolOutput, ToolError>;
 
@@ -166,4 +166,31 @@ fn what_is_paid_stays_paid_whatever_its_arguments_would_be_now() {
 fn what_may_be_paid_stays_unknown_whatever_its_arguments_would_be_now() {
     check_done(Value::from(2_u64), None, &["a succeeded", "b unknown"]);
     check_done(Value::from("two"), None, &["a succeeded", "b unknown"]);
+}
+
+#[test]
+fn an_output_that_was_too_much_is_refused_again_under_the_same_bound() {
+    let plan = sound(["a", "b", "c"].map(|id| call(id, "t", Vec::new())).into());
+    let options = |bytes: u64| {
+        let mut options = RunOptions {
+            guards: Guards::new().output_bytes(bytes),
+            ..RunOptions::default()
+        };
+        options.limits.total = std::num::NonZeroUsize::MIN;
+        options
+    };
+    let answer = |_: &ToolCall| Some(Ok(ToolOutput::text("sixsix")));
+    let refused = ["a succeeded", "b failed budget", "c failed budget"];
+    let mut entries = Vec::new();
+    for _ in 0..3 {
+        let summary = process(&plan, &options(10), &mut entries, answer);
+        assert_eq!(told(&summary), refused);
+        assert_eq!(summary.calls.len(), 2);
+    }
+    let summary = process(&plan, &options(30), &mut entries, answer);
+    assert_eq!(
+        told(&summary),
+        ["a succeeded", "b succeeded", "c succeeded"]
+    );
+    assert_eq!(summary.calls.len(), 3);
 }
