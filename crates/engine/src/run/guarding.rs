@@ -106,6 +106,7 @@ impl Run {
     pub(super) fn time_is_up(&mut self, effects: &mut Vec<Effect>) {
         self.remember(effects, || Some(Record::OutOfTime));
         self.out_of_time = self.guard.end_time();
+        self.growing = false;
         self.tell(Event::Cancel);
     }
 

@@ -184,9 +184,9 @@ impl Run {
         self.tentative
     }
 
-    /// Whether nothing can happen before a person decides.
+    /// Whether nothing can happen before a person decides. Further steps may always happen to a run that grows.
     pub fn waits_for_people(&self) -> bool {
-        self.scheduler.waits_for_people()
+        self.scheduler.waits_for_people() && !self.growing
     }
 
     /// Whether nothing can ever happen any more though steps are left. It would be a defect of ours: the run then

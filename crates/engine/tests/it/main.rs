@@ -3,6 +3,7 @@
 mod drive;
 mod driver;
 mod durations;
+mod growing;
 mod guards;
 mod large;
 mod loops;
