@@ -2,56 +2,44 @@
 
 use crate::Hashing;
 use crate::plan::{Node, NodeKind};
-use crate::schema::{FaultKind, SchemaFault};
+use crate::schema::{FaultKind, Holes, SchemaFault};
 use crate::{PointerSegment, Value};
 
 /// A value with holes in it.
 pub(super) struct Frame {
     /// The value; `null` in each hole.
     pub(super) value: Value,
-    /// The paths of the holes.
-    pub(super) holes: Vec<Vec<PointerSegment>>,
+    pub(super) holes: Holes,
 }
 
 impl Frame {
     /// What is known of `node`.
     pub(super) fn of(node: &Node) -> Self {
-        let mut holes = Vec::new();
-        let value = known(node, &mut Vec::new(), &mut holes);
+        let (value, holes) = known(node);
         Self { value, holes }
     }
 
     /// Whether the fault is there whatever comes into the holes.
     pub(super) fn is_certain(&self, fault: &SchemaFault) -> bool {
-        self.holes.iter().all(|hole| {
-            let in_hole = fault.path.starts_with(hole);
-            let around_hole = fault.kind == FaultKind::Wrong && hole.starts_with(&fault.path);
-            let depends = fault
-                .decided_by
-                .as_ref()
-                .is_some_and(|decided| hole.starts_with(decided));
-            !(in_hole || around_hole || depends)
-        })
+        let in_hole = self.holes.cover(&fault.path);
+        let around_hole = fault.kind == FaultKind::Wrong && self.holes.touch(&fault.path);
+        let decided_by = fault.decided_by.as_ref();
+        let depends = decided_by.is_some_and(|decided| self.holes.touch(decided));
+        !(in_hole || around_hole || depends)
     }
 }
 
-fn known(
-    node: &Node,
-    path: &mut Vec<PointerSegment>,
-    holes: &mut Vec<Vec<PointerSegment>>,
-) -> Value {
-    match &node.kind {
+fn known(node: &Node) -> (Value, Holes) {
+    let mut holes = Holes::none();
+    let value = match &node.kind {
         NodeKind::Literal(value) => value.clone(),
-        NodeKind::Reference(_) | NodeKind::Text(_) => {
-            holes.push(path.clone());
-            Value::Null
-        }
+        NodeKind::Reference(_) | NodeKind::Text(_) => return (Value::Null, Holes::Whole),
         NodeKind::List(items) => {
             let mut values = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
-                path.push(PointerSegment::Index(index));
-                values.push(known(item, path, holes));
-                path.pop();
+                let (value, inside) = known(item);
+                holes.add(PointerSegment::Index(index), inside);
+                values.push(value);
             }
             values.into()
         }
@@ -59,11 +47,12 @@ fn known(
             let mut values =
                 crate::Object::with_capacity_and_hasher(fields.len(), Hashing::default());
             for field in fields {
-                path.push(PointerSegment::Key(field.key.clone()));
-                values.insert(field.key.clone(), known(&field.value, path, holes));
-                path.pop();
+                let (value, inside) = known(&field.value);
+                holes.add(PointerSegment::Key(field.key.clone()), inside);
+                values.insert(field.key.clone(), value);
             }
             values.into()
         }
-    }
+    };
+    (value, holes)
 }

@@ -7,8 +7,8 @@ use jsonschema::{PatternOptions, Validator};
 
 use super::instance::ValueJson;
 use super::read::Reading;
-use super::{SchemaFault, Type, fault, read, sure};
-use crate::{PointerSegment, Value};
+use super::{Holes, SchemaFault, Type, fault, read, sure};
+use crate::Value;
 
 /// The most that one compiled pattern may take, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
@@ -77,8 +77,8 @@ impl Schema {
         self.reading().is_doubtful
     }
 
-    /// Whether `value` fits beyond doubt, whatever stands at the paths `holes`. Cheap; `false` says nothing.
-    pub(crate) fn surely_takes(&self, value: &Value, holes: &[Vec<PointerSegment>]) -> bool {
+    /// Whether `value` fits beyond doubt, whatever stands in its `holes`. Cheap; `false` says nothing.
+    pub(crate) fn surely_takes(&self, value: &Value, holes: &Holes) -> bool {
         sure::fits(&self.0.text, value, holes)
     }
 
@@ -94,7 +94,7 @@ impl Schema {
 
     /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
-        if self.surely_takes(value, &[]) {
+        if self.surely_takes(value, &Holes::none()) {
             return Vec::new();
         }
         match self.validator() {
@@ -105,7 +105,7 @@ impl Schema {
 
     /// Whether `value` fits; a malformed schema takes anything.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.surely_takes(value, &[])
+        self.surely_takes(value, &Holes::none())
             || match self.validator() {
                 Ok(validator) => validator.is_valid(value),
                 Err(_) => true,

@@ -3,24 +3,24 @@
 
 use crate::{Object, PointerSegment, Value};
 
-use super::equal;
+use super::{Holes, equal};
 
 /// Up to here, every whole number is exact as a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whether `value` fits `document` beyond doubt. `false` says nothing. What stands at the paths
-/// `holes` is not looked at.
-pub(super) fn fits(document: &Value, value: &Value, holes: &[Vec<PointerSegment>]) -> bool {
+/// Whether `value` fits `document` beyond doubt. `false` says nothing. What stands in its `holes`
+/// is not looked at.
+pub(super) fn fits(document: &Value, value: &Value, holes: &Holes) -> bool {
     let draft = document.get("$schema").map(Value::as_text);
     let is_familiar = draft.is_none_or(|draft| {
         draft.is_some_and(|draft| draft.contains("2020-12") || draft.contains("draft-07"))
     });
-    let holes: Vec<&[PointerSegment]> = holes.iter().map(Vec::as_slice).collect();
-    is_familiar && schema_takes(document, value, &holes)
+    let holes = (!holes.is_empty()).then_some(holes);
+    is_familiar && schema_takes(document, value, holes)
 }
 
-fn schema_takes(schema: &Value, value: &Value, holes: &[&[PointerSegment]]) -> bool {
-    if holes.iter().any(|hole| hole.is_empty()) {
+fn schema_takes(schema: &Value, value: &Value, holes: Option<&Holes>) -> bool {
+    if matches!(holes, Some(Holes::Whole)) {
         return true;
     }
     match schema {
@@ -37,7 +37,7 @@ fn rule_takes(
     rule: &Value,
     rules: &Object,
     value: &Value,
-    holes: &[&[PointerSegment]],
+    holes: Option<&Holes>,
 ) -> bool {
     match keyword {
         "title" | "description" | "default" | "examples" | "deprecated" | "readOnly"
@@ -52,9 +52,9 @@ fn rule_takes(
         },
         "enum" => {
             let options = rule.as_list().unwrap_or_default();
-            holes.is_empty() && options.iter().any(|option| equal::same(option, value))
+            holes.is_none() && options.iter().any(|option| equal::same(option, value))
         }
-        "const" => holes.is_empty() && equal::same(rule, value),
+        "const" => holes.is_none() && equal::same(rule, value),
         "properties" => properties_take(rule, value, holes),
         "required" => match (value, rule) {
             (Value::Object(fields), Value::List(names)) => names
@@ -70,7 +70,7 @@ fn rule_takes(
                 is_plain
                     && items.iter().enumerate().all(|(index, item)| {
                         let below = below(holes, &PointerSegment::Index(index));
-                        schema_takes(rule, item, &below)
+                        schema_takes(rule, item, below)
                     })
             }
             _ => true,
@@ -93,7 +93,7 @@ fn rule_takes(
     }
 }
 
-fn properties_take(rule: &Value, value: &Value, holes: &[&[PointerSegment]]) -> bool {
+fn properties_take(rule: &Value, value: &Value, holes: Option<&Holes>) -> bool {
     let Value::Object(fields) = value else {
         return true;
     };
@@ -101,18 +101,13 @@ fn properties_take(rule: &Value, value: &Value, holes: &[&[PointerSegment]]) -> 
         described.iter().all(|(name, schema)| {
             fields.get(name).is_none_or(|field| {
                 let below = below(holes, &PointerSegment::Key(name.clone()));
-                schema_takes(schema, field, &below)
+                schema_takes(schema, field, below)
             })
         })
     })
 }
 
-fn additional_take(
-    rule: &Value,
-    rules: &Object,
-    value: &Value,
-    holes: &[&[PointerSegment]],
-) -> bool {
+fn additional_take(rule: &Value, rules: &Object, value: &Value, holes: Option<&Holes>) -> bool {
     let Value::Object(fields) = value else {
         return true;
     };
@@ -124,19 +119,12 @@ fn additional_take(
             }
             // That there is such a field is known, whatever it holds.
             let below = below(holes, &PointerSegment::Key(name.clone()));
-            *rule != Value::Bool(false) && schema_takes(rule, field, &below)
+            *rule != Value::Bool(false) && schema_takes(rule, field, below)
         })
 }
 
-/// The holes below one part, by the rest of their paths.
-fn below<'h>(holes: &[&'h [PointerSegment]], part: &PointerSegment) -> Vec<&'h [PointerSegment]> {
-    holes
-        .iter()
-        .filter_map(|hole| {
-            let (first, rest) = hole.split_first()?;
-            (first == part).then_some(rest)
-        })
-        .collect()
+fn below<'h>(holes: Option<&'h Holes>, part: &PointerSegment) -> Option<&'h Holes> {
+    holes?.below(part)
 }
 
 fn is_kind(value: &Value, kind: &str) -> bool {

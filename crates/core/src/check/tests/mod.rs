@@ -6,6 +6,7 @@ mod dependencies;
 mod early;
 mod fixes;
 mod inputs;
+mod large;
 mod names;
 mod others;
 mod outside;
