@@ -1,10 +1,13 @@
 //! Where in which text something stands: spans and JSON pointers, kept apart from the plan itself.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
+
+use crate::Hashing;
 
 /// A mark on one spot of a text. It means something only together with the [`Sources`] of its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +67,8 @@ pub struct Source {
     text: Arc<str>,
     base: u32,
     entries: Vec<Entry>,
+    /// The places by what they are a part of, once somebody asked.
+    parts: OnceLock<HashMap<(Place, PointerSegment), Place, Hashing>>,
 }
 
 impl Source {
@@ -75,6 +80,7 @@ impl Source {
             text: text.into(),
             base,
             entries: Vec::new(),
+            parts: OnceLock::new(),
         }
     }
 
@@ -97,6 +103,7 @@ impl Source {
     /// Adds a place below `parent`.
     pub fn add(&mut self, parent: Place, segment: PointerSegment, span: Span) -> Place {
         let place = Place(self.next_base());
+        self.parts.take();
         self.entries.push(Entry {
             parent,
             segment,
@@ -142,20 +149,28 @@ impl Source {
     }
 
     /// The place of the part of `place` that `path` leads to, or of its nearest ancestor that was
-    /// written down. Linear in the size of the text: for messages, not for the common path.
+    /// written down. The first time is linear in the size of the text: for messages, not for the common path.
     pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         let mut at = place;
         for segment in path {
-            let found = self
-                .entries
-                .iter()
-                .position(|entry| entry.parent == at && entry.segment == *segment);
-            match found.and_then(|index| u32::try_from(index).ok()) {
-                Some(index) => at = Place(self.base + index),
+            match self.parts().get(&(at, segment.clone())) {
+                Some(part) => at = *part,
                 None => break,
             }
         }
         at
+    }
+
+    fn parts(&self) -> &HashMap<(Place, PointerSegment), Place, Hashing> {
+        self.parts.get_or_init(|| {
+            let mut parts =
+                HashMap::with_capacity_and_hasher(self.entries.len(), Hashing::default());
+            for (number, entry) in (self.base..).zip(&self.entries) {
+                let key = (entry.parent, entry.segment.clone());
+                parts.entry(key).or_insert(Place(number));
+            }
+            parts
+        })
     }
 }
 

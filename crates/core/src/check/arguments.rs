@@ -1,7 +1,10 @@
 //! Arguments: whether each call gives what its tool, or its plan, takes.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+use indexmap::IndexMap;
 
 use super::findings::Findings;
 use super::frame::Frame;
@@ -10,7 +13,7 @@ use super::shapes::Shapes;
 use super::survey::Survey;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
 use crate::schema::{FaultKind, Fit, SchemaFault, Type};
-use crate::{Code, Plan, PointerSegment, Schema, Step, Tool, Value};
+use crate::{Code, Hashing, Plan, PointerSegment, Schema, Step, Tool, Value};
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     let mut malformed = HashSet::new();
@@ -19,6 +22,7 @@ pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Fin
             shapes,
             index,
             step,
+            fields: OnceCell::new(),
         };
         pass.list(findings);
         match &step.action {
@@ -53,7 +57,11 @@ struct CallPass<'a> {
     shapes: &'a Shapes<'a>,
     index: u32,
     step: &'a Step,
+    /// The arguments by name, where that much is known, once somebody asked.
+    fields: OnceCell<Option<Fields>>,
 }
+
+type Fields = IndexMap<Arc<str>, Node, Hashing>;
 
 impl CallPass<'_> {
     /// Gives what makes the tool's schema malformed, where that is so.
@@ -86,9 +94,8 @@ impl CallPass<'_> {
             return;
         };
         for input in &plan.inputs {
-            let given = fields.iter().find(|(key, _)| *key == input.name);
-            match given {
-                Some((_, node)) => {
+            match fields.get(&input.name) {
+                Some(node) => {
                     let schema = Schema::from_value(input.schema.clone());
                     if schema.is_any() {
                         continue;
@@ -110,8 +117,9 @@ impl CallPass<'_> {
                 None => {}
             }
         }
-        for (key, node) in &fields {
-            if plan.inputs.iter().any(|input| input.name == *key) {
+        let known: HashSet<&str, Hashing> = plan.inputs.iter().map(|input| &*input.name).collect();
+        for (key, node) in fields {
+            if known.contains(&**key) {
                 continue;
             }
             let message = format!("{name} has no input `{key}`");
@@ -130,12 +138,16 @@ impl CallPass<'_> {
         findings: &Findings<'_>,
     ) -> Option<&'n str> {
         let near = findings.only_near(written, known.iter().map(|name| &**name))?;
-        let is_given = |fields: Vec<(Arc<str>, Node)>| fields.iter().any(|(key, _)| **key == *near);
+        let is_given = |fields: &Fields| fields.contains_key(near);
         (!self.fields(findings).is_some_and(is_given)).then_some(near)
     }
 
-    /// The arguments by name, where that much is known.
-    fn fields(&self, findings: &Findings<'_>) -> Option<Vec<(Arc<str>, Node)>> {
+    fn fields(&self, findings: &Findings<'_>) -> Option<&Fields> {
+        let fields = self.fields.get_or_init(|| self.read_fields(findings));
+        fields.as_ref()
+    }
+
+    fn read_fields(&self, findings: &Findings<'_>) -> Option<Fields> {
         let args = &self.step.args;
         match &args.kind {
             NodeKind::Object(fields) => Some(
@@ -144,7 +156,7 @@ impl CallPass<'_> {
                     .map(|field| (Arc::clone(&field.key), field.value.clone()))
                     .collect(),
             ),
-            NodeKind::Literal(Value::Null) => Some(Vec::new()),
+            NodeKind::Literal(Value::Null) => Some(Fields::default()),
             NodeKind::Literal(Value::Object(fields)) => Some(
                 fields
                     .iter()

@@ -72,10 +72,19 @@ pub(super) fn waits(
 /// Calls `visit` with every node of `step` that may hold references, and with whether the step may
 /// refer to itself there.
 pub(super) fn each_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node, Reflexive)) {
-    visit(&step.args, Reflexive::No);
-    for argument in &step.positional {
+    for argument in arguments(step) {
         visit(argument, Reflexive::No);
     }
+    each_other_node(step, visit);
+}
+
+/// The nodes of `step` that hold what its action is given.
+pub(super) fn arguments(step: &Step) -> impl Iterator<Item = &Node> {
+    std::iter::once(&step.args).chain(&step.positional)
+}
+
+/// Calls `visit` as [`each_node`] does, but for the [`arguments`].
+pub(super) fn each_other_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node, Reflexive)) {
     if let Action::Value(value) = &step.action {
         visit(value, Reflexive::No);
     }

@@ -115,8 +115,9 @@ fn value(
 /// What is given under a name that the plan neither declares nor reads is probably misspelt.
 fn unknown_given(survey: &Survey<'_>, read: &HashSet<&str>, findings: &mut Findings<'_>) {
     let inputs = &survey.plan.inputs;
+    let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
     for name in survey.given.keys() {
-        if read.contains(&**name) || inputs.iter().any(|input| input.name == *name) {
+        if read.contains(&**name) || declared.contains(&**name) {
             continue;
         }
         let mut finding = findings.warning(

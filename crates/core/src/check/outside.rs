@@ -1,6 +1,6 @@
 //! Values from outside: where they stand, and which tools are given them.
 
-use super::dependencies::each_node;
+use super::dependencies::{arguments, each_other_node};
 use super::findings::Findings;
 use super::rules::{AllowList, Release, Releases};
 use super::survey::Survey;
@@ -9,18 +9,16 @@ use crate::{Code, Tool};
 
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     for (index, step) in survey.steps() {
-        let calls = matches!(step.action, Action::Tool(_));
-        let args: &Node = &step.args;
-        each_node(step, &mut |node, _| {
-            let is_argument = std::ptr::eq(node, args)
-                || step.positional.iter().any(|one| std::ptr::eq(one, node));
-            let pass = Pass {
-                survey,
-                is_argument: calls && is_argument,
-                tool: survey.tool(index).map(AsRef::as_ref),
-            };
+        let mut pass = Pass {
+            survey,
+            is_argument: matches!(step.action, Action::Tool(_)),
+            tool: survey.tool(index).map(AsRef::as_ref),
+        };
+        for node in arguments(step) {
             pass.node(node, findings);
-        });
+        }
+        pass.is_argument = false;
+        each_other_node(step, &mut |node, _| pass.node(node, findings));
     }
     if let Output::Value(node) = &survey.plan.output {
         let pass = Pass {

@@ -1,6 +1,6 @@
 //! Arguments without names: each gets that of a parameter, the required ones first, in the order of the schema.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::findings::{Findings, listed};
@@ -52,6 +52,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
         return;
     };
     let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
+    let known = listed("parameters", parameters.iter().map(|name| &**name));
     let mut names = parameters.iter();
     for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
         match names.next() {
@@ -60,12 +61,24 @@ fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
                 key: Arc::clone(name),
                 value: node,
             }),
-            None => report_surplus(position, &parameters, &tool, node.place, findings),
+            None => report_surplus(
+                position,
+                (parameters.len(), known.as_deref()),
+                &tool,
+                node.place,
+                findings,
+            ),
         }
     }
     // The order of arguments is that of the parameters, as a caller by name would write them.
-    let position = |field: &Field| parameters.iter().position(|name| *name == field.key);
-    fields.sort_by_key(|field| position(field).unwrap_or(parameters.len()));
+    let positions: HashMap<&str, usize> = parameters
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(position, name)| (&**name, position))
+        .collect();
+    let position = |field: &Field| positions.get(&*field.key).copied();
+    fields.sort_by_cached_key(|field| position(field).unwrap_or(parameters.len()));
     // Not made one literal where it could be: each argument keeps its place.
     step.args.kind = NodeKind::Object(fields);
 }
@@ -136,20 +149,18 @@ fn report_twice(name: &str, tool: &Tool, place: Place, findings: &mut Findings<'
 
 fn report_surplus(
     position: usize,
-    parameters: &[Arc<str>],
+    (count, known): (usize, Option<&str>),
     tool: &Tool,
     place: Place,
     findings: &mut Findings<'_>,
 ) {
     let message = format!(
-        "it is number {} of those for the tool `{}`, which has {} parameters",
+        "it is number {} of those for the tool `{}`, which has {count} parameters",
         position + 1,
         tool.name,
-        parameters.len()
     )
     .replace(" 1 parameters", " 1 parameter");
-    let help = listed("parameters", parameters.iter().map(|name| &**name));
-    report(place, message, help.as_deref(), findings);
+    report(place, message, known, findings);
 }
 
 fn first_place(step: &Step) -> Place {

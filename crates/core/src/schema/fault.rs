@@ -78,6 +78,10 @@ fn add(
     let (path, at) = located(error, root);
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
+        // One error may be about as many fields as there are.
+        if faults.len() >= MAX_FAULTS {
+            return;
+        }
         faults.push(SchemaFault {
             path: path.clone(),
             kind,
@@ -95,7 +99,7 @@ fn add(
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            for name in unexpected {
+            for name in unexpected.iter().take(MAX_FAULTS) {
                 let name: Arc<str> = name.as_str().into();
                 push(
                     FaultKind::Unknown(Arc::clone(&name)),
@@ -105,7 +109,8 @@ fn add(
         }
         // What a schema without any described field says of those that there are.
         ValidationErrorKind::FalseSchema if closes_object(error) && at.as_object().is_some() => {
-            for name in at.as_object().into_iter().flat_map(crate::Object::keys) {
+            let names = at.as_object().into_iter().flat_map(crate::Object::keys);
+            for name in names.take(MAX_FAULTS) {
                 push(
                     FaultKind::Unknown(Arc::clone(name)),
                     format!("the field `{name}` is not known"),

@@ -16,11 +16,49 @@ fn many(count: usize, part: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
+fn unknown_arguments() {
+    let args = many(100_000, |n| format!(r#""x{n}": 1"#));
+    let tools = r#"{"t": {"in": {"type": "object", "properties": {"x": {}}, "additionalProperties": false}}}"#;
+    check(
+        tools,
+        &format!(r#"{{"steps": [{{"id": "s", "tool": "t", "args": {{{args}}}}}]}}"#),
+        false,
+    );
+}
+
+#[test]
+fn arguments_of_plans() {
+    let inputs = many(20_000, |n| format!(r#""x{n}": {{}}"#));
+    let args = many(20_000, |n| format!(r#""x{n}": 1"#));
+    let check_args = |args: &str, is_sound| {
+        let plan = format!(
+            r#"{{"steps": [{{"id": "s", "plan": {{"inputs": {{{inputs}}}, "steps": [{{"id": "i", "value": 1}}]}}, "args": {{{args}}}}}]}}"#
+        );
+        check("{}", &plan, is_sound);
+    };
+    check_args(&args, true);
+    check_args(&args.replace(r#""x"#, r#""y"#), false);
+}
+
+#[test]
+fn bounds_that_are_too_large() {
+    let steps = many(5_000, |n| {
+        format!(r#"{{"id": "s{n}", "value": 1, "attempts": 1000000}}"#)
+    });
+    let items = many(300_000, |_| "1".to_owned());
+    check(
+        "{}",
+        &format!(r#"{{"steps": [{{"id": "big", "value": [{items}]}}, {steps}]}}"#),
+        false,
+    );
+}
+
+#[test]
 fn references_in_lists_and_objects() {
     let tools = r#"{"e": {}, "t": {"in": {"type": "object", "properties": {
         "list": {"type": "array", "items": {"type": "string"}}, "object": {"additionalProperties": {"type": "string"}}}}}}"#;
-    let items = many(100_000, |_| r#""${e}""#.to_owned());
-    let fields = many(100_000, |n| format!(r#""k{n}": "${{e}}""#));
+    let items = many(50_000, |_| r#""${e}""#.to_owned());
+    let fields = many(50_000, |n| format!(r#""k{n}": "${{e}}""#));
     check(
         tools,
         &format!(
@@ -28,4 +66,15 @@ fn references_in_lists_and_objects() {
         ),
         true,
     );
+}
+
+#[test]
+fn arguments_without_names() {
+    let arguments = many(300_000, |_| "1".to_owned());
+    let plan = |tool: &str| {
+        format!(r#"{{"steps": [{{"id": "s", "tool": "{tool}", "positional": [{arguments}]}}]}}"#)
+    };
+    let tools = r#"{"t": {"in": {"properties": {"a": {}, "b": {}}}}}"#;
+    check(tools, &plan("unknown"), false);
+    check(tools, &plan("t"), false);
 }
