@@ -11,6 +11,9 @@ use crate::durations::Durations;
 use crate::guard::Guards;
 use crate::schedule::Limits;
 
+/// What steps may compute, where nobody says otherwise.
+pub(crate) const COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
+
 /// The settings of a run. The defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -38,6 +41,9 @@ pub struct RunOptions {
     pub durations: Durations,
     /// What expressions may cost.
     pub evaluation: EvaluationLimits,
+    /// The most bytes that steps may make of what they are given, 1 GiB by default: texts that are put together, new values of
+    /// expressions. It bounds memory as well; what tools give does not count.
+    pub computed_bytes: usize,
     /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory; what would
     /// go beyond it fails.
     pub max_tasks: usize,
@@ -90,6 +96,7 @@ impl Default for RunOptions {
             confidential: Confidential::new(),
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
+            computed_bytes: COMPUTED_BYTES,
             max_tasks: 200_000,
             guards: Guards::default(),
         }

@@ -14,6 +14,8 @@ use planwright_core::schema::{Reach, Type};
 use planwright_core::{Code, Diagnostic, Object, StepId, Value};
 
 use super::frame::Frame;
+use super::inserted::insert;
+use super::made::Made;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use crate::backend::{ErrorKind, ToolError};
 use crate::confidential::Confidential;
@@ -42,6 +44,12 @@ impl Unbound {
     }
 }
 
+impl From<ToolError> for Unbound {
+    fn from(error: ToolError) -> Self {
+        Self::Fail(error)
+    }
+}
+
 type Bound<T> = Result<T, Unbound>;
 
 /// What references may look at.
@@ -57,6 +65,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) limits: &'a EvaluationLimits,
     /// What the reader should know though it gets a value.
     pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
+    /// What was made of what is there.
+    pub(crate) made: &'a Made,
 }
 
 /// A value, and the text that it arrived as, if it is not that text.
@@ -92,7 +102,7 @@ impl Scope<'_> {
             NodeKind::Literal(value) => Ok(value.clone()),
             NodeKind::Reference(reference) => {
                 let found = self.reference(reference)?;
-                Ok(found.fitting(|| expected))
+                self.counted(found.fitting(|| expected))
             }
             NodeKind::Text(parts) => self.text(parts),
             NodeKind::List(items) => {
@@ -103,6 +113,7 @@ impl Scope<'_> {
                     values.extend(or_wait(self.node(item, inner.as_ref()), &mut waits)?);
                 }
                 settled(waits)?;
+                self.made.add_parts(values.len(), 0)?;
                 Ok(values.into())
             }
             NodeKind::Object(fields) => {
@@ -115,9 +126,15 @@ impl Scope<'_> {
                     }
                 }
                 settled(waits)?;
+                self.made.add_parts(0, values.len())?;
                 Ok(values.into())
             }
         }
+    }
+
+    fn counted(&self, value: Value) -> Bound<Value> {
+        self.made.add_new(&value)?;
+        Ok(value)
     }
 
     /// The value of a field of an object, of which `whole` is the type.
@@ -125,7 +142,9 @@ impl Scope<'_> {
         let expected = || whole.and_then(|whole| whole.property(key));
         match &node.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
-            NodeKind::Reference(reference) => Ok(self.reference(reference)?.fitting(expected)),
+            NodeKind::Reference(reference) => {
+                self.counted(self.reference(reference)?.fitting(expected))
+            }
             _ => self.node(node, expected().as_ref()),
         }
     }
@@ -136,18 +155,25 @@ impl Scope<'_> {
             NodeKind::Literal(value) => value.clone(),
             NodeKind::Reference(reference) => self
                 .reference(reference)
-                .map_or_else(|_| as_written(&reference.text), |found| found.value),
+                .and_then(|found| self.counted(found.value))
+                .unwrap_or_else(|_| as_written(&reference.text)),
             NodeKind::Text(parts) => {
                 let mut whole = String::new();
                 for part in parts {
                     match part {
                         TextPart::Literal(text) => whole.push_str(text),
-                        TextPart::Reference(reference) => match self.reference(reference) {
-                            Ok(found) => whole.push_str(&found.value.to_inserted_text()),
-                            Err(_) => whole.push_str(&reference.text),
-                        },
+                        TextPart::Reference(reference) => {
+                            let found = self.reference(reference);
+                            let pushed =
+                                found.and_then(|found| self.push_within(&mut whole, &found.value));
+                            if pushed.is_err() {
+                                whole.push_str(&reference.text);
+                            }
+                        }
                     }
                 }
+                // What is too much is left out before it is made.
+                let _ = self.made.add(whole.len());
                 Value::text(whole)
             }
             NodeKind::List(items) => Value::list(items.iter().map(|item| self.preview(item))),
@@ -167,13 +193,31 @@ impl Scope<'_> {
                 TextPart::Literal(text) => whole.push_str(text),
                 TextPart::Reference(reference) => {
                     if let Some(found) = or_wait(self.reference(reference), &mut waits)? {
-                        push_within(&mut whole, &found.value)?;
+                        self.push_within(&mut whole, &found.value)?;
                     }
                 }
             }
         }
         settled(waits)?;
+        self.made.add(whole.len())?;
         Ok(Value::text(whole))
+    }
+
+    /// Appends `value` as it looks inside a text. One for which there is no room is not even written.
+    fn push_within(&self, whole: &mut String, value: &Value) -> Bound<()> {
+        let most = LONGEST_TEXT.min(self.made.left());
+        if insert(whole, value, most) {
+            return Ok(());
+        }
+        if most == LONGEST_TEXT {
+            return Err(fail(
+                ErrorKind::Budget,
+                format!("the text grows beyond {} MiB", LONGEST_TEXT / 1024 / 1024),
+            ));
+        }
+        // What was copied for nothing counts as well, so that failures do not make a run endless.
+        self.made.add(whole.len())?;
+        Err(self.made.used_up().into())
     }
 
     fn reference(&self, reference: &Reference) -> Bound<Found> {
@@ -490,18 +534,6 @@ fn part(whole: &Type, segment: Segment) -> Option<Type> {
 
 /// The most bytes of a text that references are put into.
 const LONGEST_TEXT: usize = 64 * 1024 * 1024;
-
-fn push_within(whole: &mut String, value: &Value) -> Bound<()> {
-    let room = LONGEST_TEXT.saturating_sub(whole.len());
-    if value.exceeds(usize::MAX, room.saturating_mul(16)) {
-        return Err(fail(
-            ErrorKind::Budget,
-            format!("the text grows beyond {} MiB", LONGEST_TEXT / 1024 / 1024),
-        ));
-    }
-    whole.push_str(&value.to_inserted_text());
-    Ok(())
-}
 
 /// The value; nothing where it must be waited for, which is noted, so that everything is waited for at once. A failure comes
 /// before a wait, since it will not go away.

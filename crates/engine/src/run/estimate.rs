@@ -12,11 +12,13 @@ use planwright_core::{Object, Tool, Value};
 
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
+use super::made::Made;
 use super::pace::Pace;
 use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, foresee, longest_paths};
+use crate::options::COMPUTED_BYTES;
 use crate::schedule::Limits;
 
 /// The most parts of a run that are looked at: calls, values, and where plans and loops end.
@@ -85,6 +87,7 @@ pub fn estimate(
         pace: Pace::new(durations, limits),
         durations,
         evaluation,
+        made: Made::new(COMPUTED_BYTES),
         jobs: Jobs::new(),
         calls: BTreeMap::new(),
         assumptions: BTreeSet::new(),
@@ -112,6 +115,7 @@ struct Outline<'a> {
     pace: Pace<'a>,
     durations: &'a Durations,
     evaluation: &'a EvaluationLimits,
+    made: Made,
     jobs: Jobs,
     calls: BTreeMap<JobId, EstimatedCall>,
     assumptions: BTreeSet<Assumption>,
@@ -274,6 +278,7 @@ impl Outline<'_> {
             outside: &Confidential::new(),
             limits: self.evaluation,
             warnings: &warnings,
+            made: &self.made,
         })
     }
 

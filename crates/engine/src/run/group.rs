@@ -7,6 +7,7 @@ use planwright_core::{Object, Value};
 
 use super::bind::Unbound;
 use super::frame::Frame;
+use super::made::Made;
 use super::outcome::{Because, Outcome, StepStatus};
 use super::pace::waves;
 use super::state::Run;
@@ -355,6 +356,9 @@ impl Run {
         let selected: Object = match &plan.output {
             Output::Value(node) => {
                 let warnings = &self.warnings;
+                // How a run stands may be asked often, and nobody keeps the answer here.
+                let passing = Made::new(self.options.computed_bytes);
+                let is_kept = frame.owner.is_some();
                 let scope = super::bind::Scope {
                     frame,
                     item: None,
@@ -364,6 +368,7 @@ impl Run {
                     outside: &self.options.confidential,
                     limits: &self.options.evaluation,
                     warnings,
+                    made: if is_kept { &self.made } else { &passing },
                 };
                 return scope.node(node, None).map_err(|unbound| match unbound {
                     Unbound::Missing(error) | Unbound::Fail(error) => error,

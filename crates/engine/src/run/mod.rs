@@ -8,6 +8,8 @@ mod frame;
 mod group;
 mod guarding;
 mod history;
+mod inserted;
+mod made;
 mod opening;
 mod outcome;
 mod outputs;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{
     Action, Approval, Company, Name, Node, OnError, PlanTarget, Source, Step,
 };
@@ -244,7 +245,10 @@ impl Run {
             let error = ToolError::new(ErrorKind::Internal, "the step has no plan");
             return self.fail_before_call(task, error);
         };
-        if let Err(error) = self.promise(plan.steps().len()) {
+        let none = Object::default();
+        let given = args.as_object().unwrap_or(&none);
+        let room = self.promise(plan.steps().len());
+        if let Err(error) = room.and_then(|()| self.made.add_parts(0, fields_of(&plan, given))) {
             return self.fail_before_call(task, error);
         }
         let frame = self.frames.len();
@@ -252,8 +256,6 @@ impl Run {
             work.args = Some(args.clone());
         }
         self.open_group(task, Group::Plan { frame }, effects);
-        let none = Object::default();
-        let given = args.as_object().unwrap_or(&none);
         self.open_frame(plan, Some(task), None, given, shared);
         self.start_steps(frame, 0);
         self.tell(Event::Sealed(task));
@@ -349,6 +351,15 @@ impl Run {
             None => false,
         }
     }
+}
+
+/// How many fields the slots of a plan have before its first step.
+fn fields_of(plan: &CheckedPlan, given: &Object) -> usize {
+    let contents = plan.plan().contents.iter();
+    let contents = contents.filter_map(|content| content.value.as_object());
+    let contents: usize = contents.map(Object::len).sum();
+    // Inputs stand in slots of their own, those that are variables in two.
+    given.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
 }
 
 fn next_of_item(step: &Step, index: u32, scope: &Scope<'_>) -> Result<Next, Unbound> {

@@ -10,8 +10,10 @@ use planwright_core::{Object, StepId, Value};
 
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
+use super::made::Made;
 use super::redact::{Redactor, secret_inputs};
 use crate::confidential::Confidential;
+use crate::options::COMPUTED_BYTES;
 
 /// What one step would do.
 #[derive(Clone, Debug)]
@@ -35,7 +37,8 @@ pub struct StepPreview {
 
 /// What a run of `plan` would do, in plan order. Nothing is called, and secret inputs stand as `[redacted]`.
 pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
-    let mut previews = whole(plan, limits);
+    let made = Made::new(COMPUTED_BYTES);
+    let mut previews = whole(plan, limits, &made);
     let redactor = Redactor::new(secret_inputs(plan));
     if !redactor.is_idle() {
         for preview in &mut previews {
@@ -52,12 +55,12 @@ fn redact(preview: &mut StepPreview, redactor: &Redactor) {
     }
 }
 
-fn whole(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
+fn whole(plan: &CheckedPlan, limits: &EvaluationLimits, made: &Made) -> Vec<StepPreview> {
     let none = Object::default();
     let instances = &plan.plan().instances;
     if instances.is_empty() {
         let frame = Frame::new(plan.clone(), None, None, &none, None);
-        return steps(&frame, limits);
+        return steps(&frame, limits, made);
     }
     let shared = Arc::new(shared_slots(plan));
     instances
@@ -67,12 +70,13 @@ fn whole(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
             steps(
                 &Frame::new(plan.clone(), None, instance, &none, shared),
                 limits,
+                made,
             )
         })
         .collect()
 }
 
-fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
+fn steps(frame: &Frame, limits: &EvaluationLimits, made: &Made) -> Vec<StepPreview> {
     let plan = &frame.plan;
     let warnings = RefCell::new(Vec::new());
     let nothing = Confidential::new();
@@ -85,6 +89,7 @@ fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
         outside: &nothing,
         limits,
         warnings: &warnings,
+        made,
     };
     plan.plan()
         .steps
@@ -106,7 +111,11 @@ fn steps(frame: &Frame, limits: &EvaluationLimits) -> Vec<StepPreview> {
             let parts = checked.plan.as_ref().map(|inner| {
                 let none = Object::default();
                 let given = args.as_object().unwrap_or(&none);
-                steps(&Frame::new(inner.clone(), None, None, given, None), limits)
+                steps(
+                    &Frame::new(inner.clone(), None, None, given, None),
+                    limits,
+                    made,
+                )
             });
             StepPreview {
                 step: step.id.clone(),

@@ -14,6 +14,7 @@ use super::bind::Scope;
 use super::effect::{Effect, Input};
 use super::frame::{Frame, shared_slots};
 use super::history::History;
+use super::made::Made;
 use super::redact::{Redactor, secret_inputs};
 use super::work::{CallRecord, Work};
 use crate::backend::{ErrorKind, ToolError};
@@ -37,6 +38,7 @@ pub struct Run {
     pub(super) promised: usize,
     pub(super) calls: Vec<CallRecord>,
     pub(super) warnings: RefCell<Vec<Diagnostic>>,
+    pub(super) made: Made,
     /// The tools of which it was said that they do not give what they say that they give.
     pub(super) doubted: Vec<Arc<Tool>>,
     pub(super) shared: Arc<super::slots::Slots>,
@@ -76,6 +78,7 @@ impl Run {
             tentative: options.arrival == Arrival::Tentative,
             guard: Guard::new(options.guards.clone()),
             out_of_time: None,
+            made: Made::new(options.computed_bytes),
             options,
             frames: Vec::new(),
             roots: 0,
@@ -311,6 +314,7 @@ impl Run {
             outside: &self.options.confidential,
             limits: &self.options.evaluation,
             warnings: &self.warnings,
+            made: &self.made,
         }
     }
 }

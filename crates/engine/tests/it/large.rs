@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{Input, InputKind, Node};
-use planwright_core::{Place, Plan, Step, Value};
-use planwright_engine::run::Run;
-use planwright_engine::{RunOptions, RunSummary};
+use planwright_core::expression::parse_form;
+use planwright_core::plan::{
+    Action, ForEach, Input, InputKind, Node, NodeKind, PlanCall, PlanTarget, Reference, TextPart,
+};
+use planwright_core::{Place, Plan, Step, StepId, Value};
+use planwright_engine::backend::ErrorKind;
+use planwright_engine::run::{Run, StepSummary};
+use planwright_engine::{RunOptions, RunSummary, StepStatus};
 
 use crate::drive::sound;
 
 /// What a run of `plan`, none of whose steps calls anything, comes to.
-fn ran(plan: Plan) -> RunSummary {
-    let mut run = Run::new("run", sound(plan), RunOptions::default());
+fn ran(plan: Plan, options: RunOptions) -> RunSummary {
+    let mut run = Run::new("run", sound(plan), options);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);
@@ -36,8 +40,144 @@ fn many_variables() {
         steps: vec![step],
         ..Plan::default()
     };
-    let summary = ran(plan);
+    let summary = ran(plan, RunOptions::default());
     let names = summary.vars.as_object().unwrap();
     assert_eq!(names.len(), COUNT);
     assert_eq!(names.get_index(7).unwrap().0.as_ref(), "v7");
+}
+
+fn reference(text: &str) -> Reference {
+    Reference {
+        text: Arc::from(text),
+        place: Place::NOWHERE,
+        form: parse_form(text).unwrap(),
+    }
+}
+
+/// A node of references and of texts between them, which begin with `'`.
+fn text(parts: &[&str]) -> Node {
+    let parts = parts.iter().map(|part| match part.strip_prefix('\'') {
+        Some(literal) => TextPart::Literal(Arc::from(literal)),
+        None => TextPart::Reference(reference(part)),
+    });
+    node(NodeKind::Text(parts.collect()))
+}
+
+fn node(kind: NodeKind) -> Node {
+    Node {
+        kind,
+        place: Place::NOWHERE,
+    }
+}
+
+fn read(text: &str) -> Node {
+    Node::reference(reference(text))
+}
+
+fn computed(id: &str, value: Node) -> Step {
+    let nothing = Node::object(Vec::new(), Place::NOWHERE);
+    Step::new(StepId::new(id), Action::Value(value), nothing)
+}
+
+/// Runs a plan whose variable `a` has 1000 letters and whose variable `l` has 100 numbers, once for each item of `items` where
+/// there are any, with so many bytes to compute.
+fn check_computed(mut each: Step, items: usize, most: usize, expected: StepStatus) -> StepSummary {
+    let variable = |name: &str, default: Value| Input {
+        name: Arc::from(name),
+        kind: InputKind::Variable,
+        schema: Value::Null,
+        default: Some(default),
+        place: Place::NOWHERE,
+    };
+    each.for_each = (items > 0).then(|| ForEach {
+        over: Node::literal(
+            Value::list((0..items).map(|number| Value::from(number as u64))),
+            Place::NOWHERE,
+        ),
+        max_parallel: None,
+    });
+    let objects = (0..100_u64).map(|number| Value::object([("n", Value::from(number))]));
+    let plan = Plan {
+        inputs: vec![
+            variable("a", Value::text("a".repeat(1000))),
+            variable("l", Value::list(objects)),
+        ],
+        steps: vec![each],
+        ..Plan::default()
+    };
+    let options = RunOptions {
+        computed_bytes: most,
+        ..RunOptions::default()
+    };
+    let mut summary = ran(plan, options);
+    let step = summary.steps.remove(0);
+    assert_eq!(step.status, expected, "{:?}", step.error);
+    step
+}
+
+#[test]
+fn what_steps_compute_is_bounded() {
+    let check = |value: Node, items: usize, needed: usize| {
+        let step = computed("each", value);
+        check_computed(step.clone(), items, needed * 2, StepStatus::Succeeded);
+        let step = check_computed(step, items, needed / 2, StepStatus::Failed);
+        let error = step.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Budget);
+        let expected = format!(
+            "what the steps of the run compute comes to more than the {} bytes that are allowed",
+            needed / 2
+        );
+        assert!(error.message.contains(&expected), "{}", error.message);
+    };
+    check(text(&["vars.a", "'!"]), 1000, 1_000_000);
+    check(read("vars.a + '!'"), 1000, 1_000_000);
+    check(text(&["vars.a"; 1000]), 0, 1_000_000);
+    check(text(&["vars.l"; 1000]), 0, 891_000);
+    let list = |value: Node| node(NodeKind::List(vec![value; 1000]));
+    check(list(text(&["vars.a", "'!"])), 0, 1_000_000);
+    let place = size_of::<Value>();
+    check(read("vars.l[*].n"), 1000, 100 * 1000 * place);
+    check(
+        list(Node::literal(Value::Null, Place::NOWHERE)),
+        1000,
+        1000 * 1000 * place,
+    );
+}
+
+#[test]
+fn what_plans_of_items_begin_with_counts_as_computed() {
+    let inputs = (0..1000).map(|number| Input {
+        name: Arc::from(format!("i{number}")),
+        kind: InputKind::Input,
+        schema: Value::Null,
+        default: Some(Value::Null),
+        place: Place::NOWHERE,
+    });
+    let inner = Plan {
+        inputs: inputs.collect(),
+        steps: vec![computed("a", Node::literal(Value::Null, Place::NOWHERE))],
+        ..Plan::default()
+    };
+    let action = Action::Plan(PlanCall {
+        target: PlanTarget::Inline(Box::new(inner)),
+        scopes: Vec::new(),
+    });
+    let step = || {
+        Step::new(
+            StepId::new("each"),
+            action.clone(),
+            Node::object(Vec::new(), Place::NOWHERE),
+        )
+    };
+    check_computed(step(), 1000, 1000 * 1000 * 500, StepStatus::Succeeded);
+    check_computed(step(), 1000, 1000 * 1000 * 50, StepStatus::Failed);
+}
+
+#[test]
+fn what_is_handed_on_is_not_computed() {
+    for value in [read("vars.a"), read("vars.l"), read("vars.l[0]")] {
+        check_computed(computed("each", value), 1000, 100, StepStatus::Succeeded);
+    }
+    let chosen = read("index % 2 == 0 ? vars.a : vars.l");
+    check_computed(computed("each", chosen), 1000, 100, StepStatus::Succeeded);
 }
