@@ -125,6 +125,7 @@ impl Outline<'_> {
     /// Adds the steps of a plan; they begin when all that `gate` names has ended. Gives the job that ends with the plan.
     fn plan(&mut self, frame: &Frame, inside: Option<&Arc<Address>>, gate: Vec<JobId>) -> JobId {
         let steps = frame.plan.steps();
+        let gate = self.gate(gate);
         let mut ends: Vec<Option<JobId>> = vec![None; steps.len()];
         for index in in_order(steps) {
             let (Some(checked), Some(step)) =
@@ -162,6 +163,14 @@ impl Outline<'_> {
         self.jobs.add(Job::default(), all)
     }
 
+    /// What many are to wait for in place of all that `waits` names, so that not each of them names it all again.
+    fn gate(&mut self, waits: Vec<JobId>) -> Vec<JobId> {
+        if waits.len() < 2 {
+            return waits;
+        }
+        vec![self.jobs.add(Job::default(), waits)]
+    }
+
     fn step(
         &mut self,
         frame: &Frame,
@@ -178,6 +187,11 @@ impl Outline<'_> {
             let assumption = Assumption::OneItem(address.to_string());
             self.assumptions.insert(assumption);
             return self.action(frame, step, checked, None, address, waits);
+        };
+        let waits = if items.len() > 1 {
+            self.gate(waits)
+        } else {
+            waits
         };
         let together = for_each.max_parallel.map(|most| most.get() as usize);
         let mut ends: Vec<JobId> = Vec::with_capacity(items.len());

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use planwright_core::expression::parse_form;
+use planwright_core::expression::{EvaluationLimits, parse_form};
 use planwright_core::plan::{
-    Action, ForEach, Input, InputKind, Node, NodeKind, PlanCall, PlanTarget, Reference, TextPart,
+    Action, ForEach, Input, InputKind, Name, Node, NodeKind, PlanCall, PlanTarget, Reference,
+    TextPart,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::ErrorKind;
-use planwright_engine::run::{Run, StepSummary};
-use planwright_engine::{RunOptions, RunSummary, StepStatus};
+use planwright_engine::run::{Run, StepSummary, estimate};
+use planwright_engine::schedule::Limits;
+use planwright_engine::{Durations, RunOptions, RunSummary, StepStatus};
 
 use crate::drive::sound;
 
@@ -180,4 +182,33 @@ fn what_is_handed_on_is_not_computed() {
     }
     let chosen = read("index % 2 == 0 ? vars.a : vars.l");
     check_computed(computed("each", chosen), 1000, 100, StepStatus::Succeeded);
+}
+
+#[test]
+fn an_estimate_of_many_items_behind_many_steps() {
+    const STEPS: usize = 8000;
+    const ITEMS: usize = 32_000;
+    let call = |id: &str| Step::call(id, "t", Node::object(Vec::new(), Place::NOWHERE));
+    let mut steps: Vec<Step> = (0..STEPS).map(|step| call(&format!("s{step}"))).collect();
+    let mut each = call("each");
+    let names = steps.iter().map(|step| Name {
+        text: Arc::clone(step.id.text()),
+        place: Place::NOWHERE,
+    });
+    each.after = names.collect();
+    each.for_each = Some(ForEach {
+        over: Node::literal(Value::list(vec![Value::Null; ITEMS]), Place::NOWHERE),
+        max_parallel: None,
+    });
+    steps.push(each);
+    let plan = sound(Plan {
+        steps,
+        ..Plan::default()
+    });
+    let durations = Durations::new();
+    let evaluation = EvaluationLimits::default();
+    let estimate = estimate(&plan, &durations, &Limits::default(), &evaluation);
+    assert_eq!(estimate.calls, STEPS + ITEMS);
+    assert_eq!(estimate.expected.as_secs() as usize, (STEPS + ITEMS) / 16);
+    assert_eq!(estimate.path.len(), 2);
 }
