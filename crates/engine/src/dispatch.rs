@@ -1,7 +1,9 @@
 //! The driver: the one loop in which calls, timers, decisions and the caller's wishes meet.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -11,7 +13,7 @@ use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
-use tokio_util::time::delay_queue::Key;
+use tokio_util::time::delay_queue::{Expired, Key};
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::ToolBackend;
@@ -53,6 +55,8 @@ pub(crate) struct Dispatch {
     /// Each with what is left of its time after it fires.
     timers: DelayQueue<(TaskId, Timer, Duration)>,
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
+    /// Whether calls had the latest turn.
+    heard_calls: bool,
     effects: Vec<Effect>,
 }
 
@@ -80,6 +84,7 @@ impl Dispatch {
             questions: FuturesUnordered::new(),
             timers: DelayQueue::new(),
             timer_keys: HashMap::default(),
+            heard_calls: false,
             effects: Vec::new(),
         }
     }
@@ -143,6 +148,14 @@ impl Dispatch {
     /// Waits until something happens, then takes in all that has happened, so that what starts next is the best of all
     /// that may.
     async fn listen(&mut self) {
+        // An answer that is there goes before a timer that has run out. But where each turn brings more that are done at once, some
+        // are always there.
+        if std::mem::take(&mut self.heard_calls)
+            && let Some(input) = self.due().await
+        {
+            self.take_in(Some(input));
+            return;
+        }
         let input = tokio::select! {
             biased;
             wish = self.wishes.recv() => match wish {
@@ -153,19 +166,15 @@ impl Dispatch {
                 Some(Wish::Close) | None => Some(Input::Close),
             },
             released = kept(self.keeping.as_mut()) => self.send(released),
-            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
+            ended = self.calls.next(), if !self.calls.is_empty() => {
+                self.heard_calls = true;
+                ended.map(Input::from)
+            }
             Some((task, decision)) = self.questions.next(), if !self.questions.is_empty() => {
                 Some(Input::Decided { task, decision })
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
-                let (task, timer, rest) = expired.into_inner();
-                self.timer_keys.remove(&(task, timer));
-                if rest.is_zero() {
-                    Some(Input::TimerFired(task, timer))
-                } else {
-                    self.set_timer(task, timer, rest);
-                    None
-                }
+                self.fired(expired)
             }
         };
         self.take_in(input);
@@ -176,6 +185,29 @@ impl Dispatch {
         while let Some(ended) = self.calls.try_next() {
             self.take_in(Some(Input::from(ended)));
         }
+    }
+
+    /// A timer that has run out already.
+    async fn due(&mut self) -> Option<Input> {
+        if self.timers.is_empty() {
+            return None;
+        }
+        let looked = poll_fn(|context| match self.timers.poll_expired(context) {
+            Poll::Ready(expired) => Poll::Ready(expired),
+            Poll::Pending => Poll::Ready(None),
+        });
+        looked.await.and_then(|expired| self.fired(expired))
+    }
+
+    /// What a timer that has run out means; nothing where it had been set for a part of its time.
+    fn fired(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> Option<Input> {
+        let (task, timer, rest) = expired.into_inner();
+        self.timer_keys.remove(&(task, timer));
+        if rest.is_zero() {
+            return Some(Input::TimerFired(task, timer));
+        }
+        self.set_timer(task, timer, rest);
+        None
     }
 
     /// Sends the calls that had to wait for the journal. Where the journal cannot keep what happens, nothing more may.

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use planwright_core::plan::{Name, Node};
+use futures::FutureExt;
+use planwright_core::plan::{ForEach, Name, Node};
 use planwright_core::{Object, Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
-use planwright_engine::{Engine, RunOptions, RunStatus, RunSummary, StepStatus};
+use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, StepStatus};
 use tokio::task::Id;
 
 use crate::drive::sound;
@@ -91,4 +92,46 @@ async fn a_quick_tool_that_panics_fails_its_step_alone() {
     let step = &summary.steps[2];
     assert_eq!(step.error.as_ref().unwrap().kind, ErrorKind::Internal);
     assert_eq!(summary.steps[1].status, StepStatus::Succeeded);
+}
+
+/// Calls a quick tool for each of many items: why that ended.
+async fn check_many(options: RunOptions) -> ErrorKind {
+    let items = Value::list((0..20_000_u64).map(Value::from));
+    let tool = Function::raw("t", |_: Value| {
+        // As long as a call may take that is done at once.
+        let _ = tokio::time::advance(Duration::from_micros(40)).now_or_never();
+        std::future::ready(Ok(ToolOutput::value(Value::Null)))
+    });
+    let args = Node::literal(Value::from(Object::default()), Place::NOWHERE);
+    let mut step = Step::call("each", "t", args);
+    step.for_each = Some(ForEach {
+        over: Node::literal(items, Place::NOWHERE),
+        max_parallel: None,
+    });
+    let plan = Plan {
+        steps: vec![step],
+        ..Plan::default()
+    };
+    let backends = Backends::new().with("s", Functions::named("s").with(tool));
+    let summary = Engine::new(backends)
+        .with_options(options)
+        .run("r", sound(plan))
+        .await;
+    assert!(summary.calls.len() < 10_000, "{}", summary.calls.len());
+    summary.steps[0].error.as_ref().unwrap().kind
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_many_calls_are_done_at_once_timers_have_their_turn() {
+    let limit = Duration::from_millis(10);
+    let of_step = RunOptions {
+        step_timeout: Some(limit),
+        ..RunOptions::default()
+    };
+    assert_eq!(check_many(of_step).await, ErrorKind::Timeout);
+    let of_run = RunOptions {
+        guards: Guards::new().wall_time(limit),
+        ..RunOptions::default()
+    };
+    assert_eq!(check_many(of_run).await, ErrorKind::Budget);
 }
