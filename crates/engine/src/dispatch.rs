@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::FutureExt;
+use futures::stream::StreamExt;
 use planwright_core::Hashing;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
@@ -15,13 +15,14 @@ use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::{Expired, Key};
 
-use crate::approval::{ApprovalRequest, Approver, Decision};
+use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::calls::{Calls, Ended};
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{JournalError, Record};
 use crate::keeping::{Keeping, Released};
+use crate::questions::Questions;
 use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
@@ -51,7 +52,7 @@ pub(crate) struct Dispatch {
     events: Vec<mpsc::UnboundedSender<StampedEvent>>,
     wishes: mpsc::UnboundedReceiver<Wish>,
     calls: Calls,
-    questions: FuturesUnordered<BoxFuture<'static, (TaskId, Decision)>>,
+    questions: Questions,
     /// Each with what is left of its time after it fires.
     timers: DelayQueue<(TaskId, Timer, Duration)>,
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
@@ -81,7 +82,7 @@ impl Dispatch {
             events,
             wishes,
             calls: Calls::new(backend),
-            questions: FuturesUnordered::new(),
+            questions: Questions::default(),
             timers: DelayQueue::new(),
             timer_keys: HashMap::default(),
             heard_calls: false,
@@ -101,7 +102,7 @@ impl Dispatch {
                 break;
             }
             let holds_questions = self.keeping.as_ref().is_some_and(Keeping::holds_questions);
-            if self.run.waits_for_people() && self.questions.is_empty() && !holds_questions {
+            if self.run.waits_for_people() && !self.questions.are_open() && !holds_questions {
                 break;
             }
             if self.run.is_stuck() {
@@ -170,8 +171,8 @@ impl Dispatch {
                 self.heard_calls = true;
                 ended.map(Input::from)
             }
-            Some((task, decision)) = self.questions.next(), if !self.questions.is_empty() => {
-                Some(Input::Decided { task, decision })
+            decided = self.questions.next(), if !self.questions.is_empty() => {
+                decided.map(|(task, decision)| Input::Decided { task, decision })
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
                 self.fired(expired)
@@ -232,10 +233,8 @@ impl Dispatch {
 
     fn ask(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
         let approver = Arc::clone(&self.approver);
-        self.questions.push(Box::pin(async move {
-            let decision = approver.decide(*request).await;
-            (task, decision)
-        }));
+        let decision = async move { approver.decide(*request).await };
+        self.questions.ask(task, decision.boxed());
     }
 
     fn take_in(&mut self, input: Option<Input>) {
@@ -274,6 +273,7 @@ impl Dispatch {
                         keeping.withdraw(task);
                     }
                     self.calls.abort(task);
+                    self.questions.withdraw(task);
                 }
                 Effect::Ask { task, request } => match &mut self.keeping {
                     Some(keeping) => keeping.hold_question(task, request),

@@ -31,7 +31,7 @@ pub(crate) struct Released {
 #[derive(Default)]
 struct Waiting {
     calls: Vec<(TaskId, u32)>,
-    questions: Vec<(TaskId, Box<ApprovalRequest>)>,
+    questions: Vec<TaskId>,
 }
 
 /// What one batch of entries sets free once it is kept.
@@ -52,9 +52,8 @@ pub(crate) struct Keeping {
     due: Option<Instant>,
     /// What waits for the batch.
     waiting: Waiting,
-    /// How many questions wait for a batch.
-    questions: usize,
     held: HashMap<TaskId, (u32, Box<ToolCall>), Hashing>,
+    held_questions: HashMap<TaskId, Box<ApprovalRequest>, Hashing>,
     commits: FuturesOrdered<BoxFuture<'static, Kept>>,
 }
 
@@ -67,8 +66,8 @@ impl Keeping {
             batch: vec![opened],
             due: None,
             waiting: Waiting::default(),
-            questions: 0,
             held: HashMap::default(),
+            held_questions: HashMap::default(),
             commits: FuturesOrdered::new(),
         }
     }
@@ -91,18 +90,19 @@ impl Keeping {
 
     /// Holds a question back until this turn is kept.
     pub(crate) fn hold_question(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
-        self.questions += 1;
-        self.waiting.questions.push((task, request));
+        self.waiting.questions.push(task);
+        self.held_questions.insert(task, request);
     }
 
     /// Whether questions are held back.
     pub(crate) fn holds_questions(&self) -> bool {
-        self.questions > 0
+        !self.held_questions.is_empty()
     }
 
-    /// Forgets a call that has not been sent. Says whether there was one.
-    pub(crate) fn withdraw(&mut self, task: TaskId) -> bool {
-        self.held.remove(&task).is_some()
+    /// Forgets a call that has not been sent, or a question that has not been asked.
+    pub(crate) fn withdraw(&mut self, task: TaskId) {
+        self.held.remove(&task);
+        self.held_questions.remove(&task);
     }
 
     /// Ends the turn: hands its batch to the journal, now or soon.
@@ -147,11 +147,15 @@ impl Keeping {
 
     fn released(&mut self, (waiting, kept): Kept) -> Result<Released, JournalError> {
         kept?;
-        self.questions = self.questions.saturating_sub(waiting.questions.len());
         let mut released = Released {
             calls: Vec::with_capacity(waiting.calls.len()),
-            questions: waiting.questions,
+            questions: Vec::with_capacity(waiting.questions.len()),
         };
+        for task in waiting.questions {
+            if let Some(request) = self.held_questions.remove(&task) {
+                released.questions.push((task, request));
+            }
+        }
         for (task, attempt) in waiting.calls {
             // A call that was withdrawn may have been followed by another of the same task.
             if self.held.get(&task).is_some_and(|held| held.0 == attempt)
@@ -163,9 +167,10 @@ impl Keeping {
         Ok(released)
     }
 
-    /// Waits until all is kept. Calls that were still held back are dropped.
+    /// Waits until all is kept. What was still held back is dropped.
     pub(crate) async fn finish(&mut self) -> Result<(), JournalError> {
         self.held.clear();
+        self.held_questions.clear();
         if !self.batch.is_empty() {
             self.hand_over();
         }

@@ -58,6 +58,9 @@ mod dispatch;
 /// The journal of a run that is driven, and the calls that wait for it.
 mod keeping;
 
+/// The questions that people have not answered.
+mod questions;
+
 /// The calls under way.
 mod calls;
 

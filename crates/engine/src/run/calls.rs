@@ -58,15 +58,20 @@ impl Run {
             shown,
         });
         effects.push(Effect::Ask { task, request });
+        if let Some(work) = self.work_mut(task) {
+            work.asked = true;
+        }
     }
 
     pub(super) fn decided(&mut self, task: TaskId, decision: Decision, effects: &mut Vec<Effect>) {
         if self.scheduler.state(task) != TaskState::Asking {
             return;
         }
-        let Some(at) = self.address(task) else {
+        let Some(work) = self.work_mut(task) else {
             return;
         };
+        work.asked = false;
+        let at = Arc::clone(&work.address);
         self.remember(effects, || record_of(&at, &decision));
         match decision {
             Decision::Later => {}

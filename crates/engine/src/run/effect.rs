@@ -24,7 +24,7 @@ pub enum Effect {
         /// The call.
         call: Box<ToolCall>,
     },
-    /// Give up the call that this task has under way.
+    /// Give up the call that this task has under way, or the question that it has asked.
     Abort(TaskId),
     /// Ask a person; answer with [`Input::Decided`].
     Ask {

@@ -45,6 +45,9 @@ impl Run {
         }
         work.outcome = Some(Arc::clone(&outcome));
         work.pending = None;
+        if std::mem::take(&mut work.asked) {
+            effects.push(Effect::Abort(task));
+        }
         let Some(work) = self.work(task) else {
             return;
         };

@@ -46,6 +46,8 @@ pub(crate) struct Work {
     pub(crate) attempts_before: u32,
     /// Whether an earlier process sent a call of which nobody knows what became.
     pub(crate) in_doubt: bool,
+    /// Whether somebody was asked about its call who has not decided.
+    pub(crate) asked: bool,
     /// Whether its call was told to come again later.
     pub(crate) postponed: bool,
     /// The longest path behind its end, in microseconds.
@@ -126,6 +128,7 @@ impl Work {
             attempts: 0,
             attempts_before: 0,
             in_doubt: false,
+            asked: false,
             postponed: false,
             behind: 0,
             last_call: None,

@@ -8,6 +8,7 @@ mod guards;
 mod large;
 mod loops;
 mod properties;
+mod questions;
 mod quick;
 mod resume;
 mod simulation;
