@@ -244,6 +244,11 @@ impl Run {
         }
     }
 
+    /// Whether an answer to this attempt is waited for.
+    pub(super) fn is_under_way(&self, task: TaskId, attempt: u32) -> bool {
+        self.scheduler.state(task) == TaskState::Running && self.scheduler.attempt(task) == attempt
+    }
+
     pub(super) fn attempt_ended(
         &mut self,
         task: TaskId,
@@ -251,9 +256,7 @@ impl Run {
         result: Result<ToolOutput, ToolError>,
         effects: &mut Vec<Effect>,
     ) {
-        if self.scheduler.state(task) != TaskState::Running
-            || self.scheduler.attempt(task) != attempt
-        {
+        if !self.is_under_way(task, attempt) {
             return;
         }
         self.remember(effects, || {
@@ -317,8 +320,7 @@ impl Run {
             Some(Record::TimerFired { at, timer })
         });
         if let Timer::Attempt(attempt) = timer
-            && self.scheduler.state(task) == TaskState::Running
-            && self.scheduler.attempt(task) == attempt
+            && self.is_under_way(task, attempt)
         {
             let waited = self.options.attempt_timeout.unwrap_or_default();
             let error = ToolError::new(ErrorKind::Timeout, format!("no answer within {waited:?}"));

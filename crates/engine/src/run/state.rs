@@ -17,12 +17,13 @@ use super::history::History;
 use super::made::Made;
 use super::redact::{Redactor, secret_inputs};
 use super::work::{CallRecord, Work};
+use crate::approval::Decision;
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent, StampedEvent};
 use crate::guard::Guard;
 use crate::journal::Record;
 use crate::options::{Arrival, RunOptions};
-use crate::schedule::{Command, Event, Scheduler, TaskId};
+use crate::schedule::{Command, Event, Scheduler, TaskId, TaskState};
 
 /// A run in progress, without clock and without IO.
 #[derive(Debug)]
@@ -125,7 +126,9 @@ impl Run {
     /// Takes in what happened at `now`, counted from the start of the run. Call [`proceed`](Self::proceed) when all that
     /// happened at about the same time was taken in.
     pub fn handle(&mut self, input: Input, now: Duration, effects: &mut Vec<Effect>) {
-        self.now = now;
+        if self.matters(&input) {
+            self.now = now;
+        }
         match input {
             Input::AttemptEnded {
                 task,
@@ -162,6 +165,18 @@ impl Run {
             }
         }
         self.drain(effects);
+    }
+
+    /// Whether anything follows from `input`. What nothing follows from is not kept, so no time that is may depend on it.
+    fn matters(&self, input: &Input) -> bool {
+        match input {
+            Input::AttemptEnded { task, attempt, .. } => self.is_under_way(*task, *attempt),
+            Input::Decided { task, decision } => {
+                *decision != Decision::Later && self.scheduler.state(*task) == TaskState::Asking
+            }
+            Input::Close => self.growing,
+            Input::TimerFired(..) | Input::Extend(_) | Input::Cancel | Input::GiveUp => true,
+        }
     }
 
     /// Starts whatever may start now.
@@ -203,7 +218,7 @@ impl Run {
         &self.id
     }
 
-    /// The time that the run was last told, counted from its start.
+    /// The time of what the run was last told that mattered, counted from its start.
     pub fn now(&self) -> Duration {
         self.now
     }

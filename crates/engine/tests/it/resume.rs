@@ -1,5 +1,7 @@
 //! Runs that go on after what earlier processes did: what is done stays done, and what was refused stays refused.
 
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +12,8 @@ use planwright_core::plan::{
 use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
 use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Effect, History, Input, Run};
-use planwright_engine::schedule::TaskId;
+use planwright_engine::run::{Effect, History, Input, Opening, Run, replay};
+use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Guards, RunOptions, RunSummary};
 
 type Answer = Result<ToolOutput, ToolError>;
@@ -74,33 +76,16 @@ fn process(
         .after(history);
     let mut clock = run.now();
     let mut effects = Vec::new();
-    let mut under_way: Vec<(TaskId, u32, ToolCall)> = Vec::new();
+    let mut under_way = Vec::new();
     entries.push(Entry {
         at: clock,
         turn,
-        record: Record::Opened {
-            digest: Arc::from(plan.digest()),
-            header: Value::Null,
-        },
+        ..opened(plan)
     });
     run.start(&mut effects);
     loop {
         run.proceed(&mut effects);
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Call {
-                    task,
-                    attempt,
-                    call,
-                } => under_way.push((task, attempt, *call)),
-                Effect::Remember { at, record } => entries.push(Entry {
-                    at,
-                    turn,
-                    record: *record,
-                }),
-                _ => {}
-            }
-        }
+        under_way.extend(take_calls(&mut effects, turn, entries));
         let answered = under_way
             .iter()
             .enumerate()
@@ -118,6 +103,42 @@ fn process(
         };
         run.handle(ended, clock, &mut effects);
     }
+}
+
+fn opened(plan: &CheckedPlan) -> Entry {
+    Entry {
+        at: Duration::ZERO,
+        turn: 0,
+        record: Record::Opened {
+            digest: Arc::from(plan.digest()),
+            header: Value::Null,
+        },
+    }
+}
+
+/// The calls that are to be made, each with its task and its attempt. What is to be kept goes to the entries.
+fn take_calls(
+    effects: &mut Vec<Effect>,
+    turn: u64,
+    entries: &mut Vec<Entry>,
+) -> Vec<(TaskId, u32, ToolCall)> {
+    let mut calls = Vec::new();
+    for effect in effects.drain(..) {
+        match effect {
+            Effect::Call {
+                task,
+                attempt,
+                call,
+            } => calls.push((task, attempt, *call)),
+            Effect::Remember { at, record } => entries.push(Entry {
+                at,
+                turn,
+                record: *record,
+            }),
+            _ => {}
+        }
+    }
+    calls
 }
 
 /// What became of the steps, one line each.
@@ -193,4 +214,43 @@ fn an_output_that_was_too_much_is_refused_again_under_the_same_bound() {
         ["a succeeded", "b succeeded", "c succeeded"]
     );
     assert_eq!(summary.calls.len(), 3);
+}
+
+#[test]
+fn an_answer_that_comes_too_late_changes_no_time() {
+    let plan = sound(["a", "b"].map(|id| call(id, "t", Vec::new())).into());
+    let mut options = RunOptions {
+        attempt_timeout: Some(Duration::from_millis(100)),
+        ..RunOptions::default()
+    };
+    options.limits.total = std::num::NonZeroUsize::MIN;
+    let mut run = Run::new("run", plan.clone(), options.clone()).remembering();
+    let mut entries = vec![opened(&plan)];
+    let mut effects = Vec::new();
+    run.start(&mut effects);
+    run.proceed(&mut effects);
+    let first = take_calls(&mut effects, 0, &mut entries);
+    let [(a, attempt, _)] = first.as_slice() else {
+        panic!("{} calls", first.len());
+    };
+    let late = Input::AttemptEnded {
+        task: *a,
+        attempt: *attempt,
+        result: Ok(ToolOutput::text("late")),
+    };
+    let time_is_up = Input::TimerFired(*a, Timer::Attempt(*attempt));
+    run.handle(time_is_up, Duration::from_millis(100), &mut effects);
+    run.handle(late, Duration::from_millis(101), &mut effects);
+    run.proceed(&mut effects);
+    assert_eq!(take_calls(&mut effects, 1, &mut entries).len(), 1);
+    let replayed = replay(&Arc::from("run"), &entries, |_, _| {
+        Ok::<_, Infallible>(Opening {
+            plan: plan.clone(),
+            options: options.clone(),
+            choices: Vec::new(),
+            forgotten: Vec::new(),
+            extensions: VecDeque::new(),
+        })
+    });
+    replayed.unwrap_or_else(|error| panic!("{error:#?}"));
 }
