@@ -18,7 +18,11 @@ pub struct HeldBack(Arc<Mutex<State>>);
 
 enum State {
     Held(Vec<Entry>),
-    PassedOn(Arc<dyn Journal>),
+    PassedOn {
+        journal: Arc<dyn Journal>,
+        /// What the run is to be opened with, where it has not been.
+        header: Option<Value>,
+    },
     Forgotten,
 }
 
@@ -32,7 +36,7 @@ impl HeldBack {
     pub fn entries(&self) -> Vec<Entry> {
         match &*self.state() {
             State::Held(entries) => entries.clone(),
-            State::PassedOn(_) | State::Forgotten => Vec::new(),
+            State::PassedOn { .. } | State::Forgotten => Vec::new(),
         }
     }
 
@@ -44,20 +48,15 @@ impl HeldBack {
         header: Value,
     ) -> BoxFuture<'static, Result<(), JournalError>> {
         let mut state = self.state();
-        let State::Held(mut entries) =
-            std::mem::replace(&mut *state, State::PassedOn(Arc::clone(&journal)))
-        else {
-            return futures::future::ready(Ok(())).boxed();
+        let passed_on = State::PassedOn {
+            journal,
+            header: Some(header),
         };
-        if let Some(Entry {
-            record: Record::Opened { header: opened, .. },
-            ..
-        }) = entries.first_mut()
-        {
-            *opened = header;
-        }
         // Still locked, so that nothing comes between.
-        journal.append(entries)
+        match std::mem::replace(&mut *state, passed_on) {
+            State::Held(entries) if !entries.is_empty() => state.append(entries),
+            _ => futures::future::ready(Ok(())).boxed(),
+        }
     }
 
     /// Forgets what it holds, and whatever comes.
@@ -72,10 +71,26 @@ impl HeldBack {
 
 impl Journal for HeldBack {
     fn append(&self, more: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
-        match &mut *self.state() {
-            State::PassedOn(journal) => return journal.append(more),
-            State::Held(entries) => entries.extend(more),
-            State::Forgotten => {}
+        self.state().append(more)
+    }
+}
+
+impl State {
+    fn append(&mut self, mut more: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        match self {
+            Self::PassedOn { journal, header } => {
+                if let Some(Entry {
+                    record: Record::Opened { header: opened, .. },
+                    ..
+                }) = more.first_mut()
+                    && let Some(header) = header.take()
+                {
+                    *opened = header;
+                }
+                return journal.append(more);
+            }
+            Self::Held(entries) => entries.extend(more),
+            Self::Forgotten => {}
         }
         futures::future::ready(Ok(())).boxed()
     }
@@ -90,5 +105,54 @@ impl Default for State {
 impl fmt::Debug for HeldBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HeldBack").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::MemoryJournal;
+    use super::*;
+
+    /// Passes on after so many batches, and gives the headers that arrive.
+    fn check(batches_before: usize) {
+        let (held, kept) = (HeldBack::new(), MemoryJournal::new());
+        let opened = |header: &str| Entry {
+            at: Duration::ZERO,
+            turn: 0,
+            record: Record::Opened {
+                digest: Arc::from("d"),
+                header: Value::from(header),
+            },
+        };
+        let closed = Entry {
+            record: Record::Closed,
+            ..opened("")
+        };
+        let batches = [vec![opened("little")], vec![closed], vec![opened("again")]];
+        for (number, batch) in batches.into_iter().enumerate() {
+            if number == batches_before {
+                drop(held.pass_on(Arc::new(kept.clone()), Value::from("all")));
+            }
+            drop(held.append(batch));
+        }
+        let entries = kept.entries();
+        assert_eq!(entries.len(), 3);
+        let headers: Vec<&str> = entries
+            .iter()
+            .filter_map(|entry| match &entry.record {
+                Record::Opened { header, .. } => header.as_text(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(headers, ["all", "again"]);
+    }
+
+    #[test]
+    fn the_header_is_the_first_one_whenever_it_becomes_known() {
+        check(0);
+        check(1);
+        check(2);
     }
 }

@@ -134,6 +134,19 @@ async fn what_ran_early_is_kept_with_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_to_run_early_is_kept_where_the_whole_plan_is_there_at_once() {
+    let memory = Memory::default();
+    let scene = Scene {
+        keeper: Some(&memory),
+        pace: None,
+        ..Scene::new(&[TWO_LEVELS])
+    };
+    let played = scene.play().await;
+    assert_eq!(played.called().len(), 8);
+    memory.check(&["first"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_begins_again_is_kept_as_one() {
     let mended = r#"{"steps": [
         {"id": "a", "tool": "search", "args": {"q": "alpha"}},

@@ -144,6 +144,8 @@ pub(super) struct Scene<'a> {
     pub(super) answers: &'a [&'a str],
     /// After how many pieces its answer breaks off, and whether with an error.
     pub(super) breaks: Option<(usize, bool)>,
+    /// How many tokens it writes in a second; nothing where all of them are there at once.
+    pub(super) pace: Option<u32>,
     pub(super) keeper: Option<&'a dyn Keeper>,
 }
 
@@ -153,6 +155,7 @@ impl<'a> Scene<'a> {
             notation: Notation::Json,
             answers,
             breaks: None,
+            pace: Some(60),
             keeper: None,
         }
     }
@@ -161,7 +164,7 @@ impl<'a> Scene<'a> {
         let script: Vec<serde_json::Value> = self
             .answers
             .iter()
-            .map(|text| json!({"text": text, "tokens_per_second": 60}))
+            .map(|text| json!({"text": text, "tokens_per_second": self.pace}))
             .collect();
         let replay = Replay::read("replay", &json!(script).to_string()).unwrap();
         let model: Box<dyn Model> = match self.breaks {
