@@ -158,6 +158,15 @@ impl CheckedPlan {
         producers(&self.sound.ids, &self.sound.writers, read)
     }
 
+    /// Whether a step of the plan may write what `read` reads.
+    pub(super) fn writes(&self, read: &Read) -> bool {
+        let Source::Slot(kind) = read.source else {
+            return false;
+        };
+        let overlap = self.sound.writers.overlapping(kind, slot_keys(&read.path));
+        !overlap.is_empty()
+    }
+
     /// The places of slots of `kind` that the plan reads and that none of its steps writes: what
     /// it takes from its caller where the caller shares the slots.
     pub fn open_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
@@ -189,7 +198,7 @@ pub(super) fn producers(
 ) -> Vec<u32> {
     match &read.source {
         Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
-        Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)),
+        Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
         Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
     }
 }

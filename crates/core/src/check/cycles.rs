@@ -1,11 +1,14 @@
 //! Circles: steps that wait for each other, and so would wait for ever.
 
+use std::collections::{HashMap, HashSet};
+
 use super::dependencies::{DependencyKind, each_node};
 use super::findings::Findings;
 use super::graph::{Graph, shortest_cycle};
 use super::survey::Survey;
-use crate::plan::Ordering;
-use crate::{Code, Place};
+use super::writers::slot_keys;
+use crate::plan::{Ordering, Source};
+use crate::{Code, Hashing, Place, Step};
 
 /// How many steps of one circle are named.
 const MAX_NAMED: usize = 30;
@@ -55,11 +58,11 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
 /// found where references are looked at.
 fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     for ((index, step), waits) in survey.steps().zip(survey.waits) {
+        let mut mentioned = None;
         for dependency in &waits.dependencies {
             let Some(other) = survey.step(dependency.on).filter(|_| dependency.on > index) else {
                 continue;
             };
-            let place = place_of(survey, index, dependency.on);
             let (id, other) = (&step.id, &other.id);
             let message = match dependency.kind {
                 DependencyKind::Slot => {
@@ -71,6 +74,9 @@ fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 DependencyKind::Data | DependencyKind::Listed => continue,
             };
             let help = format!("the steps run as they are listed: move `{other}` up");
+            let mentioned = mentioned.get_or_insert_with(|| mentions(survey, step));
+            let place = mentioned.get(&dependency.on).copied();
+            let place = place.unwrap_or(step.place);
             let finding = findings.error(Code::LaterStep, place, message).help(help);
             findings.push(finding);
         }
@@ -124,26 +130,40 @@ fn place_of(survey: &Survey<'_>, from: u32, on: u32) -> Place {
     let Some(step) = survey.step(from) else {
         return Place::NOWHERE;
     };
-    let mut found = None;
+    let place = mentions(survey, step).get(&on).copied();
+    place.unwrap_or(step.place)
+}
+
+/// Where the step first says that it waits for each of those that it waits for.
+fn mentions(survey: &Survey<'_>, step: &Step) -> HashMap<u32, Place, Hashing> {
+    let mut places = HashMap::default();
+    let mut met = HashSet::new();
     each_node(step, &mut |node, _| {
         node.each_reference(&mut |reference| {
-            let waits = || {
-                reference
-                    .reads()
-                    .into_iter()
-                    .any(|read| survey.producers(read).contains(&on))
-            };
-            if found.is_none() && waits() {
-                found = Some(reference.place);
+            for read in reference.reads() {
+                match &read.source {
+                    Source::Step(id) | Source::Result(id) => {
+                        if let Some(on) = survey.ids.get(id) {
+                            places.entry(*on).or_insert(reference.place);
+                        }
+                    }
+                    Source::Slot(kind) => {
+                        let overlap = survey.writers.overlapping(*kind, slot_keys(&read.path));
+                        for (_, steps) in overlap.lists().filter(|(list, _)| met.insert(*list)) {
+                            for on in steps {
+                                places.entry(*on).or_insert(reference.place);
+                            }
+                        }
+                    }
+                    Source::Item | Source::Index | Source::Last | Source::Outside(..) => {}
+                }
             }
         });
     });
-    let after = || {
-        let other = survey.step(on)?;
-        step.after
-            .iter()
-            .find(|name| *name.text == *other.id.as_str())
-            .map(|name| name.place)
-    };
-    found.or_else(after).unwrap_or(step.place)
+    for name in &step.after {
+        if let Some(on) = survey.ids.get(&*name.text) {
+            places.entry(*on).or_insert(name.place);
+        }
+    }
+    places
 }

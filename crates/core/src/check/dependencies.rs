@@ -1,9 +1,9 @@
 //! Who waits for whom: the edges of the plan's graph.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::checked::{CheckedPlan, producers};
-use super::writers::Writers;
+use super::checked::CheckedPlan;
+use super::writers::{Writers, slot_keys};
 use crate::Hashing;
 use crate::plan::{Action, Form, Node, OnError, Ordering, Read, Reference, Source};
 use crate::{Plan, Step, StepId};
@@ -103,7 +103,7 @@ pub(super) fn each_other_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node
 }
 
 /// Whether a part of a step may refer to the step itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Reflexive {
     No,
     Yes,
@@ -120,6 +120,7 @@ impl Finder<'_> {
         let mut edges = Edges {
             index,
             found: BTreeMap::new(),
+            met: HashSet::default(),
         };
         each_node(step, &mut |node, reflexive| {
             node.each_reference(&mut |reference| {
@@ -177,16 +178,26 @@ impl Finder<'_> {
         optional: bool,
         reflexive: Reflexive,
     ) {
-        let kind = match read.source {
-            Source::Step(_) | Source::Result(_) => DependencyKind::Data,
-            Source::Slot(_) => DependencyKind::Slot,
-            Source::Item | Source::Index | Source::Last | Source::Outside(..) => return,
-        };
-        for on in producers(self.ids, self.writers, read) {
-            if kind == DependencyKind::Slot && self.is_elsewhere(step, on) {
-                continue;
+        match &read.source {
+            Source::Step(id) | Source::Result(id) => {
+                if let Some(on) = self.ids.get(id) {
+                    edges.add(*on, DependencyKind::Data, optional, reflexive);
+                }
             }
-            edges.add(on, kind, optional, reflexive);
+            Source::Slot(kind) => {
+                let overlap = self.writers.overlapping(*kind, slot_keys(&read.path));
+                for (number, steps) in overlap.lists() {
+                    if !edges.met.insert((number, optional, reflexive)) {
+                        continue;
+                    }
+                    for on in steps {
+                        if !self.is_elsewhere(step, *on) {
+                            edges.add(*on, DependencyKind::Slot, optional, reflexive);
+                        }
+                    }
+                }
+            }
+            Source::Item | Source::Index | Source::Last | Source::Outside(..) => {}
         }
     }
 
@@ -206,6 +217,8 @@ impl Finder<'_> {
 struct Edges {
     index: u32,
     found: BTreeMap<(u32, DependencyKind), bool>,
+    /// The lists of writers that are among them, and how: a step may read a slot any number of times.
+    met: HashSet<(usize, bool, Reflexive), Hashing>,
 }
 
 impl Edges {

@@ -44,7 +44,7 @@ impl CheckedPlan {
         match &read.source {
             Source::Outside(..) => false,
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
-            Source::Slot(SlotKind::State | SlotKind::Data) => !self.producers(read).is_empty(),
+            Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
             _ => true,
         }
     }

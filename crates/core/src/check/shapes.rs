@@ -1,25 +1,32 @@
 //! What the values of a plan look like, as far as that can be said before the first step.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use super::contents::Contents;
 use super::survey::Survey;
-use super::writers::slot_keys;
+use super::writers::{Overlap, slot_keys};
 use crate::plan::{
     Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
     Segment, SlotKind, Source, Targets,
 };
 use crate::schema::{Additional, ListType, ObjectType, Property, Reach, Type};
-use crate::{Plan, Step};
+use crate::{Hashing, Plan, Step};
 
 /// How many steps that only reshape are followed behind each other.
 const MAX_DEPTH: usize = 64;
 
 /// What a step gives may hold what others give, several times over: beyond so many parts in all, anything may be in it.
 const MAX_PARTS: usize = 10_000;
+
+/// How many writers of a slot are looked at for each read of it.
+const FEW_WRITERS: usize = 32;
+
+/// How many writers of slots with more of them are looked at in all. Beyond, anything may be in such a slot.
+const MAX_LOOKS: usize = 200_000;
 
 /// The shapes of a plan's values.
 pub(super) struct Shapes<'a> {
@@ -29,6 +36,9 @@ pub(super) struct Shapes<'a> {
     /// What their actions give, once, as far as it is known.
     rounds: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
+    /// What is in slots with many writers.
+    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), Reach, Hashing>>,
+    looks_left: Cell<usize>,
     /// The step whose list is being looked at: a list that speaks of its own items has none.
     listing: Cell<Option<u32>>,
 }
@@ -50,6 +60,8 @@ impl<'a> Shapes<'a> {
             outputs: RefCell::new(vec![None; survey.plan.steps.len()]),
             rounds: RefCell::new(vec![None; survey.plan.steps.len()]),
             depth: Cell::new(0),
+            slots: RefCell::default(),
+            looks_left: Cell::new(MAX_LOOKS),
             listing: Cell::new(None),
         }
     }
@@ -232,46 +244,64 @@ impl<'a> Shapes<'a> {
         let Some((Segment::Key(name), rest)) = path.split_first() else {
             return Sight::Reach(Reach::Unknown);
         };
-        let producers = self.survey.writers.overlapping(kind, slot_keys(path));
-        match (producers.as_slice(), self.contents.initial(kind, name)) {
-            ([], None) => Sight::EmptySlot,
-            ([], Some(shape)) => Sight::Reach(behind(shape.at(rest), 1)),
-            (_, Some(_)) => Sight::Reach(Reach::Unknown),
-            (producers, None) => {
-                let reaches = producers
-                    .iter()
-                    .map(|producer| self.written(*producer, kind, path));
-                Sight::Reach(any_of(reaches))
+        let overlap = self.survey.writers.overlapping(kind, slot_keys(path));
+        match (overlap.is_empty(), self.contents.initial(kind, name)) {
+            (true, None) => Sight::EmptySlot,
+            (true, Some(shape)) => Sight::Reach(behind(shape.at(rest), 1)),
+            (false, Some(_)) => Sight::Reach(Reach::Unknown),
+            (false, None) if overlap.most() <= FEW_WRITERS => {
+                Sight::Reach(self.written(&overlap, path))
             }
+            (false, None) => Sight::Reach(self.written_by_many(&overlap, kind, path)),
         }
     }
 
-    /// Where `path` leads in what the step at `producer` writes.
-    fn written(&self, producer: u32, kind: SlotKind, path: &[Segment]) -> Reach {
-        let writes = self
-            .survey
-            .step(producer)
-            .and_then(|step| step.writes.as_ref());
-        let Some(writes) = writes.filter(|writes| writes.method == Method::Set) else {
+    /// The same for a slot with so many writers that they are not looked at any number of times.
+    fn written_by_many(&self, overlap: &Overlap<'_>, kind: SlotKind, path: &[Segment]) -> Reach {
+        let key = (kind, path.to_vec());
+        if let Some(known) = self.slots.borrow().get(&key) {
+            return known.clone();
+        }
+        let Some(left) = self.looks_left.get().checked_sub(overlap.most()) else {
             return Reach::Unknown;
         };
-        let targets = match &writes.targets {
-            Targets::All(targets) => targets.as_slice(),
-            // A failure, too, may go to the last.
-            Targets::OneOf(targets) => targets.split_last().map_or(&[][..], |(_, rest)| rest),
-        };
-        let rest = targets.iter().find_map(|target| {
-            let around = target.kind == kind
-                && slot_keys(path)
-                    .zip(&target.keys)
-                    .all(|(one, other)| one == other)
-                && slot_keys(path).count() >= target.keys.len();
-            around.then(|| path.get(target.keys.len()..)).flatten()
-        });
-        match rest {
-            Some(rest) => behind(self.output(producer).at(rest), path.len() - rest.len()),
-            None => Reach::Unknown,
+        self.looks_left.set(left);
+        let reach = self.written(overlap, path);
+        // While a step is looked at, others may be unknown that are known later.
+        if self.depth.get() == 0 {
+            self.slots.borrow_mut().insert(key, reach.clone());
         }
+        reach
+    }
+
+    /// Where `path` leads in what its writers write.
+    fn written(&self, overlap: &Overlap<'_>, path: &[Segment]) -> Reach {
+        let mut whole = overlap.whole();
+        whole.retain(|(step, target, _)| self.is_set(*step, *target));
+        whole.dedup_by_key(|(step, ..)| *step);
+        let is_whole = |step: &u32| whole.binary_search_by_key(step, |(step, ..)| *step).is_ok();
+        let mut writers = overlap.lists().flat_map(|(_, steps)| steps);
+        if !writers.all(is_whole) {
+            return Reach::Unknown;
+        }
+        any_of(whole.iter().map(|(step, _, keys)| {
+            let rest = path.get(*keys..).unwrap_or_default();
+            behind(self.output(*step).at(rest), *keys)
+        }))
+    }
+
+    /// Whether what the step writes to this target of it is its output.
+    fn is_set(&self, step: u32, target: usize) -> bool {
+        let step = self.survey.step(step);
+        let writes = step.and_then(|step| step.writes.as_ref());
+        writes.is_some_and(|writes| {
+            let is_output = match &writes.targets {
+                Targets::All(_) => true,
+                // A failure, too, may go to the last.
+                Targets::OneOf(targets) => target + 1 < targets.len(),
+            };
+            is_output && writes.method == Method::Set
+        })
     }
 }
 

@@ -1,7 +1,10 @@
 //! Slots: read but never filled, or filled by two steps at once.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use super::dependencies::each_node;
 use super::findings::Findings;
 use super::references::{broken_at, with_fields};
 use super::shapes::{Shapes, Sight};
@@ -10,12 +13,13 @@ use super::writers::slot_keys;
 use crate::expression::print_path;
 use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
 use crate::schema::Reach;
-use crate::{Code, Step};
+use crate::{Code, Plan, Step};
 
-/// How many pairs of writers are looked at, and how many steps behind each: enough for real plans,
-/// and no reason to wait in others.
+/// How many pairs of writers are looked at, how many steps behind each, and how much of these steps in all: enough for
+/// real plans, and no reason to wait in others.
 const MAX_PAIRS: usize = 200;
 const MAX_BEHIND: usize = 2_000;
+const MAX_LOOKS: usize = 1_000_000;
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     survey.each_use(&mut |place| {
@@ -123,6 +127,11 @@ fn written_inputs(survey: &Survey<'_>, findings: &mut Findings<'_>) {
 /// Warns of two steps that may write one slot in any order.
 fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     let mut pairs_left = MAX_PAIRS;
+    let scout = Scout {
+        survey,
+        has_branches: has_branches(survey.plan),
+        looks_left: Cell::new(MAX_LOOKS),
+    };
     for (index, step) in survey.steps() {
         let Some(writes) = step.writes.as_ref() else {
             continue;
@@ -134,11 +143,10 @@ fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             if pairs_left == 0 {
                 return;
             }
-            let earlier = survey
-                .writers
-                .overlapping(target.kind, &target.keys)
+            let overlap = survey.writers.overlapping(target.kind, &target.keys);
+            let earlier = overlap
+                .before(index)
                 .into_iter()
-                .filter(|other| *other < index)
                 .rev()
                 .take(pairs_left)
                 .inspect(|_| pairs_left -= 1)
@@ -149,8 +157,11 @@ fn competing(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             let Some((other, other_step)) = earlier else {
                 continue;
             };
-            let own = Behind::of(survey, index, target);
-            let others = Behind::of(survey, other, target);
+            let (Some(own), Some(others)) =
+                (scout.behind(index, target), scout.behind(other, target))
+            else {
+                return;
+            };
             if own.steps.contains(&other) || others.steps.contains(&index) || own.excludes(&others)
             {
                 continue;
@@ -195,25 +206,6 @@ struct Behind {
 }
 
 impl Behind {
-    fn of(survey: &Survey<'_>, step: u32, target: &SlotPath) -> Self {
-        let mut behind = Self {
-            steps: HashSet::new(),
-            branches: HashMap::new(),
-        };
-        behind.add_targets(survey, step, target.kind, &target.keys);
-        let mut open = vec![step];
-        while let Some(at) = open.pop() {
-            behind.add_branches(survey, at);
-            let waits = survey.waits.get(at as usize);
-            for dependency in waits.iter().flat_map(|waits| &waits.dependencies) {
-                if behind.steps.len() < MAX_BEHIND && behind.steps.insert(dependency.on) {
-                    open.push(dependency.on);
-                }
-            }
-        }
-        behind
-    }
-
     /// Whether both wait for one step through different targets of it, so that only one of them runs.
     fn excludes(&self, other: &Self) -> bool {
         self.branches.iter().any(|(branch, targets)| {
@@ -223,49 +215,95 @@ impl Behind {
                 .is_some_and(|others| targets.is_disjoint(others))
         })
     }
+}
 
-    fn add_branches(&mut self, survey: &Survey<'_>, step: u32) {
-        let Some(step) = survey.step(step) else {
-            return;
+/// Finds out what is behind steps, as long as that does not take too long.
+struct Scout<'a> {
+    survey: &'a Survey<'a>,
+    has_branches: bool,
+    looks_left: Cell<usize>,
+}
+
+impl Scout<'_> {
+    /// What is behind `step`, which writes `target`; nothing where that would take too long.
+    fn behind(&self, step: u32, target: &SlotPath) -> Option<Behind> {
+        let mut behind = Behind {
+            steps: HashSet::new(),
+            branches: HashMap::new(),
         };
-        super::dependencies::each_node(step, &mut |node, _| {
+        self.add_targets(&mut behind, step, target.kind, &target.keys)?;
+        let mut open = vec![step];
+        while let Some(at) = open.pop() {
+            self.add_branches(&mut behind, at)?;
+            let waits = self.survey.waits.get(at as usize);
+            for dependency in waits.iter().flat_map(|waits| &waits.dependencies) {
+                self.look()?;
+                if behind.steps.len() < MAX_BEHIND && behind.steps.insert(dependency.on) {
+                    open.push(dependency.on);
+                }
+            }
+        }
+        Some(behind)
+    }
+
+    fn look(&self) -> Option<()> {
+        self.looks_left.set(self.looks_left.get().checked_sub(1)?);
+        Some(())
+    }
+
+    fn add_branches(&self, behind: &mut Behind, step: u32) -> Option<()> {
+        let Some(step) = self.survey.step(step).filter(|_| self.has_branches) else {
+            return Some(());
+        };
+        let mut flow = Some(());
+        each_node(step, &mut |node, _| {
             node.each_reference(&mut |reference| {
                 for read in reference.reads() {
-                    let Source::Slot(kind) = read.source else {
-                        continue;
-                    };
-                    let keys: Vec<_> = slot_keys(&read.path).cloned().collect();
-                    for producer in survey.producers(read) {
-                        self.add_targets(survey, producer, kind, &keys);
-                    }
+                    flow = flow.and_then(|()| self.add_read(behind, read));
                 }
             });
         });
+        flow
+    }
+
+    fn add_read(&self, behind: &mut Behind, read: &Read) -> Option<()> {
+        let Source::Slot(kind) = read.source else {
+            return self.look();
+        };
+        let keys: Vec<_> = slot_keys(&read.path).cloned().collect();
+        let overlap = self.survey.writers.overlapping(kind, &keys);
+        overlap
+            .steps()
+            .into_iter()
+            .try_for_each(|producer| self.add_targets(behind, producer, kind, &keys))
     }
 
     /// Notes which of the alternative targets of `step` overlap with a slot.
     fn add_targets(
-        &mut self,
-        survey: &Survey<'_>,
+        &self,
+        behind: &mut Behind,
         step: u32,
         kind: SlotKind,
-        keys: &[std::sync::Arc<str>],
-    ) {
-        let writes = survey.step(step).and_then(|step| step.writes.as_ref());
-        let Some(Targets::OneOf(targets)) = writes.map(|writes| &writes.targets) else {
-            return;
+        keys: &[Arc<str>],
+    ) -> Option<()> {
+        self.look()?;
+        let step_writes = self.survey.step(step).and_then(|step| step.writes.as_ref());
+        let Some(Targets::OneOf(targets)) = step_writes.map(|writes| &writes.targets) else {
+            return Some(());
         };
-        let overlapping = targets.iter().enumerate().filter(|(_, target)| {
-            target.kind == kind
-                && target
-                    .keys
-                    .iter()
-                    .zip(keys)
-                    .all(|(one, other)| one == other)
-        });
-        self.branches
-            .entry(step)
-            .or_default()
-            .extend(overlapping.map(|(position, _)| position));
+        let found = behind.branches.entry(step).or_default();
+        for (position, target) in targets.iter().enumerate() {
+            self.look()?;
+            let mut pairs = target.keys.iter().zip(keys);
+            if target.kind == kind && pairs.all(|(one, other)| one == other) {
+                found.insert(position);
+            }
+        }
+        Some(())
     }
+}
+
+fn has_branches(plan: &Plan) -> bool {
+    let mut writes = plan.steps.iter().filter_map(|step| step.writes.as_ref());
+    writes.any(|writes| matches!(writes.targets, Targets::OneOf(_)))
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::checked::{CheckedPlan, CheckedStep, Extent, Sound, producers};
+use super::checked::{CheckedPlan, CheckedStep, Extent, Sound};
 use super::dependencies::{Waits, each_node, waits};
 use super::findings::Findings;
 use super::plans::{Session, sub_plans};
 use super::shapes::Shapes;
 use super::survey::{Role, Survey};
-use super::writers::Writers;
+use super::writers::{Writers, slot_keys};
 use super::{
     CheckContext, arguments, cycles, digest, inputs, limits, names, outside, policy, positional,
     positions, references, sharable, slots,
@@ -120,7 +120,7 @@ pub(super) fn check_plan(
     }
     let inputs = inputs::values(&plan, given);
     let digest = digest::digest(&plan, &sub_plans);
-    let open_reads = open_reads(&plan, &ids, &writers, &sub_plans);
+    let open_reads = open_reads(&plan, &writers, &sub_plans);
     let checked = CheckedPlan::new(Sound {
         steps: checked_steps(tools, sub_plans, waits),
         plan,
@@ -171,15 +171,12 @@ fn checked_steps(
 }
 
 /// The reads of slots that no step of the plan writes, those of shared sub-plans included.
-fn open_reads(
-    plan: &Plan,
-    ids: &HashMap<StepId, u32, Hashing>,
-    writers: &Writers,
-    sub_plans: &[Option<CheckedPlan>],
-) -> Vec<Read> {
+fn open_reads(plan: &Plan, writers: &Writers, sub_plans: &[Option<CheckedPlan>]) -> Vec<Read> {
     let mut open = Vec::new();
     let mut consider = |read: &Read| {
-        if matches!(read.source, Source::Slot(_)) && producers(ids, writers, read).is_empty() {
+        if let Source::Slot(kind) = read.source
+            && writers.overlapping(kind, slot_keys(&read.path)).is_empty()
+        {
             open.push(read.clone());
         }
     };

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::CheckContext;
-use super::checked::{CheckedPlan, producers};
+use super::checked::CheckedPlan;
 use super::dependencies::{Reflexive, Waits, each_node};
 use super::writers::Writers;
 use crate::Hashing;
-use crate::plan::{Node, OnError, Output, Read, Reference, SlotKind};
+use crate::plan::{Node, OnError, Output, Reference, SlotKind};
 use crate::{Object, Plan, Step, StepId, Tool};
 
 /// What a plan is run as.
@@ -118,11 +118,6 @@ impl<'a> Survey<'a> {
 
     pub(super) fn step(&self, step: u32) -> Option<&'a Step> {
         self.plan.steps.get(step as usize)
-    }
-
-    /// The steps that must have settled before `read` can be answered.
-    pub(super) fn producers(&self, read: &Read) -> Vec<u32> {
-        producers(self.ids, self.writers, read)
     }
 
     /// Calls `visit` with every reference in the plan.

@@ -3,19 +3,26 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::Step;
 use crate::plan::{Segment, SlotKind};
+use crate::{Hashing, Step};
 
 /// All writers of a plan, as one tree of keys per kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writers {
-    kinds: HashMap<SlotKind, Branch>,
+    kinds: HashMap<SlotKind, usize>,
+    /// The slots, each with those that it is a part of before it.
+    branches: Vec<Branch>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Branch {
+    /// The steps that write all of the slot, by position.
     here: Vec<u32>,
-    below: HashMap<Arc<str>, Branch>,
+    /// For each of them, the position of the first of its targets that is this slot.
+    targets: Vec<usize>,
+    /// The steps that write the slot or a part of it, by position.
+    inside: Vec<u32>,
+    below: HashMap<Arc<str>, usize, Hashing>,
 }
 
 impl Writers {
@@ -23,49 +30,122 @@ impl Writers {
     pub(super) fn of(steps: &[Step]) -> Self {
         let mut writers = Self::default();
         for (index, step) in (0_u32..).zip(steps) {
-            let Some(writes) = &step.writes else { continue };
-            for target in writes.targets.paths() {
-                let mut branch = writers.kinds.entry(target.kind).or_default();
-                for key in &target.keys {
-                    branch = branch.below.entry(Arc::clone(key)).or_default();
-                }
-                if branch.here.last() != Some(&index) {
-                    branch.here.push(index);
-                }
+            let targets = step.writes.iter().flat_map(|writes| writes.targets.paths());
+            for (position, target) in targets.enumerate() {
+                writers.add(index, position, target.kind, &target.keys);
             }
         }
         writers
     }
 
-    /// The steps that may write the slot at `keys`, a part of it, or one around it, by position.
+    fn add(&mut self, step: u32, target: usize, kind: SlotKind, keys: &[Arc<str>]) {
+        let next = self.branches.len();
+        let mut at = *self.kinds.entry(kind).or_insert(next);
+        let mut keys = keys.iter();
+        loop {
+            if at == self.branches.len() {
+                self.branches.push(Branch::default());
+            }
+            let next = self.branches.len();
+            let Some(branch) = self.branches.get_mut(at) else {
+                return;
+            };
+            if branch.inside.last() != Some(&step) {
+                branch.inside.push(step);
+            }
+            let Some(key) = keys.next() else {
+                if branch.here.last() != Some(&step) {
+                    branch.here.push(step);
+                    branch.targets.push(target);
+                }
+                return;
+            };
+            at = *branch.below.entry(Arc::clone(key)).or_insert(next);
+        }
+    }
+
+    /// The writers of the slot at `keys`, of a part of it, or of one around it.
     pub(super) fn overlapping<'k>(
         &self,
         kind: SlotKind,
         keys: impl IntoIterator<Item = &'k Arc<str>>,
-    ) -> Vec<u32> {
-        let Some(mut branch) = self.kinds.get(&kind) else {
-            return Vec::new();
-        };
-        let mut found = branch.here.clone();
-        let mut inside = true;
-        for key in keys {
-            let Some(next) = branch.below.get(key) else {
-                inside = false;
+    ) -> Overlap<'_> {
+        let mut overlap = Overlap::default();
+        let mut next = self.kinds.get(&kind).copied();
+        let mut keys = keys.into_iter();
+        while let Some(number) = next
+            && let Some(branch) = self.branches.get(number)
+        {
+            overlap.way.push((number, branch));
+            let Some(key) = keys.next() else {
+                overlap.is_whole = true;
                 break;
             };
-            branch = next;
-            found.extend(&branch.here);
+            next = branch.below.get(key).copied();
         }
-        if inside {
-            let mut open: Vec<&Branch> = branch.below.values().collect();
-            while let Some(next) = open.pop() {
-                found.extend(&next.here);
-                open.extend(next.below.values());
+        overlap
+    }
+}
+
+/// The writers of a slot. Many slots share lists of them, so that whoever looks at many slots looks at each list once.
+#[derive(Default)]
+pub(super) struct Overlap<'w> {
+    /// The slots around it from the outermost on, and itself, as far as somebody writes in them.
+    way: Vec<(usize, &'w Branch)>,
+    /// Whether the slot itself is the last of them.
+    is_whole: bool,
+}
+
+impl<'w> Overlap<'w> {
+    /// The lists of writers, each sorted, with a number by which it is known again.
+    pub(super) fn lists(&self) -> impl DoubleEndedIterator<Item = (usize, &'w [u32])> {
+        let last = self.way.len().checked_sub(1).filter(|_| self.is_whole);
+        let way = self.way.iter().enumerate();
+        way.map(move |(depth, (number, branch))| {
+            if Some(depth) == last {
+                (number * 2 + 1, branch.inside.as_slice())
+            } else {
+                (number * 2, branch.here.as_slice())
             }
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lists().all(|(_, steps)| steps.is_empty())
+    }
+
+    /// How many steps there are, where none is in two lists.
+    pub(super) fn most(&self) -> usize {
+        self.lists().map(|(_, steps)| steps.len()).sum()
+    }
+
+    /// All of them, by position.
+    pub(super) fn steps(&self) -> Vec<u32> {
+        self.before(u32::MAX)
+    }
+
+    /// Those before the step at `index`, by position.
+    pub(super) fn before(&self, index: u32) -> Vec<u32> {
+        let earlier = self.lists().flat_map(|(_, steps)| {
+            let end = steps.partition_point(|step| *step < index);
+            steps.get(..end).unwrap_or_default()
+        });
+        let mut steps: Vec<u32> = earlier.copied().collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// The steps that write all of the slot or of one around it, each with the position of such a target of it, and how many
+    /// keys that has. By position, and then by target.
+    pub(super) fn whole(&self) -> Vec<(u32, usize, usize)> {
+        let mut whole = Vec::new();
+        for (keys, (_, branch)) in self.way.iter().enumerate() {
+            let here = branch.here.iter().zip(&branch.targets);
+            whole.extend(here.map(|(step, target)| (*step, *target, keys)));
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        whole.sort_unstable();
+        whole
     }
 }
 

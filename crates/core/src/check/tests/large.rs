@@ -78,3 +78,70 @@ fn arguments_without_names() {
     check(tools, &plan("unknown"), false);
     check(tools, &plan("t"), false);
 }
+
+#[test]
+fn reads_of_what_many_steps_write() {
+    let writers = |slot: &dyn Fn(usize) -> String| {
+        many(9_000, |n| {
+            format!(r#"{{"id": "w{n}", "tool": "e", "writes": "{}"}}"#, slot(n))
+        })
+    };
+    let check_reads = |writers: String, reads: String| {
+        check(
+            r#"{"e": {"out": {"type": "object", "properties": {"a": {}}}}}"#,
+            &format!(r#"{{"steps": [{writers}, {{"id": "s", "value": [{reads}]}}]}}"#),
+            true,
+        );
+    };
+    let whole = many(100_000, |_| r#""${slots.state}""#.to_owned());
+    check_reads(writers(&|n| format!("state.a{n}")), whole.clone());
+    check_reads(writers(&|_| "state".to_owned()), whole);
+    let parts = many(100_000, |n| format!(r#""${{slots.state.x.k{n}}}""#));
+    check_reads(writers(&|_| "state.x".to_owned()), parts);
+}
+
+#[test]
+fn steps_that_write_many_slots() {
+    let slots = |count| {
+        let slots: Vec<String> = (0..count).map(|n| format!("state.a{n}")).collect();
+        slots.join(" && ")
+    };
+    let check_steps = |steps: String| check("{}", &format!(r#"{{"steps": [{steps}]}}"#), true);
+    let repeated = " && state".repeat(200_000);
+    check_steps(format!(
+        r#"{{"id": "s", "value": 1, "writes": "{}{repeated}"}}"#,
+        slots(200_000)
+    ));
+    let reads = many(100_000, |n| format!(r#""${{slots.state.a{n}}}""#));
+    check_steps(format!(
+        r#"{{"id": "w", "value": 1, "writes": "{}"}}, {{"id": "s", "value": [{reads}]}}"#,
+        slots(100_000)
+    ));
+}
+
+#[test]
+fn alternatives_of_slots() {
+    let slots: Vec<String> = (0..50_000).map(|n| format!("state.a{n}")).collect();
+    let reads = many(50_000, |_| r#""${slots.state}""#.to_owned());
+    check(
+        "{}",
+        &format!(
+            r#"{{"steps": [{{"id": "w", "value": 1, "writes": "{}"}}, {{"id": "a", "value": [{reads}], "writes": "data.x"}}, {{"id": "b", "value": 1, "writes": "data.x"}}]}}"#,
+            slots.join(" || ")
+        ),
+        true,
+    );
+}
+
+#[test]
+fn reads_of_what_later_steps_write() {
+    let reads = many(50_000, |_| r#""${slots.state}""#.to_owned());
+    let writers = many(5_000, |n| {
+        format!(r#"{{"id": "w{n}", "value": 1, "writes": "state.a{n}"}}"#)
+    });
+    check(
+        "{}",
+        &format!(r#"{{"listed": true, "steps": [{{"id": "s", "value": [{reads}]}}, {writers}]}}"#),
+        false,
+    );
+}
