@@ -19,7 +19,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is the matter: one lower-case clause, user data in backticks, no full stop.
     pub message: String,
-    /// Where, as a JSON pointer (RFC 6901) into the text.
+    /// Where, as a JSON pointer (RFC 6901) into the text. One that is too long for anybody to read is cut and ends in `…`.
     pub pointer: String,
     /// Where, as bytes of the text, if it was written down.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,8 +35,8 @@ pub struct Diagnostic {
     pub source: Option<Arc<str>>,
 }
 
-/// The most bytes of a message, or of a way out: a name in it may be as long as the text that it stands in.
-const LONGEST: usize = 4096;
+/// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
+pub(crate) const LONGEST: usize = 4096;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -108,7 +108,8 @@ impl Diagnostic {
     /// Says where: `place`, among `sources`.
     pub fn at(mut self, place: Place, sources: &Sources) -> Self {
         if let Some(source) = sources.source_of(place) {
-            self.pointer = source.pointer(place).unwrap_or_default();
+            let pointer = source.start_of_pointer(place, LONGEST);
+            self.pointer = pointer.unwrap_or_default();
             self.span = source.span(place);
         }
         self
@@ -152,6 +153,10 @@ impl Diagnostic {
         if let Some(help) = &mut self.help {
             bound(help);
         }
+        if bound(&mut self.pointer) {
+            // What is left of it leads elsewhere.
+            self.fix = None;
+        }
         self
     }
 
@@ -161,12 +166,14 @@ impl Diagnostic {
     }
 }
 
-fn bound(text: &mut String) {
-    if LONGEST < text.len() {
-        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or(0));
+/// Cuts `text` where it is too long. Whether it was.
+fn bound(text: &mut String) -> bool {
+    let is_long = LONGEST < text.len();
+    if is_long {
+        text.truncate(text.floor_char_boundary(LONGEST));
         text.push('…');
     }
+    is_long
 }
 
 impl fmt::Display for Diagnostic {
@@ -308,7 +315,10 @@ mod tests {
     fn findings_are_bounded() {
         let check = |letter: &str, count: usize, expected: &str| {
             let text = letter.repeat(count);
-            let finding = Diagnostic::error(Code::UnknownTool, text.as_str()).help(text);
+            let finding = Diagnostic::error(Code::UnknownTool, text.as_str())
+                .help(text.as_str())
+                .at_span(text, 0..1)
+                .fix("known");
             let mut pushed = Diagnostics::new();
             pushed.push(finding.clone());
             let collected = Diagnostics::from_iter([finding]);
@@ -316,6 +326,9 @@ mod tests {
             for finding in &pushed {
                 assert_eq!(finding.message, expected);
                 assert_eq!(finding.help.as_deref(), Some(expected));
+                assert_eq!(finding.pointer, expected);
+                // What was cut leads nowhere.
+                assert_eq!(finding.fix.is_some(), count * letter.len() <= LONGEST);
             }
         };
         let whole = "x".repeat(LONGEST);

@@ -132,6 +132,11 @@ impl Source {
 
     /// The JSON pointer (RFC 6901) of `place`.
     pub fn pointer(&self, place: Place) -> Option<String> {
+        self.start_of_pointer(place, usize::MAX)
+    }
+
+    /// The JSON pointer of `place`, or, where it has more than `most` bytes, a start of it that has so, too.
+    pub(crate) fn start_of_pointer(&self, place: Place, most: usize) -> Option<String> {
         let mut segments = Vec::new();
         let mut at = self.entry(place)?;
         loop {
@@ -143,7 +148,15 @@ impl Source {
         }
         let mut pointer = String::new();
         for segment in segments.into_iter().rev() {
-            push_pointer_segment(&mut pointer, segment);
+            if pointer.len() > most {
+                break;
+            }
+            match segment {
+                PointerSegment::Key(key) => {
+                    push_pointer_key(&mut pointer, start_of(key, most));
+                }
+                segment => push_pointer_segment(&mut pointer, segment),
+            }
         }
         Some(pointer)
     }
@@ -178,21 +191,28 @@ impl Source {
 pub fn push_pointer_segment(pointer: &mut String, segment: &PointerSegment) {
     match segment {
         PointerSegment::Root => {}
-        PointerSegment::Key(key) => {
-            pointer.push('/');
-            for character in key.chars() {
-                match character {
-                    '~' => pointer.push_str("~0"),
-                    '/' => pointer.push_str("~1"),
-                    other => pointer.push(other),
-                }
-            }
-        }
+        PointerSegment::Key(key) => push_pointer_key(pointer, key),
         PointerSegment::Index(index) => {
             pointer.push('/');
             pointer.push_str(&index.to_string());
         }
     }
+}
+
+fn push_pointer_key(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    for character in key.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+/// The first bytes of `text`, at most so many, as far as they are whole characters.
+pub(crate) fn start_of(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 /// All texts that a plan came from: one for most, more for a plan that was extended.

@@ -13,7 +13,7 @@ use super::shapes::Shapes;
 use super::survey::Survey;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
 use crate::schema::{FaultKind, Fit, SchemaFault, Type};
-use crate::{Code, Hashing, Plan, PointerSegment, Schema, Step, Tool, Value};
+use crate::{Code, Hashing, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     let mut malformed = HashSet::new();
@@ -108,7 +108,7 @@ impl CallPass<'_> {
                     // Where the schema is malformed, the plan's own findings say so.
                     let _ = self.receive(&receiver, node, findings);
                 }
-                None if input.default.is_none() => {
+                None if input.default.is_none() && !findings.only_counts(Severity::Error) => {
                     let message = format!("{name} needs the argument `{}`", input.name);
                     let finding = findings.error(Code::MissingArgument, self.place(), message);
                     let schema = Schema::from_value(input.schema.clone());
@@ -119,7 +119,7 @@ impl CallPass<'_> {
         }
         let known: HashSet<&str, Hashing> = plan.inputs.iter().map(|input| &*input.name).collect();
         for (key, node) in fields {
-            if known.contains(&**key) {
+            if known.contains(&**key) || findings.only_counts(Severity::Error) {
                 continue;
             }
             let message = format!("{name} has no input `{key}`");
@@ -204,7 +204,7 @@ impl CallPass<'_> {
         }
         if !is_sure {
             for fault in schema.validate(&frame.value) {
-                if frame.is_certain(&fault) {
+                if frame.is_certain(&fault) && !findings.only_counts(Severity::Error) {
                     self.fault(receiver, node, fault, findings);
                 }
             }
@@ -291,6 +291,7 @@ impl CallPass<'_> {
                 let given = self.shapes.reference(reference, Some(self.index));
                 if wanted.accepts(&given) == Fit::No
                     && !(wanted.takes_text() && may_be_text(reference, &given))
+                    && !findings.only_counts(Severity::Error)
                 {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but `{}` gives {given}",
@@ -305,7 +306,8 @@ impl CallPass<'_> {
                 }
             }
             NodeKind::Text(_) => {
-                if wanted.accepts(&Type::Text) == Fit::No {
+                if wanted.accepts(&Type::Text) == Fit::No && !findings.only_counts(Severity::Error)
+                {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
                         receiver.named(path),
@@ -354,6 +356,9 @@ impl CallPass<'_> {
     ) -> bool {
         if wanted.accepts(given) != Fit::No {
             return true;
+        }
+        if findings.only_counts(Severity::Error) {
+            return false;
         }
         let message = format!(
             "the argument {} of {} takes {wanted}, not {given}",

@@ -8,7 +8,7 @@ use super::graph::{Graph, shortest_cycle};
 use super::survey::Survey;
 use super::writers::slot_keys;
 use crate::plan::{Ordering, Source};
-use crate::{Code, Hashing, Place, Step};
+use crate::{Code, Hashing, Place, Severity, Step};
 
 /// How many steps of one circle are named.
 const MAX_NAMED: usize = 30;
@@ -63,15 +63,19 @@ fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             let Some(other) = survey.step(dependency.on).filter(|_| dependency.on > index) else {
                 continue;
             };
-            let (id, other) = (&step.id, &other.id);
-            let message = match dependency.kind {
-                DependencyKind::Slot => {
-                    format!("the step `{id}` reads a slot that the later step `{other}` writes")
-                }
-                DependencyKind::Order => {
-                    format!("the step `{id}` comes after the later step `{other}`")
-                }
+            let reads = match dependency.kind {
+                DependencyKind::Slot => true,
+                DependencyKind::Order => false,
                 DependencyKind::Data | DependencyKind::Listed => continue,
+            };
+            if findings.only_counts(Severity::Error) {
+                continue;
+            }
+            let (id, other) = (&step.id, &other.id);
+            let message = if reads {
+                format!("the step `{id}` reads a slot that the later step `{other}` writes")
+            } else {
+                format!("the step `{id}` comes after the later step `{other}`")
             };
             let help = format!("the steps run as they are listed: move `{other}` up");
             let mentioned = mentioned.get_or_insert_with(|| mentions(survey, step));

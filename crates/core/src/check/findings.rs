@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::nearest::nearest;
-use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Sources};
+use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
 /// How many names are compared in search of near ones before the rest goes without advice: it must
 /// not cost more than the check itself.
@@ -16,12 +16,16 @@ const MAX_LISTED: usize = 20;
 /// The most characters of one of them.
 const LONGEST_LISTED: usize = 100;
 
+/// How many findings of one severity are told. The rest is only counted: a plan may have as many as it has letters, and
+/// nobody reads them.
+const MAX_TOLD: usize = 1_000;
+
 /// The findings of one plan.
 pub(super) struct Findings<'a> {
     sources: &'a Sources,
     /// The text's name, where it is not the plan itself that is checked.
     text: Option<Arc<str>>,
-    found: Diagnostics,
+    found: Found,
     comparisons_left: Cell<usize>,
 }
 
@@ -31,7 +35,7 @@ impl<'a> Findings<'a> {
         Self {
             sources,
             text,
-            found: Diagnostics::new(),
+            found: Found::default(),
             comparisons_left: Cell::new(MAX_COMPARISONS),
         }
     }
@@ -53,15 +57,24 @@ impl<'a> Findings<'a> {
         self.found.push(finding);
     }
 
-    pub(super) fn add_all(&mut self, findings: Diagnostics) {
-        self.found.extend(findings);
+    /// Counts a finding of which nothing more is told, where so many were told already: then nobody need word it.
+    pub(super) fn only_counts(&mut self, severity: Severity) -> bool {
+        let is_full = self.found.is_full(severity);
+        if is_full {
+            self.found.untold += 1;
+        }
+        is_full
+    }
+
+    pub(super) fn add_all(&mut self, found: Found) {
+        self.found.add_all(found);
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.found.has_errors()
+        self.found.errors > 0
     }
 
-    pub(super) fn finish(self) -> Diagnostics {
+    pub(super) fn finish(self) -> Found {
         self.found
     }
 
@@ -119,9 +132,70 @@ impl<'a> Findings<'a> {
     }
 
     fn placed(&self, finding: Diagnostic, place: Place) -> Diagnostic {
+        if self.found.is_full(finding.severity) {
+            return finding;
+        }
         let mut finding = finding.at(place, self.sources);
         finding.source.clone_from(&self.text);
         finding
+    }
+}
+
+/// What was found, as far as it is told.
+#[derive(Default)]
+pub(super) struct Found {
+    told: Diagnostics,
+    errors: usize,
+    warnings: usize,
+    /// How many findings there are besides.
+    untold: usize,
+}
+
+impl Found {
+    fn is_full(&self, severity: Severity) -> bool {
+        let told = match severity {
+            Severity::Error => self.errors,
+            Severity::Warning => self.warnings,
+        };
+        told >= MAX_TOLD
+    }
+
+    fn push(&mut self, finding: Diagnostic) {
+        if self.is_full(finding.severity) {
+            self.untold += 1;
+            return;
+        }
+        match finding.severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+        }
+        self.told.push(finding);
+    }
+
+    pub(super) fn add_all(&mut self, found: Self) {
+        self.untold += found.untold;
+        for finding in found.told {
+            self.push(finding);
+        }
+    }
+
+    /// Sorts what is told by its place.
+    pub(super) fn sort(&mut self) {
+        self.told.sort();
+    }
+
+    /// What is told; the last one says how many more there are.
+    pub(super) fn finish(mut self) -> Diagnostics {
+        if self.untold > 0
+            && let Some(last) = self.told.iter_mut().last()
+        {
+            let more = format!("{} further findings are not shown", self.untold);
+            last.help = Some(match last.help.take() {
+                Some(help) => format!("{help}; {more}"),
+                None => more,
+            });
+        }
+        self.told
     }
 }
 

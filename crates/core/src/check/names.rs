@@ -6,7 +6,7 @@ use super::findings::{Findings, listed};
 use super::survey::Survey;
 use crate::Hashing;
 use crate::plan::{Action, Name, Output};
-use crate::{Catalog, Code, Diagnostic, Lookup, StepId};
+use crate::{Catalog, Code, Diagnostic, Lookup, Severity, StepId};
 
 /// The names under which plan tools are known: a plan that calls one would run plans without an end.
 const PLAN_TOOLS: [&str; 6] = [
@@ -32,13 +32,13 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
             tool(survey, name, findings);
         }
         for name in &step.after {
-            let says = format!("the step `{}` waits for", step.id);
-            known_step(survey, name, &says, findings);
+            let says = || format!("the step `{}` waits for", step.id);
+            known_step(survey, name, says, findings);
         }
     }
     if let Output::Steps(names) = &survey.plan.output {
         for name in names {
-            known_step(survey, name, "the output selects", findings);
+            known_step(survey, name, || "the output selects".to_owned(), findings);
         }
     }
 }
@@ -185,14 +185,19 @@ fn with_tools(
     }
 }
 
-fn known_step(survey: &Survey<'_>, name: &Name, says: &str, findings: &mut Findings<'_>) {
-    if survey.ids.contains_key(&*name.text) {
+fn known_step(
+    survey: &Survey<'_>,
+    name: &Name,
+    says: impl FnOnce() -> String,
+    findings: &mut Findings<'_>,
+) {
+    if survey.ids.contains_key(&*name.text) || findings.only_counts(Severity::Error) {
         return;
     }
     let mut finding = findings.error(
         Code::UnknownStep,
         name.place,
-        format!("{says} `{}`, which is not in the plan", name.text),
+        format!("{} `{}`, which is not in the plan", says(), name.text),
     );
     finding.help = step_advice(survey, &name.text, findings);
     findings.push(finding);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::findings::{Findings, listed};
+use super::findings::{Findings, Found, listed};
 use super::receiver::properties;
 use crate::plan::{Action, Field, Name, Node, NodeKind, PlanTarget};
 use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Step, Tool, Value};
@@ -11,6 +11,10 @@ use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Ste
 /// Gives names to the arguments that `plan`, or a plan that stands in one of its steps, gives by position, as far as
 /// `catalog` knows the tools. The findings are those that [`check`](crate::check()) would have.
 pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
+    name_all(plan, catalog).finish()
+}
+
+fn name_all(plan: &mut Plan, catalog: &Catalog) -> Found {
     let sources = plan.sources.clone();
     let mut findings = Findings::new(&sources, None);
     name(plan, catalog, &mut findings);
@@ -19,7 +23,7 @@ pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
         if let Action::Plan(call) = &mut step.action
             && let PlanTarget::Inline(inner) = &mut call.target
         {
-            found.extend(name_arguments(inner, catalog));
+            found.add_all(name_all(inner, catalog));
         }
     }
     found

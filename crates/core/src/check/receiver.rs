@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::diagnostic::LONGEST;
+use crate::place::start_of;
 use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
 use crate::schema::{Fit, Type};
 use crate::{Diagnostic, PointerSegment, Schema, Value};
@@ -31,15 +33,20 @@ impl Receiver<'_> {
 
     /// The argument at `path`, as messages name it.
     pub(super) fn named(&self, path: &[PointerSegment]) -> String {
-        let mut name = self.argument.as_deref().unwrap_or_default().to_owned();
+        let argument = self.argument.as_deref().unwrap_or_default();
+        let mut name = start_of(argument, LONGEST).to_owned();
         for segment in path {
+            // No message is longer, and the same key may stand in very many.
+            if name.len() > LONGEST {
+                break;
+            }
             match segment {
                 PointerSegment::Root => {}
                 PointerSegment::Key(key) => {
                     if !name.is_empty() {
                         name.push('.');
                     }
-                    name.push_str(key);
+                    name.push_str(start_of(key, LONGEST));
                 }
                 PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
             }

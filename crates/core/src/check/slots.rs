@@ -13,7 +13,7 @@ use super::writers::slot_keys;
 use crate::expression::print_path;
 use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
 use crate::schema::Reach;
-use crate::{Code, Plan, Step};
+use crate::{Code, Plan, Severity, Step};
 
 /// How many pairs of writers are looked at, how many steps behind each, and how much of these steps in all: enough for
 /// real plans, and no reason to wait in others.
@@ -107,7 +107,7 @@ fn near_slot(
 fn written_inputs(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     for (_, step) in survey.steps() {
         for target in step.writes.iter().flat_map(|writes| writes.targets.paths()) {
-            if target.kind == SlotKind::Inputs {
+            if target.kind == SlotKind::Inputs && !findings.only_counts(Severity::Error) {
                 let finding = findings
                     .error(
                         Code::OutOfScope,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::checked::{CheckedPlan, CheckedStep, Extent, Sound};
 use super::dependencies::{Waits, each_node, waits};
-use super::findings::Findings;
+use super::findings::{Findings, Found};
 use super::plans::{Session, sub_plans};
 use super::shapes::Shapes;
 use super::survey::{Role, Survey};
@@ -28,8 +28,9 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
         text: None,
         role: Role::Main,
     };
-    let (checked, mut diagnostics) = check_plan(plan, surroundings, &mut session);
-    diagnostics.sort();
+    let (checked, mut found) = check_plan(plan, surroundings, &mut session);
+    found.sort();
+    let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
 }
@@ -65,7 +66,7 @@ pub(super) fn check_plan(
     mut plan: Plan,
     surroundings: Surroundings<'_>,
     session: &mut Session<'_>,
-) -> (Option<CheckedPlan>, Diagnostics) {
+) -> (Option<CheckedPlan>, Found) {
     let context = session.context;
     let role = &surroundings.role;
     let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());

@@ -145,3 +145,36 @@ fn reads_of_what_later_steps_write() {
         false,
     );
 }
+
+#[test]
+fn findings_beyond_number_and_measure() {
+    let key = "k".repeat(100_000);
+    let items = many(20_000, |_| r#""${e}""#.to_owned());
+    let unused = many(3_000, |n| format!(r#""u{n}": {{"default": 1}}"#));
+    let world = World::with_tools(
+        r#"{"e": {"out": {"type": "integer"}}, "t": {"in": {"additionalProperties": {"type": "array", "items": {"type": "boolean"}}}}}"#,
+    );
+    let check_findings = |args: &str, errors: usize, more: &str| {
+        let (checked, findings) = world.check(&format!(
+            r#"{{"inputs": {{{unused}}}, "steps": [{{"id": "e", "tool": "e"}}, {{"id": "t", "tool": "t", "args": {args}}}]}}"#
+        ));
+        assert_eq!(checked.is_some(), errors == 0);
+        let found = findings.iter().filter(|finding| finding.is_error()).count();
+        assert_eq!(found, errors);
+        // As many warnings, whether there are errors or not.
+        assert_eq!(findings.len(), errors + 1_000);
+        let last = findings.iter().last().and_then(|last| last.help.as_deref());
+        assert!(
+            last.is_some_and(|help| help.ends_with(more)),
+            "{last:?} does not say {more}"
+        );
+        let longest = findings.iter().map(|finding| finding.pointer.len()).max();
+        assert!(longest < Some(5_000), "{longest:?}");
+    };
+    check_findings("{}", 0, "; 2000 further findings are not shown");
+    check_findings(
+        &format!(r#"{{"{key}": [{items}]}}"#),
+        1_000,
+        "21000 further findings are not shown",
+    );
+}
