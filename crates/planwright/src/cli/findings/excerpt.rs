@@ -10,6 +10,9 @@ const AROUND: usize = 1;
 /// The lines shown after a spot that goes over several lines: its own first ones.
 const AFTER_LONG: usize = 2;
 
+/// The bytes that are looked at for a column that is shown. A plan may be one line of megabytes, with many findings in it.
+const BYTES_OF_COLUMN: usize = 16;
+
 /// A few lines of a text, with the spot marked.
 #[derive(Debug)]
 pub(super) struct Excerpt {
@@ -42,19 +45,19 @@ impl Excerpt {
 
         let mut shown = String::new();
         for context in before.iter().rev() {
-            shown.push_str(&legible::shortened(&clean(context), width, "…"));
+            shown.push_str(&legible::shortened(&clean(first(context, width)), width, "…"));
             shown.push('\n');
         }
         let spot = push_marked_line(
             &mut shown,
-            &clean(&text[line_start..start]),
-            &clean(&text[start..end]),
-            clean(&text[end..line_end]).trim_end(),
+            &clean(last(&text[line_start..start], width)),
+            &clean(first(&text[start..end], width)),
+            clean(first(&text[end..line_end], width)).trim_end(),
             width,
         );
         for context in &after {
             shown.push('\n');
-            shown.push_str(&legible::shortened(&clean(context), width, "…"));
+            shown.push_str(&legible::shortened(&clean(first(context, width)), width, "…"));
         }
         Self {
             name: name.to_owned(),
@@ -146,6 +149,17 @@ fn last_columns(text: &str, columns: usize) -> String {
         start = at;
     }
     format!("…{}", &text[start..])
+}
+
+/// As much of the beginning of `text` as may be shown in `columns`.
+fn first(text: &str, columns: usize) -> &str {
+    &text[..floor(text, columns.saturating_mul(BYTES_OF_COLUMN))]
+}
+
+/// As much of the end of `text` as may be shown in `columns`.
+fn last(text: &str, columns: usize) -> &str {
+    let start = text.len().saturating_sub(columns.saturating_mul(BYTES_OF_COLUMN));
+    &text[floor(text, start)..]
 }
 
 /// `text` without what would steer the terminal.

@@ -228,4 +228,10 @@ fn a_long_line_costs_no_more_than_its_length() {
     let spot = line.len() - 1..line.len();
     let excerpt = Excerpt::of("plan.json", &line, spot.into(), 80);
     assert_eq!(excerpt.position(), (1, 300_101));
+    assert!(excerpt.spot().offset() <= 80 * 16);
+    let line = "東".repeat(1_000_000);
+    for at in (0..1000).map(|at| at * 3000) {
+        let excerpt = Excerpt::of("plan.json", &line, (at..at + 3).into(), 80);
+        assert_eq!(excerpt.position(), (1, at / 3 + 1));
+    }
 }
