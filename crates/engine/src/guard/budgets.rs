@@ -89,6 +89,26 @@ impl Guard {
         Ok(())
     }
 
+    /// Whether a call that would have to wait for its server's rate would be refused as the same call again: it takes no turn of
+    /// the others then.
+    pub(crate) fn look_at_same(
+        &self,
+        tool: &Tool,
+        args: &Value,
+        attempt: u32,
+    ) -> Result<(), ToolError> {
+        let Some(bound) = &self.guards.same_call else {
+            return Ok(());
+        };
+        if attempt > 1 || !self.gates.contains_key(&tool.server) {
+            return Ok(());
+        }
+        match self.same.get(&self.fingerprints.of(tool, args)) {
+            Some(seen) if *seen >= bound.most => Err(too_often(tool, bound)),
+            _ => Ok(()),
+        }
+    }
+
     /// How long a call of `tool` has to wait for its server's rate; nothing where it may be sent now, which counts.
     pub(crate) fn wait(
         &mut self,
@@ -161,13 +181,7 @@ impl Guard {
         let fingerprint = self.fingerprints.of(tool, args);
         let seen = self.same.entry(fingerprint).or_default();
         if *seen >= bound.most {
-            let message = format!(
-                "`{}` was called {} with these arguments, the most that `{}` allows",
-                tool.qualified_name(),
-                times(bound.most),
-                bound.set_in
-            );
-            return Err(bound.refuses(Kind::SameCall, message));
+            return Err(too_often(tool, bound));
         }
         *seen += 1;
         Ok(())
@@ -236,6 +250,16 @@ impl Guard {
     fn close(&mut self, error: ToolError) {
         self.closed.get_or_insert(error);
     }
+}
+
+fn too_often(tool: &Tool, bound: &Bound) -> ToolError {
+    let message = format!(
+        "`{}` was called {} with these arguments, the most that `{}` allows",
+        tool.qualified_name(),
+        times(bound.most),
+        bound.set_in
+    );
+    bound.refuses(Kind::SameCall, message)
 }
 
 fn too_much(bound: &Bound) -> ToolError {

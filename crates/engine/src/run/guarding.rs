@@ -32,7 +32,10 @@ impl Run {
         let has_waited = work.postponed;
         let number = work.attempts_before.saturating_add(attempt);
         // One that is refused anyway does not wait for its turn.
-        let refused = self.guard.look(&tool).err();
+        let looked = self.guard.look(&tool);
+        let refused = looked
+            .and_then(|()| self.guard.look_at_same(&tool, &args, number))
+            .err();
         if refused.is_none()
             && let Some(pause) = self.guard.wait(&tool, self.now, has_waited)
         {

@@ -259,6 +259,24 @@ async fn waiting_for_a_rate_takes_no_place_and_no_time_of_the_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_is_refused_takes_no_turn_of_the_rate() {
+    let (backend, times) = clocked(Duration::ZERO);
+    let minute = Duration::from_mins(1);
+    let mut options = options(Guards::new().rate("s", rate(1, minute)).same_call(1));
+    options.limits.total = NonZeroUsize::MIN;
+    let mut all = steps(2, "t");
+    all.push(call("other", "t", &[("x", "1")]));
+    let summary = Engine::new(backend)
+        .with_options(options)
+        .run("r", sound(plan(all)))
+        .await;
+    let refused = "t1 failed budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows";
+    assert_eq!(told(&summary), ["t0 succeeded", refused, "other succeeded"]);
+    let times = times.lock().unwrap();
+    assert!(times[1] < 2 * minute.as_millis(), "{times:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn when_the_time_is_up_everything_ends() {
     let (backend, _) = clocked(Duration::from_hours(1));
     let mut all = steps(2, "t");
