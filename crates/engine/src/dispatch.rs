@@ -18,10 +18,11 @@ use tokio_util::time::delay_queue::{Expired, Key};
 use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::calls::{Calls, Ended};
+use crate::durations::Durations;
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{JournalError, Record};
-use crate::keeping::{Keeping, Released};
+use crate::keeping::{HeldCall, Keeping, Released};
 use crate::questions::Questions;
 use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
@@ -49,6 +50,11 @@ pub(crate) struct Dispatch {
     before: Duration,
     approver: Arc<dyn Approver>,
     durations: SharedDurations,
+    /// What the run tells of durations, where that is not what it goes by: it must decide the same when it is told the same, so what it
+    /// goes by includes how long calls waited for the journal.
+    learned: Option<Durations>,
+    /// How long the latest call of each task waited for the journal.
+    waited: HashMap<TaskId, Duration, Hashing>,
     events: Vec<mpsc::UnboundedSender<StampedEvent>>,
     wishes: mpsc::UnboundedReceiver<Wish>,
     calls: Calls,
@@ -73,6 +79,8 @@ impl Dispatch {
     ) -> Self {
         Self {
             before: run.now(),
+            learned: keeping.is_some().then(|| run.durations().clone()),
+            waited: HashMap::default(),
             run,
             keeping,
             unkept: None,
@@ -115,6 +123,9 @@ impl Dispatch {
         self.wishes.close();
         self.calls.leave().await;
         let mut summary = self.run.summary();
+        if let Some(learned) = self.learned.take() {
+            summary.durations = learned;
+        }
         self.keep_end(&mut summary).await;
         let event = StampedEvent {
             at: summary.duration,
@@ -215,8 +226,8 @@ impl Dispatch {
     fn send(&mut self, released: Result<Released, JournalError>) -> Option<Input> {
         match released {
             Ok(released) => {
-                for (task, attempt, call) in released.calls {
-                    self.calls.begin(task, attempt, *call);
+                for (task, held) in released.calls {
+                    self.send_held(task, held);
                 }
                 for (task, request) in released.questions {
                     self.ask(task, request);
@@ -228,6 +239,19 @@ impl Dispatch {
                 self.unkept = Some(error);
                 Some(Input::Cancel)
             }
+        }
+    }
+
+    /// Sends a call that is kept now: from here on it takes time.
+    fn send_held(&mut self, task: TaskId, held: HeldCall) {
+        let waited = self.now().saturating_sub(held.decided);
+        self.waited.insert(task, waited);
+        self.calls.begin(task, held.attempt, *held.call);
+        if let Some(after) = held.timeout
+            && !self.calls.is_just_done(task)
+        {
+            let timer = Timer::Attempt(held.attempt);
+            self.effects.push(Effect::SetTimer { task, timer, after });
         }
     }
 
@@ -250,10 +274,15 @@ impl Dispatch {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Emit(event) => self.tell(&event),
-                Effect::Learn { tool, took } => {
+                Effect::Learn { task, tool, took } => {
+                    let waited = self.waited.remove(&task).unwrap_or_default();
+                    let took = took.saturating_sub(waited);
                     self.durations
                         .lock()
                         .observe(&tool.server, &tool.name, took);
+                    if let Some(learned) = &mut self.learned {
+                        learned.observe(&tool.server, &tool.name, took);
+                    }
                 }
                 Effect::Remember { at, record } => {
                     if let Some(keeping) = &mut self.keeping {
@@ -265,7 +294,7 @@ impl Dispatch {
                     attempt,
                     call,
                 } => match &mut self.keeping {
-                    Some(keeping) => keeping.hold(task, attempt, call),
+                    Some(keeping) => keeping.hold(task, attempt, call, self.run.now()),
                     None => self.calls.begin(task, attempt, *call),
                 },
                 Effect::Abort(task) => {
@@ -285,6 +314,15 @@ impl Dispatch {
                     timer: Timer::Attempt(_),
                     ..
                 } if self.calls.is_just_done(task) => {}
+                // Nor one that is not sent yet.
+                Effect::SetTimer {
+                    task,
+                    timer: Timer::Attempt(_),
+                    after,
+                } if self
+                    .keeping
+                    .as_mut()
+                    .is_some_and(|keeping| keeping.hold_timer(task, after)) => {}
                 Effect::SetTimer { task, timer, after } => self.set_timer(task, timer, after),
                 Effect::ClearTimer(task, timer) => {
                     if let Some(key) = self.timer_keys.remove(&(task, timer)) {

@@ -22,9 +22,19 @@ const LINGER: Duration = Duration::from_millis(2);
 #[derive(Default)]
 pub(crate) struct Released {
     /// Calls to be sent.
-    pub(crate) calls: Vec<(TaskId, u32, Box<ToolCall>)>,
+    pub(crate) calls: Vec<(TaskId, HeldCall)>,
     /// Questions to be asked: whoever decides from another process must find them.
     pub(crate) questions: Vec<(TaskId, Box<ApprovalRequest>)>,
+}
+
+/// A call that is to be sent.
+pub(crate) struct HeldCall {
+    pub(crate) attempt: u32,
+    pub(crate) call: Box<ToolCall>,
+    /// When it was decided, counted from the start of the run.
+    pub(crate) decided: Duration,
+    /// The time that it may take, once it is sent.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// What waits for one batch of entries.
@@ -52,7 +62,7 @@ pub(crate) struct Keeping {
     due: Option<Instant>,
     /// What waits for the batch.
     waiting: Waiting,
-    held: HashMap<TaskId, (u32, Box<ToolCall>), Hashing>,
+    held: HashMap<TaskId, HeldCall, Hashing>,
     held_questions: HashMap<TaskId, Box<ApprovalRequest>, Hashing>,
     commits: FuturesOrdered<BoxFuture<'static, Kept>>,
 }
@@ -83,9 +93,27 @@ impl Keeping {
     }
 
     /// Holds a call back until this turn is kept.
-    pub(crate) fn hold(&mut self, task: TaskId, attempt: u32, call: Box<ToolCall>) {
+    pub(crate) fn hold(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        call: Box<ToolCall>,
+        decided: Duration,
+    ) {
         self.waiting.calls.push((task, attempt));
-        self.held.insert(task, (attempt, call));
+        let held = HeldCall {
+            attempt,
+            call,
+            decided,
+            timeout: None,
+        };
+        self.held.insert(task, held);
+    }
+
+    /// Holds the timer of a call back as long as the call. Says whether that is held back.
+    pub(crate) fn hold_timer(&mut self, task: TaskId, after: Duration) -> bool {
+        let held = self.held.get_mut(&task);
+        held.is_some_and(|held| held.timeout.replace(after).is_none())
     }
 
     /// Holds a question back until this turn is kept.
@@ -158,10 +186,11 @@ impl Keeping {
         }
         for (task, attempt) in waiting.calls {
             // A call that was withdrawn may have been followed by another of the same task.
-            if self.held.get(&task).is_some_and(|held| held.0 == attempt)
-                && let Some((_, call)) = self.held.remove(&task)
+            let is_same = |held: &HeldCall| held.attempt == attempt;
+            if self.held.get(&task).is_some_and(is_same)
+                && let Some(held) = self.held.remove(&task)
             {
-                released.calls.push((task, attempt, call));
+                released.calls.push((task, held));
             }
         }
         Ok(released)

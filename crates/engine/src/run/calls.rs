@@ -307,7 +307,7 @@ impl Run {
         self.options
             .durations
             .observe(&tool.server, &tool.name, took);
-        effects.push(Effect::Learn { tool, took });
+        effects.push(Effect::Learn { task, tool, took });
     }
 
     pub(super) fn timer_fired(&mut self, task: TaskId, timer: Timer, effects: &mut Vec<Effect>) {

@@ -46,9 +46,11 @@ pub enum Effect {
     ClearTimer(TaskId, Timer),
     /// Keep in mind that a call of this tool went well and took this long.
     Learn {
+        /// Who called.
+        task: TaskId,
         /// The tool.
         tool: Arc<Tool>,
-        /// From sending the call to its answer.
+        /// From when the call was decided to its answer.
         took: Duration,
     },
     /// Tell everyone who listens.

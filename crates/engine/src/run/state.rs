@@ -19,6 +19,7 @@ use super::redact::{Redactor, secret_inputs};
 use super::work::{CallRecord, Work};
 use crate::approval::Decision;
 use crate::backend::{ErrorKind, ToolError};
+use crate::durations::Durations;
 use crate::event::{Address, RunEvent, StampedEvent};
 use crate::guard::Guard;
 use crate::journal::Record;
@@ -221,6 +222,11 @@ impl Run {
     /// The time of what the run was last told that mattered, counted from its start.
     pub fn now(&self) -> Duration {
         self.now
+    }
+
+    /// How long calls take, for all that the run knows.
+    pub(crate) fn durations(&self) -> &Durations {
+        &self.options.durations
     }
 
     /// The plan as it is now.

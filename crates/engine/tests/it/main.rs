@@ -12,4 +12,5 @@ mod questions;
 mod quick;
 mod resume;
 mod simulation;
+mod slow_journal;
 mod tentative;

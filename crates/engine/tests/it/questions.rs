@@ -9,10 +9,10 @@ use planwright_core::plan::{Approval, ForEach, Node};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Functions};
-use planwright_engine::journal::{Entry, Journal};
-use planwright_engine::{Decision, Engine, JournalError, RunStatus, Start, StepStatus};
+use planwright_engine::{Decision, Engine, RunStatus, Start, StepStatus};
 
 use crate::drive::sound;
+use crate::slow_journal::Slow;
 
 /// Puts off step `later`, and never decides about any other.
 #[derive(Clone, Default)]
@@ -41,19 +41,6 @@ impl Approver for Person {
         Box::pin(async move {
             let _open = open;
             std::future::pending().await
-        })
-    }
-}
-
-/// Takes its time to keep anything.
-struct Slow(Duration);
-
-impl Journal for Slow {
-    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
-        let takes = self.0;
-        Box::pin(async move {
-            tokio::time::sleep(takes).await;
-            Ok(())
         })
     }
 }

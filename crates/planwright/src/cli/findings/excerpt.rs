@@ -45,7 +45,11 @@ impl Excerpt {
 
         let mut shown = String::new();
         for context in before.iter().rev() {
-            shown.push_str(&legible::shortened(&clean(first(context, width)), width, "…"));
+            shown.push_str(&legible::shortened(
+                &clean(first(context, width)),
+                width,
+                "…",
+            ));
             shown.push('\n');
         }
         let spot = push_marked_line(
@@ -57,7 +61,11 @@ impl Excerpt {
         );
         for context in &after {
             shown.push('\n');
-            shown.push_str(&legible::shortened(&clean(first(context, width)), width, "…"));
+            shown.push_str(&legible::shortened(
+                &clean(first(context, width)),
+                width,
+                "…",
+            ));
         }
         Self {
             name: name.to_owned(),
@@ -158,7 +166,9 @@ fn first(text: &str, columns: usize) -> &str {
 
 /// As much of the end of `text` as may be shown in `columns`.
 fn last(text: &str, columns: usize) -> &str {
-    let start = text.len().saturating_sub(columns.saturating_mul(BYTES_OF_COLUMN));
+    let start = text
+        .len()
+        .saturating_sub(columns.saturating_mul(BYTES_OF_COLUMN));
     &text[floor(text, start)..]
 }
 
