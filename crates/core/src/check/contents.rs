@@ -1,6 +1,9 @@
 //! What is in the inputs and slots before the first step, by name.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 
@@ -14,6 +17,8 @@ pub(super) struct Contents<'a> {
     survey: &'a Survey<'a>,
     inputs: HashMap<&'a str, (&'a Input, Schema)>,
     values: HashMap<(SlotKind, &'a str), Vec<&'a Value>>,
+    known: RefCell<HashMap<SlotKind, Rc<[Arc<str>]>>>,
+    bare_names: OnceCell<bool>,
 }
 
 impl<'a> Contents<'a> {
@@ -37,6 +42,8 @@ impl<'a> Contents<'a> {
             survey,
             inputs,
             values,
+            known: RefCell::default(),
+            bare_names: OnceCell::new(),
         }
     }
 
@@ -63,23 +70,51 @@ impl<'a> Contents<'a> {
         (!shapes.is_empty()).then(|| Type::union(shapes))
     }
 
-    /// The names of the slots of `kind` that are filled before the first step.
-    pub(super) fn names(&self, kind: SlotKind) -> IndexSet<&'a str> {
+    /// The names of the slots of `kind` that are filled before the first step, and then of those that steps write.
+    pub(super) fn known(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+        let mut known = self.known.borrow_mut();
+        let names = known.entry(kind).or_insert_with(|| self.names(kind));
+        Rc::clone(names)
+    }
+
+    fn names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
         let inputs = self.survey.plan.inputs.iter();
         let inputs = inputs
             .filter(|input| is_in(input, kind))
-            .map(|input| &*input.name);
+            .map(|input| &input.name);
         let contents = self.survey.plan.contents.iter();
         let contents = contents
             .filter(|content| content.kind == kind)
             .filter_map(|content| content.value.as_object())
-            .flat_map(|fields| fields.keys().map(|name| &**name));
+            .flat_map(|fields| fields.keys());
         let given = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
         let given = given
-            .then(|| self.survey.given.keys().map(|name| &**name))
+            .then(|| self.survey.given.keys())
             .into_iter()
             .flatten();
-        inputs.chain(contents).chain(given).collect()
+        let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(given).collect();
+        let by_bare_name = kind == SlotKind::Inputs && self.variables_have_bare_names();
+        let written = self.survey.plan.steps.iter();
+        let written = written
+            .filter_map(|step| step.writes.as_ref())
+            .flat_map(|writes| writes.targets.paths())
+            .filter(|target| target.kind == kind || by_bare_name && target.kind == SlotKind::Vars)
+            .filter_map(|target| target.keys.first());
+        filled.into_iter().chain(written).cloned().collect()
+    }
+
+    /// Whether the plan seems to know variables only, which steps write and callers give alike.
+    pub(super) fn variables_have_bare_names(&self) -> bool {
+        *self.bare_names.get_or_init(|| {
+            let plan = self.survey.plan;
+            let mut steps = plan.steps.iter();
+            plan.contents.is_empty()
+                && plan
+                    .inputs
+                    .iter()
+                    .all(|input| input.kind == InputKind::Variable)
+                && (!plan.inputs.is_empty() || steps.any(|step| step.writes.is_some()))
+        })
     }
 
     /// A plan that runs as a step and declares nothing takes whatever it is called with.

@@ -53,6 +53,19 @@ impl<'a> Findings<'a> {
         self.placed(Diagnostic::warning(code, message), place)
     }
 
+    pub(super) fn of(
+        &self,
+        severity: Severity,
+        code: Code,
+        place: Place,
+        message: String,
+    ) -> Diagnostic {
+        match severity {
+            Severity::Error => self.error(code, place, message),
+            Severity::Warning => self.warning(code, place, message),
+        }
+    }
+
     pub(super) fn push(&mut self, finding: Diagnostic) {
         self.found.push(finding);
     }

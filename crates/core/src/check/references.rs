@@ -1,7 +1,6 @@
 //! References: what they name, and whether their paths lead anywhere.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::dependencies::Reflexive;
 use super::findings::Findings;
@@ -9,9 +8,9 @@ use super::names::step_advice;
 use super::shapes::{Shapes, Sight};
 use super::survey::{Sees, Survey, Use};
 use crate::expression::print_path;
-use crate::plan::{Form, InputKind, Missing, Ordering, Read, Segment, SlotKind, Source};
-use crate::schema::Reach;
-use crate::{Code, Diagnostic, StepId};
+use crate::plan::{Form, Missing, Ordering, Read, Segment, SlotKind, Source};
+use crate::schema::{Fields, Reach};
+use crate::{Code, Diagnostic, Severity, StepId};
 
 /// Advice where an inner plan refers to what is around it.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
@@ -56,6 +55,9 @@ impl ReadPass<'_> {
 
     fn step(&self, id: &StepId, findings: &mut Findings<'_>) {
         let Some(on) = self.survey.ids.get(id) else {
+            if findings.only_counts(Severity::Error) {
+                return;
+            }
             let mut finding = findings.error(
                 Code::UnknownStep,
                 self.place.reference.place,
@@ -75,6 +77,7 @@ impl ReadPass<'_> {
         };
         if let (Some((index, _)), Ordering::Listed) = (self.place.step, self.survey.plan.ordering)
             && *on > index
+            && !findings.only_counts(Severity::Error)
         {
             let finding = findings
                 .error(
@@ -116,7 +119,15 @@ impl ReadPass<'_> {
     }
 
     fn unknown_slot(&self, kind: SlotKind, name: &str, findings: &mut Findings<'_>) {
-        let by_bare_name = self.variables_have_bare_names();
+        let severity = if self.need_not_exist() || self.may_come_by_message(kind) {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        if findings.only_counts(severity) {
+            return;
+        }
+        let by_bare_name = self.shapes.contents.variables_have_bare_names();
         let (noun, plural) = match kind {
             SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
             _ => ("variable", "variables"),
@@ -126,38 +137,15 @@ impl ReadPass<'_> {
             self.text()
         );
         let place = self.place.reference.place;
-        let mut finding = if self.need_not_exist() || self.may_come_by_message(kind) {
-            findings.warning(Code::UnknownInput, place, message)
-        } else {
-            findings.error(Code::UnknownInput, place, message)
-        };
-        let known = self.shapes.contents.names(kind);
-        let written = self.survey.plan.steps.iter();
-        let written = written
-            .filter_map(|step| step.writes.as_ref())
-            .flat_map(|writes| writes.targets.paths())
-            .filter(|target| target.kind == kind || by_bare_name && target.kind == SlotKind::Vars)
-            .filter_map(|target| target.keys.first())
-            .map(|key| &**key);
+        let mut finding = findings.of(severity, Code::UnknownInput, place, message);
+        let known = self.shapes.contents.known(kind);
         finding.help = findings
-            .advice(name, plural, known.iter().copied().chain(written))
+            .advice(name, plural, known.iter().map(|name| &**name))
             .or_else(|| {
                 let declared = if by_bare_name { "variables" } else { "inputs" };
                 Some(format!("declare `{name}` among the plan's {declared}"))
             });
         findings.push(finding);
-    }
-
-    /// Whether the plan seems to know variables only, which steps write and callers give alike.
-    fn variables_have_bare_names(&self) -> bool {
-        let plan = self.survey.plan;
-        let mut steps = plan.steps.iter();
-        plan.contents.is_empty()
-            && plan
-                .inputs
-                .iter()
-                .all(|input| input.kind == InputKind::Variable)
-            && (!plan.inputs.is_empty() || steps.any(|step| step.writes.is_some()))
     }
 
     /// Where inputs come as messages, one more message may bring what is missing, and a step
@@ -206,6 +194,9 @@ impl ReadPass<'_> {
         let before = self.read.path.len() - path.len();
         match self.sight() {
             Sight::Reach(Reach::Impossible { known, good }) => {
+                if findings.only_counts(self.severity()) {
+                    return;
+                }
                 let good = good.saturating_sub(before);
                 let finding = self.impossible(what, path, good, findings);
                 let mut finding = with_fields(finding, path.get(good), &known, findings);
@@ -215,6 +206,9 @@ impl ReadPass<'_> {
                 findings.push(finding);
             }
             Sight::Reach(Reach::Unlisted { known, good }) => {
+                if findings.only_counts(Severity::Warning) {
+                    return;
+                }
                 let good = good.saturating_sub(before);
                 let place = self.place.reference.place;
                 let message = format!(
@@ -265,10 +259,14 @@ impl ReadPass<'_> {
             self.text(),
             broken_at(what, path, good)
         );
+        findings.of(self.severity(), Code::ImpossiblePath, place, message)
+    }
+
+    fn severity(&self) -> Severity {
         if self.need_not_exist() {
-            findings.warning(Code::ImpossiblePath, place, message)
+            Severity::Warning
         } else {
-            findings.error(Code::ImpossiblePath, place, message)
+            Severity::Error
         }
     }
 
@@ -330,11 +328,11 @@ pub(super) fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
 pub(super) fn with_fields(
     mut finding: Diagnostic,
     segment: Option<&Segment>,
-    known: &[Arc<str>],
+    known: &Fields,
     findings: &Findings<'_>,
 ) -> Diagnostic {
     if let Some(Segment::Key(key)) = segment {
-        let known = known.iter().map(|name| &**name);
+        let known = known.names().map(|name| &**name);
         finding.help = findings.advice(key, "fields", known);
     }
     finding

@@ -35,6 +35,8 @@ pub(super) struct Shapes<'a> {
     outputs: RefCell<Vec<Option<Type>>>,
     /// What their actions give, once, as far as it is known.
     rounds: RefCell<Vec<Option<Type>>>,
+    /// The items that they go over.
+    items: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
     /// What is in slots with many writers.
     slots: RefCell<HashMap<(SlotKind, Vec<Segment>), Reach, Hashing>>,
@@ -59,6 +61,7 @@ impl<'a> Shapes<'a> {
             contents: Contents::of(survey),
             outputs: RefCell::new(vec![None; survey.plan.steps.len()]),
             rounds: RefCell::new(vec![None; survey.plan.steps.len()]),
+            items: RefCell::new(vec![None; survey.plan.steps.len()]),
             depth: Cell::new(0),
             slots: RefCell::default(),
             looks_left: Cell::new(MAX_LOOKS),
@@ -83,6 +86,8 @@ impl<'a> Shapes<'a> {
             .step(index)
             .map_or(Type::Any, |step| self.output_of(index, step));
         self.depth.set(self.depth.get() - 1);
+        // While a step is looked at, others may be unknown that are known later.
+        forget(&self.items, index);
         remember(&self.outputs, index, shape.clone());
         shape
     }
@@ -165,16 +170,22 @@ impl<'a> Shapes<'a> {
         if self.listing.get() == Some(index) {
             return Type::Any;
         }
+        let known = self.items.borrow().get(index as usize).cloned().flatten();
+        if let Some(shape) = known {
+            return shape;
+        }
         let before = self.listing.replace(Some(index));
         let list = self.node(&for_each.over, Some(index));
         self.listing.set(before);
-        match list.at(&[Segment::Each]) {
+        let shape = match list.at(&[Segment::Each]) {
             Reach::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
                 item => item,
             },
             _ => Type::Any,
-        }
+        };
+        remember(&self.items, index, shape.clone());
+        shape
     }
 
     fn value(&self, read: &Read, step: Option<u32>) -> Type {
@@ -308,6 +319,12 @@ impl<'a> Shapes<'a> {
 fn remember(shapes: &RefCell<Vec<Option<Type>>>, index: u32, shape: Type) {
     if let Some(known) = shapes.borrow_mut().get_mut(index as usize) {
         *known = Some(shape);
+    }
+}
+
+fn forget(shapes: &RefCell<Vec<Option<Type>>>, index: u32) {
+    if let Some(known) = shapes.borrow_mut().get_mut(index as usize) {
+        *known = None;
     }
 }
 

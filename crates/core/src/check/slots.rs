@@ -24,20 +24,14 @@ const MAX_LOOKS: usize = 1_000_000;
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     survey.each_use(&mut |place| {
         for read in place.reference.reads() {
-            unwritten(survey, shapes, place, read, findings);
+            unwritten(shapes, place, read, findings);
         }
     });
     written_inputs(survey, findings);
     competing(survey, findings);
 }
 
-fn unwritten(
-    survey: &Survey<'_>,
-    shapes: &Shapes<'_>,
-    place: Use<'_>,
-    read: &Read,
-    findings: &mut Findings<'_>,
-) {
+fn unwritten(shapes: &Shapes<'_>, place: Use<'_>, read: &Read, findings: &mut Findings<'_>) {
     let Source::Slot(kind @ (SlotKind::State | SlotKind::Data)) = read.source else {
         return;
     };
@@ -45,16 +39,22 @@ fn unwritten(
         return;
     }
     let step = place.step.map(|(index, _)| index);
+    let sight = shapes.read(read, step);
+    if matches!(&sight, Sight::Reach(Reach::Found(_) | Reach::Unknown))
+        || findings.only_counts(Severity::Warning)
+    {
+        return;
+    }
     let text = place.reference.shown();
     let (slot, inside) = read.path.split_at(read.path.len().min(1));
     let what = format!("the slot `{kind}{}`", print_path(slot));
     let warn = |code, message| findings.warning(code, place.reference.place, message);
-    let mut finding = match shapes.read(read, step) {
+    let mut finding = match sight {
         Sight::EmptySlot => {
             let slot = print_path(&read.path);
             let message = format!("`{text}` reads the slot `{kind}{slot}`, which nothing fills");
             let mut finding = warn(Code::UnwrittenSlot, message);
-            finding.help = near_slot(survey, shapes, kind, read, findings);
+            finding.help = near_slot(shapes, kind, read, findings);
             finding
         }
         Sight::Reach(Reach::Impossible { known, good }) => {
@@ -85,22 +85,14 @@ fn unwritten(
 
 /// The slot that was probably meant.
 fn near_slot(
-    survey: &Survey<'_>,
     shapes: &Shapes<'_>,
     kind: SlotKind,
     read: &Read,
     findings: &Findings<'_>,
 ) -> Option<String> {
     let name = slot_keys(&read.path).next()?;
-    let known = shapes.contents.names(kind);
-    let written = survey.plan.steps.iter();
-    let written = written
-        .filter_map(|step| step.writes.as_ref())
-        .flat_map(|writes| writes.targets.paths())
-        .filter(|target| target.kind == kind)
-        .filter_map(|target| target.keys.first())
-        .map(|key| &**key);
-    let near = findings.nearest(name, known.iter().copied().chain(written))?;
+    let known = shapes.contents.known(kind);
+    let near = findings.nearest(name, known.iter().map(|name| &**name))?;
     Some(format!("did you mean `{near}`?"))
 }
 

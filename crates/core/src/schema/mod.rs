@@ -18,7 +18,7 @@ pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
 pub use fit::Fit;
 pub(crate) use holes::Holes;
-pub use reach::Reach;
+pub use reach::{Fields, Reach};
 pub(crate) use spot::Spot;
 pub use types::{Additional, ListType, ObjectType, Property, Type};
 pub(crate) use words::shown;

@@ -17,14 +17,14 @@ pub enum Reach {
     /// Nowhere, in any value of the type.
     Impossible {
         /// The fields that there are where the path breaks off.
-        known: Vec<Arc<str>>,
+        known: Fields,
         /// How many moves lead somewhere.
         good: usize,
     },
     /// To a field that is not described, though others are.
     Unlisted {
         /// The fields that are described there.
-        known: Vec<Arc<str>>,
+        known: Fields,
         /// How many moves lead to what is described.
         good: usize,
     },
@@ -32,10 +32,29 @@ pub enum Reach {
     Unknown,
 }
 
+/// The fields that there are somewhere. They are listed when somebody asks: there may be many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fields(Type);
+
+impl Fields {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.0.members().iter().flat_map(|member| {
+            let (described, held) = match member {
+                Type::Object(object) => (Some(object.properties.keys()), None),
+                Type::Literal(Value::Object(fields)) => (None, Some(fields.keys())),
+                _ => (None, None),
+            };
+            let described = described.into_iter().flatten();
+            described.chain(held.into_iter().flatten())
+        })
+    }
+}
+
 enum Moved {
     To(Type),
-    Impossible(Vec<Arc<str>>),
-    Unlisted(Vec<Arc<str>>),
+    Impossible,
+    Unlisted,
     Unknown,
 }
 
@@ -47,36 +66,48 @@ impl Type {
         for (good, segment) in path.iter().enumerate() {
             mapping |= *segment == Segment::Each;
             match step(&at, segment) {
-                Moved::To(next) => at = next,
-                Moved::Impossible(known) => return Reach::Impossible { known, good },
-                Moved::Unlisted(known) => return Reach::Unlisted { known, good },
-                Moved::Unknown => return Reach::Unknown,
+                Ok(next) => at = next,
+                Err(broken) => return broken.after(good),
             }
         }
         Reach::Found(if mapping { Type::list_of(at) } else { at })
     }
 }
 
-/// One move into any of the members: it succeeds where one of them allows it.
-fn step(from: &Type, segment: &Segment) -> Moved {
-    let mut found = Vec::new();
-    let mut unknown = false;
-    let mut unlisted = None;
-    let mut impossible = Vec::new();
-    for member in from.members() {
-        match step_into(member, segment) {
-            Moved::To(Type::Never) => {}
-            Moved::To(next) => found.push(next),
-            Moved::Unknown => unknown = true,
-            Moved::Unlisted(known) => unlisted = Some(known),
-            Moved::Impossible(known) => impossible.extend(known),
+/// Why a move leads nowhere that is known.
+enum Broken {
+    Impossible(Fields),
+    Unlisted(Fields),
+    Unknown,
+}
+
+impl Broken {
+    fn after(self, good: usize) -> Reach {
+        match self {
+            Self::Impossible(known) => Reach::Impossible { known, good },
+            Self::Unlisted(known) => Reach::Unlisted { known, good },
+            Self::Unknown => Reach::Unknown,
         }
     }
-    match (found.is_empty(), unknown, unlisted) {
-        (_, true, _) => Moved::Unknown,
-        (false, false, _) => Moved::To(Type::union(found)),
-        (true, false, Some(known)) => Moved::Unlisted(known),
-        (true, false, None) => Moved::Impossible(impossible),
+}
+
+/// One move into any of the members: it succeeds where one of them allows it.
+fn step(from: &Type, segment: &Segment) -> Result<Type, Broken> {
+    let mut found = Vec::new();
+    let mut unlisted = None;
+    for member in from.members() {
+        match step_into(member, segment) {
+            Moved::To(Type::Never) | Moved::Impossible => {}
+            Moved::To(next) => found.push(next),
+            Moved::Unknown => return Err(Broken::Unknown),
+            Moved::Unlisted => unlisted = Some(member),
+        }
+    }
+    match (found.is_empty(), unlisted, segment) {
+        (false, ..) => Ok(Type::union(found)),
+        (true, Some(member), _) => Err(Broken::Unlisted(Fields(member.clone()))),
+        (true, None, Segment::Key(_)) => Err(Broken::Impossible(Fields(from.clone()))),
+        (true, None, _) => Err(Broken::Impossible(Fields(Type::Never))),
     }
 }
 
@@ -87,57 +118,60 @@ fn step_into(from: &Type, segment: &Segment) -> Moved {
         (Type::Object(object), Segment::Key(key)) => field(object, key),
         (Type::List(list), Segment::Key(key)) => match whole_number(key) {
             Some(index) => item(list, index),
-            None => Moved::Impossible(Vec::new()),
+            None => Moved::Impossible,
         },
         (Type::List(list), Segment::Index(index)) => item(list, *index),
-        (Type::List(list), Segment::Each) => Moved::To(match list.any_item() {
+        (Type::List(list), Segment::Each) => Moved::To(match any_item(list) {
             // A list that is always empty maps to an empty list.
             Type::Never => Type::Any,
             item => item,
         }),
-        _ => Moved::Impossible(Vec::new()),
+        _ => Moved::Impossible,
     }
 }
 
 fn field(object: &ObjectType, key: &str) -> Moved {
-    let known = || object.properties.keys().cloned().collect::<Vec<_>>();
     match (object.properties.get(key), &object.additional) {
-        (Some(property), _) if property.shape == Type::Never => Moved::Impossible(known()),
+        (Some(property), _) if property.shape == Type::Never => Moved::Impossible,
         (Some(property), _) => Moved::To(property.shape.clone()),
-        (None, Additional::Closed | Additional::Open(Type::Never)) => Moved::Impossible(known()),
+        (None, Additional::Closed | Additional::Open(Type::Never)) => Moved::Impossible,
         (None, Additional::Open(shape)) => Moved::To(shape.clone()),
         (None, Additional::Unsaid) if object.properties.is_empty() => Moved::Unknown,
-        (None, Additional::Unsaid) => Moved::Unlisted(known()),
+        (None, Additional::Unsaid) => Moved::Unlisted,
     }
 }
 
 fn item(list: &ListType, index: i64) -> Moved {
     let shape = match usize::try_from(index) {
         Ok(index) => list.item(index).clone(),
-        Err(_) => list.any_item(),
+        Err(_) => any_item(list),
     };
     match shape {
-        Type::Never => Moved::Impossible(Vec::new()),
+        Type::Never => Moved::Impossible,
         shape => Moved::To(shape),
     }
 }
 
+/// Any item; a long list is not looked through.
+fn any_item(list: &ListType) -> Type {
+    if list.prefix.len() > LONG_LIST {
+        Type::Any
+    } else {
+        list.any_item()
+    }
+}
+
 fn step_into_value(value: &Value, segment: &Segment) -> Moved {
-    let literal = |value: Option<&Value>, known: Vec<Arc<str>>| match value {
+    let literal = |value: Option<&Value>| match value {
         Some(value) => Moved::To(Type::Literal(value.clone())),
-        None => Moved::Impossible(known),
+        None => Moved::Impossible,
     };
     match (value, segment) {
-        (Value::Object(fields), Segment::Key(key)) => {
-            literal(fields.get(key), fields.keys().cloned().collect())
+        (Value::Object(fields), Segment::Key(key)) => literal(fields.get(key)),
+        (Value::List(items), Segment::Key(key)) => {
+            literal(whole_number(key).and_then(|index| value_item(items, index)))
         }
-        (Value::List(items), Segment::Key(key)) => literal(
-            whole_number(key).and_then(|index| value_item(items, index)),
-            Vec::new(),
-        ),
-        (Value::List(items), Segment::Index(index)) => {
-            literal(value_item(items, *index), Vec::new())
-        }
+        (Value::List(items), Segment::Index(index)) => literal(value_item(items, *index)),
         (Value::List(items), Segment::Each) => {
             // An empty list maps to an empty list; a long one is not looked through.
             if items.is_empty() || items.len() > LONG_LIST {
@@ -146,7 +180,7 @@ fn step_into_value(value: &Value, segment: &Segment) -> Moved {
                 Moved::To(Type::union(items.iter().cloned().map(Type::Literal)))
             }
         }
-        _ => Moved::Impossible(Vec::new()),
+        _ => Moved::Impossible,
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod properties;
 
-use super::{Fit, Reach, Schema};
+use super::{Fields, Fit, Reach, Schema};
 use crate::Value;
 use crate::plan::Segment;
 
@@ -241,13 +241,17 @@ fn paths_are_followed_through_types() {
             .collect()
     }
     fn check(text: &str, steps: &str, expected: &str) {
+        let named = |known: &Fields| {
+            let names: Vec<&str> = known.names().map(|name| &**name).collect();
+            names.join(",")
+        };
         let reached = match schema(text).structure().at(&path(steps)) {
             Reach::Found(found) => found.to_string(),
             Reach::Impossible { known, good } => {
-                format!("impossible after {good}: {}", known.join(","))
+                format!("impossible after {good}: {}", named(&known))
             }
             Reach::Unlisted { known, good } => {
-                format!("unlisted after {good}: {}", known.join(","))
+                format!("unlisted after {good}: {}", named(&known))
             }
             Reach::Unknown => "unknown".to_owned(),
         };
