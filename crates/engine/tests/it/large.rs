@@ -209,6 +209,7 @@ fn an_estimate_of_many_items_behind_many_steps() {
     let evaluation = EvaluationLimits::default();
     let estimate = estimate(&plan, &durations, &Limits::default(), &evaluation);
     assert_eq!(estimate.calls, STEPS + ITEMS);
-    assert_eq!(estimate.expected.as_secs() as usize, (STEPS + ITEMS) / 16);
+    let rounds = (STEPS + ITEMS) / 16;
+    assert_eq!(estimate.expected.as_secs(), rounds as u64);
     assert_eq!(estimate.path.len(), 2);
 }
