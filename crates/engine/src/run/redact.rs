@@ -1,12 +1,13 @@
 //! Keeps secrets out of everything that a run tells: they stand as `[redacted]`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Input;
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use super::history::Choice;
 use super::spelling::Finder;
@@ -24,11 +25,13 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
         .into_iter()
         .chain(others.iter().cloned());
     let redactor = Redactor::new(secrets);
+    let declared = plan.plan().inputs.iter();
+    let declared: HashMap<&Arc<str>, &Input, Hashing> =
+        declared.map(|input| (&input.name, input)).collect();
     plan.inputs()
         .iter()
         .filter_map(|(name, value)| {
-            let mut inputs = plan.plan().inputs.iter();
-            let input = inputs.find(|input| input.name == *name);
+            let input = declared.get(name).copied();
             // A default stands in the plan, and comes from there again.
             if input.is_some_and(|input| input.default.as_ref() == Some(value)) {
                 return None;
@@ -119,40 +122,53 @@ impl Redactor {
     }
 
     pub(super) fn value(&self, value: &mut Value) {
+        if let Some(masked) = self.masked(value) {
+            *value = masked;
+        }
+    }
+
+    /// What `value` looks like without secrets; nothing where it holds none. Looks at each part once.
+    fn masked(&self, value: &Value) -> Option<Value> {
         match value {
-            Value::Null | Value::Bool(_) => {}
-            Value::Number(_) => {
-                if self.occurs(value) {
-                    *value = Value::from(MASK);
-                }
-            }
-            Value::Text(text) => {
-                if let Cow::Owned(redacted) = self.text(text) {
-                    *text = redacted.into();
-                }
-            }
+            Value::Null | Value::Bool(_) => None,
+            Value::Number(_) => self.occurs(value).then(|| Value::from(MASK)),
+            Value::Text(text) => match self.text(text) {
+                Cow::Owned(redacted) => Some(Value::from(redacted)),
+                Cow::Borrowed(_) => None,
+            },
             Value::List(items) => {
-                if items.iter().any(|item| self.occurs(item)) {
-                    for item in Arc::make_mut(items) {
-                        self.value(item);
+                let mut changed: Option<Vec<Value>> = None;
+                for (position, item) in items.iter().enumerate() {
+                    if let Some(masked) = self.masked(item) {
+                        let changed = changed.get_or_insert_with(|| items.to_vec());
+                        if let Some(item) = changed.get_mut(position) {
+                            *item = masked;
+                        }
                     }
                 }
+                changed.map(Value::from)
             }
             Value::Object(fields) => {
-                let hit = fields
-                    .iter()
-                    .any(|(key, value)| self.in_text(key) || self.occurs(value));
-                if hit {
-                    let redacted = fields
-                        .iter()
-                        .map(|(key, value)| {
-                            let mut value = value.clone();
-                            self.value(&mut value);
-                            (Arc::from(self.text(key)), value)
-                        })
-                        .collect();
-                    *fields = Arc::new(redacted);
+                let mut hits: HashMap<&Arc<str>, _, Hashing> = HashMap::default();
+                for (key, value) in fields.iter() {
+                    let name = match self.text(key) {
+                        Cow::Owned(redacted) => Some(Arc::from(redacted)),
+                        Cow::Borrowed(_) => None,
+                    };
+                    let masked = self.masked(value);
+                    if name.is_some() || masked.is_some() {
+                        hits.insert(key, (name, masked));
+                    }
                 }
+                if hits.is_empty() {
+                    return None;
+                }
+                let redacted = fields.iter().map(|(key, value)| {
+                    let (name, masked) = hits.remove(key).unwrap_or_default();
+                    let name = name.unwrap_or_else(|| Arc::clone(key));
+                    (name, masked.unwrap_or_else(|| value.clone()))
+                });
+                Some(Value::object(redacted))
             }
         }
     }

@@ -9,6 +9,14 @@ const MOST_BACKSLASHES: usize = 64;
 /// How often a percent sign may itself be encoded.
 const MOST_NESTED_PERCENTS: usize = 8;
 
+/// What looking at one text may cost for each of its bytes, and for any text. A character that fits costs one, and
+/// several where it may be written in several ways; secrets that people have cost a few.
+const EFFORT_PER_BYTE: usize = 128;
+const LEAST_EFFORT: usize = 64 * 1024;
+
+/// What one more way to go on costs.
+const WAY: usize = 32;
+
 /// Finds some texts in others.
 #[derive(Debug)]
 pub(super) struct Finder {
@@ -62,14 +70,24 @@ impl Finder {
 
     /// Whether there is something to be found in `text`.
     pub(super) fn is_in(&self, text: &str) -> bool {
-        (0..text.len()).any(|at| self.longest_at(text.as_bytes(), at).is_some())
+        let mut effort = Effort::for_text(text);
+        (0..text.len()).any(|at| {
+            let range = self.longest_at(text.as_bytes(), at, &mut effort);
+            range.is_some() || effort.is_used_up()
+        })
     }
 
-    /// Where something stands in `text`, from left to right; what overlaps is one.
+    /// Where something stands in `text`, from left to right; what overlaps is one. Where that cannot be told soon, it may stand
+    /// anywhere.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut effort = Effort::for_text(text);
         let mut found: Vec<Range<usize>> = Vec::new();
         for at in 0..text.len() {
-            let Some(range) = self.longest_at(text.as_bytes(), at) else {
+            let range = self.longest_at(text.as_bytes(), at, &mut effort);
+            if effort.is_used_up() {
+                return std::iter::once(0..text.len()).collect();
+            }
+            let Some(range) = range else {
                 continue;
             };
             match found.last_mut() {
@@ -83,12 +101,12 @@ impl Finder {
         found
     }
 
-    fn longest_at(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+    fn longest_at(&self, text: &[u8], at: usize, effort: &mut Effort) -> Option<Range<usize>> {
         let first = *text.get(at)?;
         let needles = self.by_start.get(usize::from(first))?;
         needles
             .iter()
-            .filter_map(|index| self.needles.get(*index)?.at(text, at))
+            .filter_map(|index| self.needles.get(*index)?.at(text, at, effort))
             .max_by_key(|range| range.end)
     }
 
@@ -110,6 +128,26 @@ impl Finder {
             }
         }
         self.needles.push(needle);
+    }
+}
+
+/// What is left of what looking at one text may cost.
+#[derive(Debug)]
+struct Effort(Option<usize>);
+
+impl Effort {
+    fn for_text(text: &str) -> Self {
+        let most = text.len().saturating_mul(EFFORT_PER_BYTE);
+        Self(Some(most.saturating_add(LEAST_EFFORT)))
+    }
+
+    fn spend(&mut self, units: usize) -> Option<()> {
+        self.0 = self.0.and_then(|left| left.checked_sub(units));
+        self.0.map(|_| ())
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.0.is_none()
     }
 }
 
@@ -149,21 +187,22 @@ impl Needle {
     }
 
     /// Where it stands, if it begins at `start`.
-    fn at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
+    fn at(&self, text: &[u8], start: usize, effort: &mut Effort) -> Option<Range<usize>> {
         let mut end = start;
         for (index, atom) in self.atoms.iter().enumerate() {
             if matches!(text.get(end)?, b'%' | b'\\' | b'+' | b'\r' | b'\n') {
                 // Here it may go on in several ways.
-                let end = self.search(index, text, end)?;
+                let end = self.search(index, text, end, effort)?;
                 return Some(self.with_edges(text, start..end));
             }
             end = atom.plain_at(text, end)?;
+            effort.spend(1)?;
         }
         Some(self.with_edges(text, start..end))
     }
 
     /// The farthest end of what is left from the atom at `index` on.
-    fn search(&self, index: usize, text: &[u8], at: usize) -> Option<usize> {
+    fn search(&self, index: usize, text: &[u8], at: usize, effort: &mut Effort) -> Option<usize> {
         let mut ends = vec![at];
         for (index, atom) in self.atoms.iter().enumerate().skip(index) {
             let mut next = Vec::new();
@@ -181,6 +220,7 @@ impl Needle {
             if next.is_empty() {
                 return None;
             }
+            effort.spend(WAY * next.len())?;
             ends = next;
         }
         ends.last().copied()

@@ -81,6 +81,49 @@ fn what_holds_no_secret_is_not_copied() {
     assert!(Arc::ptr_eq(&list, after));
 }
 
+/// A plan may choose both what is looked for and where, so that nearly all of it fits nearly everywhere.
+#[test]
+fn a_text_in_which_looking_takes_too_long_is_masked_as_a_whole() {
+    let check = |secret: String, text: String| {
+        let redactor = Redactor::new([Arc::from(secret)]);
+        let masked = format!(r#"["{MASK}"]"#);
+        let mut value = Value::list([Value::from(text.as_str())]);
+        redactor.value(&mut value);
+        assert_eq!(value.to_json(), masked);
+    };
+    // It is nowhere, but nobody can tell soon.
+    check("a".repeat(20_000) + "b", "a".repeat(40_000));
+    check("\\".repeat(1000), "\\".repeat(5_000));
+}
+
+#[test]
+fn a_long_secret_that_is_found_soon_is_masked_alone() {
+    let numbers: Vec<String> = (0..10_000_u32).map(|number| number.to_string()).collect();
+    let secret = numbers.join(" ");
+    let text = format!("it is {secret}, {secret}, and no other");
+    let redactor = Redactor::new([Arc::from(&*secret)]);
+    let expected = format!("it is {MASK}, {MASK}, and no other");
+    assert_eq!(redactor.text(&text), expected);
+    let spelt = format!("it is {}, and no other", percent(&secret, false, true));
+    let expected = format!("it is {MASK}, and no other");
+    assert_eq!(redactor.text(&spelt), expected);
+}
+
+#[test]
+fn what_is_nested_is_looked_at_once() {
+    let redactor = Redactor::new([Arc::from("hunter2")]);
+    let nested = |text: &str| {
+        (0..500).fold(Value::from(text), |inner, level| match level % 2 {
+            0 => Value::list([inner]),
+            _ => Value::object([("in", inner)]),
+        })
+    };
+    let long = "no secret ".repeat(20_000);
+    let mut value = nested(&format!("{long}hunter2"));
+    redactor.value(&mut value);
+    assert!(value == nested(&format!("{long}{MASK}")));
+}
+
 const STANDARD: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
