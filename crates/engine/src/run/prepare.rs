@@ -7,7 +7,7 @@ use planwright_core::plan::{
     Action, Approval, Company, Name, Node, OnError, PlanTarget, Source, Step,
 };
 use planwright_core::schema::Type;
-use planwright_core::{Object, Value};
+use planwright_core::{Object, Tool, Value};
 
 use super::bind::{Scope, Unbound};
 use super::effect::Effect;
@@ -62,7 +62,16 @@ impl Run {
                     .unwrap_or_default();
                 self.tell(Event::Prepared(task, Prepared::WaitFor(tasks)));
             }
-            Next::Done(outcome) => {
+            Next::Done(mut outcome) => {
+                if outcome.status == StepStatus::Failed
+                    && let Some(before) = self.answered_before(task)
+                {
+                    let tool = self.tool_of(task);
+                    if let Some(work) = self.work_mut(task) {
+                        work.tool = tool;
+                    }
+                    outcome = before;
+                }
                 if outcome.status == StepStatus::Succeeded {
                     self.begin(task, effects);
                 }
@@ -143,12 +152,14 @@ impl Run {
         }
     }
 
+    fn tool_of(&self, task: TaskId) -> Option<Arc<Tool>> {
+        let work = self.work(task)?;
+        let frame = self.frames.get(work.frame)?;
+        frame.plan.steps().get(work.step as usize)?.tool.clone()
+    }
+
     fn prepare_call(&mut self, task: TaskId, args: Value, effects: &mut Vec<Effect>) {
-        let tool = self.work(task).and_then(|work| {
-            let frame = self.frames.get(work.frame)?;
-            frame.plan.steps().get(work.step as usize)?.tool.clone()
-        });
-        let Some(tool) = tool else {
+        let Some(tool) = self.tool_of(task) else {
             let error = ToolError::new(ErrorKind::Internal, "the step has no tool");
             return self.fail_before_call(task, error);
         };

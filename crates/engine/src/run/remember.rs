@@ -109,17 +109,8 @@ impl Run {
             return Before::Nothing;
         };
         self.restore_calls(task, past);
-        if let Some((call, output)) = past.good_call() {
-            let (made_with, output) = (call.args.clone(), Arc::new(output.clone()));
-            if let Some(work) = self.work_mut(task) {
-                work.args = Some(made_with);
-            }
-            let refused = self.guard.bears_recalled().err();
-            // Only what others could go on from was within the bound.
-            return Before::Ended(match refused.filter(|_| !past.went_well()) {
-                Some(error) => Outcome::failed(error),
-                None => Outcome::succeeded(output),
-            });
+        if let Some(outcome) = self.answered(task, past) {
+            return Before::Ended(outcome);
         }
         let mut shown = args.clone();
         self.redactor.value(&mut shown);
@@ -151,6 +142,28 @@ impl Run {
             Some(decided) => Before::Ended(Outcome::failed(rejection(decided))),
             None => Before::Nothing,
         }
+    }
+
+    /// How a call ended that was answered well. One whose arguments cannot even be made any more was made all the same.
+    pub(super) fn answered_before(&mut self, task: TaskId) -> Option<Outcome> {
+        let history = self.history.clone()?;
+        let past = history.past(&*self.address(task)?)?;
+        let outcome = self.answered(task, past)?;
+        self.restore_calls(task, past);
+        Some(outcome)
+    }
+
+    fn answered(&mut self, task: TaskId, past: &Past) -> Option<Outcome> {
+        let (call, output) = past.good_call()?;
+        if let Some(work) = self.work_mut(task) {
+            work.args = Some(call.args.clone());
+        }
+        let refused = self.guard.bears_recalled().err();
+        // Only what others could go on from was within the bound.
+        Some(match refused.filter(|_| !past.went_well()) {
+            Some(error) => Outcome::failed(error),
+            None => Outcome::succeeded(Arc::new(output.clone())),
+        })
     }
 
     /// Takes over what was called before, for the report, and so that attempts are counted on.

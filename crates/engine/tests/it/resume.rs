@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::{CheckContext, CheckedPlan, check};
-use planwright_core::plan::{
-    Alternative, Field, Form, Node, OnFailure, Path, Read, Reference, Segment, Source,
-};
-use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
+use planwright_core::expression::parse_form;
+use planwright_core::plan::{Field, Node, OnFailure, Reference};
+use planwright_core::{Catalog, Place, Plan, Schema, Step, Tool, Value};
 use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::{Effect, History, Input, Opening, Run, replay};
@@ -43,20 +42,15 @@ fn call(id: &str, tool: &str, fields: Vec<Field>) -> Step {
     Step::call(id, tool, Node::object(fields, Place::NOWHERE))
 }
 
-/// The argument `n`: what step `a` gives as `n`, or else 1.
-fn n_of_a() -> Field {
-    let path: Path = [Segment::Key(Arc::from("n"))].into_iter().collect();
-    let of_a = Read::part(Source::Step(StepId::new("a")), path);
-    let alternatives = vec![
-        Alternative::Read(of_a),
-        Alternative::Literal(Value::from(1_u64)),
-    ];
+/// The argument `n`, as it is written in a plan.
+fn n(text: &str) -> Field {
+    let form = parse_form(text).unwrap_or_else(|error| panic!("{error:?}"));
     Field {
         key: Arc::from("n"),
         value: Node::reference(Reference {
-            text: Arc::from("a.n ?? 1"),
+            text: Arc::from(text),
             place: Place::NOWHERE,
-            form: Form::First(alternatives),
+            form,
         }),
     }
 }
@@ -153,11 +147,11 @@ fn told(summary: &RunSummary) -> Vec<String> {
         .collect()
 }
 
-/// What `a` gives once it does, and what the first process heard of `b`.
-fn check_done(second: Value, first_of_b: Option<Answer>, expected: &[&str]) {
+/// What is written as the argument of `b`, what `a` gives once it gives anything, and what the first process heard of `b`.
+fn check_done(written: &str, second: Value, first_of_b: Option<Answer>, expected: &[&str]) {
     let plan = sound(vec![
         call("a", "t", Vec::new()),
-        call("b", "pay", vec![n_of_a()]),
+        call("b", "pay", vec![n(written)]),
     ]);
     let options = RunOptions::default();
     let mut entries = Vec::new();
@@ -178,15 +172,23 @@ fn check_done(second: Value, first_of_b: Option<Answer>, expected: &[&str]) {
 
 #[test]
 fn what_is_paid_stays_paid_whatever_its_arguments_would_be_now() {
-    let paid = || Some(Ok(ToolOutput::text("paid")));
-    check_done(Value::from(2_u64), paid(), &["a succeeded", "b succeeded"]);
-    check_done(Value::from("two"), paid(), &["a succeeded", "b succeeded"]);
+    let check = |written: &str, second: Value| {
+        let paid = Some(Ok(ToolOutput::text("paid")));
+        check_done(written, second, paid, &["a succeeded", "b succeeded"]);
+    };
+    check("a.n ?? 1", Value::from(2_u64));
+    check("a.n ?? 1", Value::from("two"));
+    check("a.n + 1 ?? 1", Value::from(2_u64));
+    check("a.n + 1 ?? 1", Value::from("two"));
 }
 
 #[test]
 fn what_may_be_paid_stays_unknown_whatever_its_arguments_would_be_now() {
-    check_done(Value::from(2_u64), None, &["a succeeded", "b unknown"]);
-    check_done(Value::from("two"), None, &["a succeeded", "b unknown"]);
+    let check = |written: &str, second: Value| {
+        check_done(written, second, None, &["a succeeded", "b unknown"]);
+    };
+    check("a.n ?? 1", Value::from(2_u64));
+    check("a.n ?? 1", Value::from("two"));
 }
 
 #[test]
