@@ -24,9 +24,15 @@ const CLASS_COST: usize = 4_000;
 
 /// Compiles a pattern (RE2 syntax, which matches in linear time).
 pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex, String> {
-    if classes(pattern) > MOST_CLASSES {
+    let sets = Sets::of(pattern);
+    if sets.bracketed > MOST_CLASSES {
         return Err(format!(
             "the pattern has more than {MOST_CLASSES} sets of characters in brackets"
+        ));
+    }
+    if sets.count() > MOST_CLASSES {
+        return Err(format!(
+            "the pattern ignores case and has more than {MOST_CLASSES} sets of characters"
         ));
     }
     RegexBuilder::new(pattern)
@@ -39,9 +45,48 @@ pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex
         })
 }
 
-/// At least how many sets of characters a pattern has.
-fn classes(pattern: &str) -> usize {
-    pattern.bytes().filter(|byte| *byte == b'[').count()
+/// The sets of characters in a pattern, as far as they are costly.
+struct Sets {
+    bracketed: usize,
+    /// Those that are named, as `\p{L}`, or made of two, as `a&&b`. They cost as much as those in brackets only where each
+    /// letter in them is looked up in the other case.
+    others: usize,
+}
+
+impl Sets {
+    fn of(pattern: &str) -> Self {
+        let ignores_case = ignores_case(pattern);
+        let mut sets = Self {
+            bracketed: 0,
+            others: 0,
+        };
+        let mut bytes = pattern.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            let is_other = match byte {
+                b'[' => {
+                    sets.bracketed += 1;
+                    false
+                }
+                b'\\' => matches!(bytes.next(), Some(b'p' | b'P')),
+                b'&' | b'-' | b'~' if sets.bracketed > 0 => bytes.next_if_eq(&byte).is_some(),
+                _ => false,
+            };
+            sets.others += usize::from(is_other && ignores_case);
+        }
+        sets
+    }
+
+    fn count(&self) -> usize {
+        self.bracketed.saturating_add(self.others)
+    }
+}
+
+/// Whether a part of the pattern may ignore case: flags follow a question mark.
+fn ignores_case(pattern: &str) -> bool {
+    pattern.split('?').skip(1).any(|rest| {
+        let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
+        rest.bytes().take_while(is_flag).any(|flag| flag == b'i')
+    })
 }
 
 /// Whether the pattern is found anywhere in the text.
@@ -59,7 +104,7 @@ pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
     let [text, Value::Text(pattern)] = values else {
         return Err(unfit("matches", values));
     };
-    let sets = classes(pattern).saturating_mul(CLASS_COST);
+    let sets = Sets::of(pattern).count().saturating_mul(CLASS_COST);
     let letters = pattern.len().saturating_mul(50);
     budget.spend(COMPILE_COST.saturating_add(letters).saturating_add(sets))?;
     search(text, &compile(pattern).map_err(failed)?, budget)

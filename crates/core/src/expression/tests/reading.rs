@@ -261,6 +261,20 @@ fn mistakes() {
         &format!("a.matches('(?i){}')", "[^a&&".repeat(25)),
         "2: the pattern has more than 24 sets of characters in brackets",
     );
+    // So do sets that have names, and those that are made of others.
+    for sets in [
+        r"\\p{Any}".repeat(400),
+        r"\\PL".repeat(25),
+        format!("[{}]", r"\\p{Any}".repeat(24)),
+        format!("[{}a]", r"\\s\\S&&".repeat(24)),
+    ] {
+        for flags in ["(?i)", "(?x)( ?i)", "(?s-mi:a)"] {
+            check(
+                &format!("a.matches('{flags}{sets}')"),
+                "2: the pattern ignores case and has more than 24 sets of characters",
+            );
+        }
+    }
     check("{1: 2}", "1: a key must be text");
     check("{'a': 1, 'a': 2}", "9: the key `a` appears twice");
     check("b'x'", "0: bytes are not values here");
@@ -269,6 +283,23 @@ fn mistakes() {
     check("!-a", "1: expected a value, found `-`");
     check("größe b", "8: expected an operator, found `b`");
     check("'x'?", "3: `?` needs a path before it");
+}
+
+#[test]
+fn patterns_with_sets_of_characters() {
+    for pattern in [
+        r"(?i)^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$".to_owned(),
+        r"(?i)\\p{Lu}-{40}BEGIN ----------------------------------------------------".to_owned(),
+        r"(?i)\\[\\w\\W\\]".to_owned(),
+        r"\\p{Any}".repeat(100),
+        r"\\[".repeat(100),
+        "colou?r(s?ing)?".to_owned(),
+    ] {
+        assert!(
+            parse_form(&format!("a.matches('{pattern}')")).is_ok(),
+            "{pattern}"
+        );
+    }
 }
 
 #[test]
