@@ -11,7 +11,8 @@ mod simulate;
 
 pub use bounds::Bounds;
 pub use jobs::{Job, JobId, Jobs};
-pub use order::{Foresight, Found, foresee, longest_paths};
+pub(crate) use order::FORESEEN_JOBS;
+pub use order::{Foresight, Found, foresee, is_foreseen, longest_paths, order_of_run};
 pub use simulate::{Order, Timeline, simulate};
 
 #[cfg(test)]

@@ -1,10 +1,18 @@
 //! Looking ahead: which order ends early.
 
+use std::num::NonZeroUsize;
+
 use super::bounds::Bounds;
 use super::jobs::Jobs;
 use super::search::Search;
 use super::simulate::{Order, Timeline, simulate};
 use crate::schedule::{Limits, ranks};
+
+/// The most jobs that are looked ahead for before a run. More keep all places busy in any order.
+pub(crate) const FORESEEN_JOBS: usize = 10_000;
+
+/// Looking ahead costs some microseconds a job, so a job must be worth more than that, in microseconds.
+const WORTHWHILE: u64 = 1_000;
 
 /// How often the order is improved from its two ends. Beyond the third time hardly anything is gained.
 const ROUNDS: u64 = 3;
@@ -39,6 +47,21 @@ pub enum Found {
 /// The longest path from the start of each job to the end of all, in microseconds.
 pub fn longest_paths(jobs: &Jobs) -> Vec<u64> {
     ranks(&jobs.times(), jobs.waits())
+}
+
+/// Whether a run of `jobs` looks ahead before it begins: where that is worth the effort.
+pub fn is_foreseen(jobs: &Jobs) -> bool {
+    let least = WORTHWHILE.saturating_mul(u64::try_from(jobs.len()).unwrap_or(u64::MAX));
+    jobs.len() <= FORESEEN_JOBS && Bounds::plain(jobs, NonZeroUsize::MIN).work >= least
+}
+
+/// The order in which a run of `jobs` would go about them: the one that looking ahead finds, where it does, else longest path
+/// first.
+pub fn order_of_run(jobs: &Jobs, limits: &Limits) -> Foresight {
+    if is_foreseen(jobs) {
+        return foresee(jobs, limits);
+    }
+    Foresight::of(jobs, limits, longest_paths(jobs), Found::LongestPath)
 }
 
 /// Looks ahead. Longest path first is a good order but not always the best, and once in a while worse than none; so

@@ -76,6 +76,23 @@ fn jobs_change_places_where_that_is_worth_it() {
 }
 
 #[test]
+fn a_run_looks_ahead_where_that_is_worth_it() {
+    let check = |jobs: &Jobs, expected: Found| {
+        assert_eq!(order_of_run(jobs, &wide(2)).found, expected);
+    };
+    let packed = |unit: u64| jobs(&[3, 3, 2, 2, 2], &[]).with_times(|takes| takes * unit);
+    check(&packed(SECOND), Found::Search);
+    assert!(is_foreseen(&packed(1000)));
+    assert!(!is_foreseen(&packed(100)));
+    let mut many = packed(100_000 * SECOND);
+    assert_eq!(foresee(&many, &wide(2)).found, Found::Search);
+    while many.len() <= FORESEEN_JOBS {
+        many.add(Job::default(), Vec::new());
+    }
+    check(&many, Found::LongestPath);
+}
+
+#[test]
 fn much_to_gain_is_not_looked_for_forever() {
     // What cannot be reached: of nine long ones, one comes alone at the end, whatever the others do.
     let alike = jobs(&[1000 * SECOND; 9], &[]);

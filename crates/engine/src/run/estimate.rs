@@ -17,7 +17,7 @@ use super::pace::Pace;
 use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::event::Address;
-use crate::forecast::{Job, JobId, Jobs, foresee, longest_paths};
+use crate::forecast::{Job, JobId, Jobs, longest_paths, order_of_run};
 use crate::options::COMPUTED_BYTES;
 use crate::schedule::Limits;
 
@@ -297,7 +297,7 @@ impl Outline<'_> {
     }
 
     fn estimate(mut self, limits: &Limits) -> Estimate {
-        let foresight = foresee(&self.jobs, limits);
+        let foresight = order_of_run(&self.jobs, limits);
         let work = self.calls.values().map(|call| call.takes).sum();
         let calls = self.calls.len();
         Estimate {

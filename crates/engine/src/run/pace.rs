@@ -7,14 +7,8 @@ use planwright_core::plan::{Action, Company, Step};
 use planwright_core::{Tool, Value};
 
 use crate::durations::Durations;
-use crate::forecast::{Bounds, Job, Jobs, foresee};
+use crate::forecast::{FORESEEN_JOBS, Job, Jobs, foresee, is_foreseen};
 use crate::schedule::{Limits, UNIT, ranks};
-
-/// The longest plan that is looked ahead for. Longer ones keep all places busy in any order.
-const FORESEEN_STEPS: usize = 10_000;
-
-/// Looking ahead costs some microseconds a step, so a step must be worth more than that.
-const WORTHWHILE: u64 = 1_000;
 
 /// What durations say about plans. Times are in microseconds.
 pub(crate) struct Pace<'a> {
@@ -114,8 +108,7 @@ impl<'a> Pace<'a> {
     /// The same, by an order that was tried in virtual time where that is worth the effort: where durations are known,
     /// and the limits leave a choice.
     pub(crate) fn foreseen(&mut self, plan: &CheckedPlan) -> Paths {
-        let steps = plan.steps().len();
-        if self.durations.is_empty() || steps > FORESEEN_STEPS {
+        if self.durations.is_empty() || plan.steps().len() > FORESEEN_JOBS {
             return self.paths(plan, 0);
         }
         let times = self.times(plan, 0);
@@ -132,8 +125,7 @@ impl<'a> Pace<'a> {
             };
             jobs.add(job, waits);
         }
-        let least = WORTHWHILE.saturating_mul(u64::try_from(steps).unwrap_or(u64::MAX));
-        if Bounds::plain(&jobs, std::num::NonZeroUsize::MIN).work < least {
+        if !is_foreseen(&jobs) {
             return self.paths(plan, 0);
         }
         Paths::of(foresee(&jobs, self.limits).ranks, &times)

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use planwright::engine::forecast::{Bounds, Found, Jobs, Order, foresee, simulate};
+use planwright::engine::forecast::{Bounds, Found, Jobs, Order, order_of_run, simulate};
 use planwright::engine::schedule::Limits;
 use planwright::wfformat::Workflow;
 use planwright::wire::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
@@ -45,7 +45,7 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
             ratio: seconds(makespan) / seconds(bounds.lower()),
         }
     };
-    let foresight = foresee(believed, &limits);
+    let foresight = order_of_run(believed, &limits);
     BenchWidthV1 {
         width: width.get(),
         bound_s: seconds(bounds.lower()),
