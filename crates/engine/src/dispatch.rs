@@ -62,7 +62,7 @@ pub(crate) struct Dispatch {
     /// Each with what is left of its time after it fires.
     timers: DelayQueue<(TaskId, Timer, Duration)>,
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
-    /// Whether calls had the latest turn.
+    /// Whether calls have ended since timers were looked at.
     heard_calls: bool,
     effects: Vec<Effect>,
 }
@@ -178,10 +178,7 @@ impl Dispatch {
                 Some(Wish::Close) | None => Some(Input::Close),
             },
             released = kept(self.keeping.as_mut()) => self.send(released),
-            ended = self.calls.next(), if !self.calls.is_empty() => {
-                self.heard_calls = true;
-                ended.map(Input::from)
-            }
+            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
             decided = self.questions.next(), if !self.questions.is_empty() => {
                 decided.map(|(task, decision)| Input::Decided { task, decision })
             }
@@ -264,6 +261,7 @@ impl Dispatch {
     fn take_in(&mut self, input: Option<Input>) {
         if let Some(input) = input {
             let now = self.now();
+            self.heard_calls |= matches!(input, Input::AttemptEnded { .. });
             self.run.handle(input, now, &mut self.effects);
         }
     }

@@ -7,7 +7,9 @@ use futures::FutureExt;
 use planwright_core::plan::{ForEach, Name, Node};
 use planwright_core::{Object, Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
-use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, StepStatus};
+use planwright_engine::{
+    Engine, Guards, MemoryJournal, RunOptions, RunStatus, RunSummary, Start, StepStatus,
+};
 use tokio::task::Id;
 
 use crate::drive::sound;
@@ -94,8 +96,8 @@ async fn a_quick_tool_that_panics_fails_its_step_alone() {
     assert_eq!(summary.steps[1].status, StepStatus::Succeeded);
 }
 
-/// Calls a quick tool for each of many items: why that ended.
-async fn check_many(options: RunOptions) -> ErrorKind {
+/// Calls a quick tool for each of many items, in a run that is kept or not: why that ended.
+async fn check_many(options: &RunOptions, is_kept: bool) -> ErrorKind {
     let items = Value::list((0..20_000_u64).map(Value::from));
     let tool = Function::raw("t", |_: Value| {
         // As long as a call may take that is done at once.
@@ -113,10 +115,14 @@ async fn check_many(options: RunOptions) -> ErrorKind {
         ..Plan::default()
     };
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
-    let summary = Engine::new(backends)
-        .with_options(options)
-        .run("r", sound(plan))
-        .await;
+    let mut start = Start::new("r", sound(plan));
+    if is_kept {
+        start = start.with_journal(Arc::new(MemoryJournal::new()), Value::Null);
+    }
+    let engine = Engine::new(backends).with_options(options.clone());
+    let (handle, events) = engine.launch(start);
+    drop(events);
+    let summary = handle.await;
     assert!(summary.calls.len() < 10_000, "{}", summary.calls.len());
     summary.steps[0].error.as_ref().unwrap().kind
 }
@@ -128,10 +134,12 @@ async fn however_many_calls_are_done_at_once_timers_have_their_turn() {
         step_timeout: Some(limit),
         ..RunOptions::default()
     };
-    assert_eq!(check_many(of_step).await, ErrorKind::Timeout);
     let of_run = RunOptions {
         guards: Guards::new().wall_time(limit),
         ..RunOptions::default()
     };
-    assert_eq!(check_many(of_run).await, ErrorKind::Budget);
+    for is_kept in [false, true] {
+        assert_eq!(check_many(&of_step, is_kept).await, ErrorKind::Timeout);
+        assert_eq!(check_many(&of_run, is_kept).await, ErrorKind::Budget);
+    }
 }
