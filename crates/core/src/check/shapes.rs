@@ -26,7 +26,7 @@ const MAX_PARTS: usize = 10_000;
 const FEW_WRITERS: usize = 32;
 
 /// How many writers of slots with more of them are looked at in all. Beyond, anything may be in such a slot.
-const MAX_LOOKS: usize = 200_000;
+const MAX_LOOKS: usize = 1_000_000;
 
 /// The shapes of a plan's values.
 pub(super) struct Shapes<'a> {

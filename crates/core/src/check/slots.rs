@@ -19,7 +19,7 @@ use crate::{Code, Plan, Severity, Step};
 /// real plans, and no reason to wait in others.
 const MAX_PAIRS: usize = 200;
 const MAX_BEHIND: usize = 2_000;
-const MAX_LOOKS: usize = 1_000_000;
+const MAX_LOOKS: usize = 3_000_000;
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
     survey.each_use(&mut |place| {
