@@ -17,6 +17,7 @@ mod tree;
 
 pub use budget::EvaluationLimits;
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
+pub(crate) use function::costly;
 pub use limits::{LONGEST_TEXT, MOST_NESTED};
 pub use parse::parse_form;
 pub use print::{print_form, print_path};

@@ -8,10 +8,14 @@ use jsonschema::{PatternOptions, Validator};
 use super::instance::ValueJson;
 use super::read::Reading;
 use super::{Holes, SchemaFault, Type, fault, read, sure};
-use crate::Value;
+use crate::{Value, expression};
 
 /// The most that one compiled pattern may take, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
+
+/// The most bytes of a pattern: before it is known how much it takes when it is compiled, it was read, and a few letters may
+/// stand for thousands of ranges of characters.
+const LONGEST_PATTERN: usize = 1 << 14;
 
 /// How often a pattern that needs backtracking may go back before it is given up.
 const BACKTRACK_LIMIT: usize = 10_000;
@@ -146,6 +150,9 @@ impl fmt::Debug for Schema {
 /// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
 /// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
 fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
+    if let Some(matter) = costly_pattern(text) {
+        return Err(matter);
+    }
     let schema = serde_json::Value::from(text);
     let options = jsonschema::options_for::<ValueJson>().offline();
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
@@ -158,4 +165,32 @@ fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
         .build(&schema)
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
         .map_err(|error| fault::malformed(&error))
+}
+
+/// What makes a pattern somewhere in `text` too costly to be compiled; nothing where none is.
+fn costly_pattern(text: &Value) -> Option<String> {
+    match text {
+        Value::List(items) => items.iter().find_map(costly_pattern),
+        Value::Object(fields) => fields
+            .iter()
+            .find_map(|(key, value)| match (&**key, value) {
+                ("pattern", Value::Text(pattern)) => costly(pattern),
+                ("patternProperties", Value::Object(patterns)) => {
+                    patterns.iter().find_map(|(pattern, schema)| {
+                        costly(pattern).or_else(|| costly_pattern(schema))
+                    })
+                }
+                _ => costly_pattern(value),
+            }),
+        _ => None,
+    }
+}
+
+fn costly(pattern: &str) -> Option<String> {
+    if pattern.len() > LONGEST_PATTERN {
+        return Some(format!(
+            "a pattern in it has more than {LONGEST_PATTERN} bytes"
+        ));
+    }
+    expression::costly(pattern).map(|costly| format!("a pattern in it {costly}"))
 }

@@ -137,6 +137,21 @@ fn malformed_schemas_are_told_and_take_anything() {
         assert!(schema.is_valid(&json("1")));
     }
 
+    // Each of these would take minutes or a great deal of memory.
+    let sets = r"\\p{Any}".repeat(2_000);
+    let too_many = "a pattern in it ignores case and has more than 24 sets of characters";
+    check(
+        &format!(r#"{{"items": {{"pattern": "(?i){sets}"}}}}"#),
+        too_many,
+    );
+    check(
+        &format!(r#"{{"patternProperties": {{"(?i){sets}": {{}}}}}}"#),
+        too_many,
+    );
+    check(
+        &format!(r#"{{"pattern": "{}"}}"#, r"\\pL".repeat(100_000)),
+        "a pattern in it has more than 16384 bytes",
+    );
     check(
         r#"{"$ref": "https://example.com/s.json"}"#,
         "a `$ref` leads out of it or to nothing in it",

@@ -22,18 +22,21 @@ const COMPILE_COST: usize = 5_000;
 /// What a set of characters adds to that.
 const CLASS_COST: usize = 4_000;
 
+/// Why a pattern takes very long to compile, whatever else is allowed of it; nothing where it does not.
+pub(crate) fn costly(pattern: &str) -> Option<String> {
+    let is_costly = ignores_case(pattern) && Sets::of(pattern).count() > MOST_CLASSES;
+    is_costly.then(|| format!("ignores case and has more than {MOST_CLASSES} sets of characters"))
+}
+
 /// Compiles a pattern (RE2 syntax, which matches in linear time).
 pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex, String> {
-    let sets = Sets::of(pattern);
-    if sets.bracketed > MOST_CLASSES {
+    if Sets::of(pattern).bracketed > MOST_CLASSES {
         return Err(format!(
             "the pattern has more than {MOST_CLASSES} sets of characters in brackets"
         ));
     }
-    if sets.count() > MOST_CLASSES {
-        return Err(format!(
-            "the pattern ignores case and has more than {MOST_CLASSES} sets of characters"
-        ));
+    if let Some(costly) = costly(pattern) {
+        return Err(format!("the pattern {costly}"));
     }
     RegexBuilder::new(pattern)
         .size_limit(LARGEST_PATTERN)
