@@ -38,6 +38,9 @@ pub struct Diagnostic {
 /// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
 pub(crate) const LONGEST: usize = 4096;
 
+/// What stands behind the number of findings that are not told.
+const UNTOLD: &str = " further findings are not shown";
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -120,6 +123,11 @@ impl Diagnostic {
         self.pointer = pointer.into();
         self.span = Some(span.into());
         self
+    }
+
+    fn tells_untold(&self) -> bool {
+        let help = self.help.as_deref();
+        help.is_some_and(|help| help.ends_with(UNTOLD))
     }
 
     /// Adds the way out.
@@ -248,6 +256,22 @@ impl Diagnostics {
     /// The findings, to change.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
+    }
+
+    /// Says with the last finding that there are `more` (a number, or what stands for one) that are not told.
+    pub fn tell_untold(&mut self, more: impl fmt::Display) {
+        if let Some(last) = self.0.last_mut() {
+            let more = format!("{more}{UNTOLD}");
+            last.help = Some(match last.help.take() {
+                Some(help) => format!("{help}; {more}"),
+                None => more,
+            });
+        }
+    }
+
+    /// Whether one of them says that there are more which are [not told](Self::tell_untold).
+    pub fn has_untold(&self) -> bool {
+        self.0.iter().any(Diagnostic::tells_untold)
     }
 
     /// Sorts by place in the text, errors before warnings where they share one. Findings in other texts come last.

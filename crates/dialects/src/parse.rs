@@ -6,7 +6,7 @@ use planwright_core::{Diagnostic, Diagnostics, Plan};
 
 use crate::detect::{by_name, detect, mention_lines, syntax_of};
 use crate::dialect::Dialect;
-use crate::document::{Limits, Syntax, read, read_lines, tell_unshown, tells_unshown};
+use crate::document::{Limits, Syntax, read, read_lines};
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug)]
@@ -146,16 +146,15 @@ fn bounded(mut diagnostics: Diagnostics, most: usize) -> Diagnostics {
     if diagnostics.len() <= most {
         return diagnostics;
     }
-    let total = diagnostics.len();
+    let (total, is_all) = (diagnostics.len(), !diagnostics.has_untold());
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);
-    let is_all = !errors.iter().chain(&warnings).any(tells_unshown);
     let mut kept: Diagnostics = errors.into_iter().chain(warnings).take(most).collect();
     let more = total - most;
     if is_all {
-        tell_unshown(&mut kept, &more.to_string());
+        kept.tell_untold(more);
     } else {
-        tell_unshown(&mut kept, &format!("more than {more}"));
+        kept.tell_untold(format_args!("more than {more}"));
     }
     kept
 }

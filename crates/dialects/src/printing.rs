@@ -10,7 +10,7 @@ use std::time::Duration;
 use planwright_core::plan::{Node, NodeKind, Reference, Targets, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
-use crate::document::{Findings, Limits, tell_unshown};
+use crate::document::{Findings, Limits};
 use crate::registry;
 use extent::Extent;
 
@@ -92,7 +92,7 @@ impl<'a> Unsaid<'a> {
     fn findings(mut self) -> Diagnostics {
         let unkept = [self.errors, self.warnings].map(|it| it.saturating_sub(Findings::MOST));
         if let more @ 1.. = unkept.iter().sum::<usize>() {
-            tell_unshown(&mut self.diagnostics, &more.to_string());
+            self.diagnostics.tell_untold(more);
         }
         self.diagnostics
     }

@@ -199,14 +199,8 @@ impl Found {
 
     /// What is told; the last one says how many more there are.
     pub(super) fn finish(mut self) -> Diagnostics {
-        if self.untold > 0
-            && let Some(last) = self.told.iter_mut().last()
-        {
-            let more = format!("{} further findings are not shown", self.untold);
-            last.help = Some(match last.help.take() {
-                Some(help) => format!("{help}; {more}"),
-                None => more,
-            });
+        if self.untold > 0 {
+            self.told.tell_untold(self.untold);
         }
         self.told
     }

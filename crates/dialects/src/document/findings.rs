@@ -113,29 +113,10 @@ impl Findings {
         let unkept =
             self.errors.saturating_sub(Self::MOST) + self.warnings.saturating_sub(Self::MOST);
         if unkept > 0 {
-            tell_unshown(&mut diagnostics, &unkept.to_string());
+            diagnostics.tell_untold(unkept);
         }
         diagnostics
     }
-}
-
-const NOT_SHOWN: &str = " further findings are not shown";
-
-/// Says with the last finding that `more` (a number in words) are not shown.
-pub(crate) fn tell_unshown(diagnostics: &mut Diagnostics, more: &str) {
-    if let Some(last) = diagnostics.iter_mut().last() {
-        let more = format!("{more}{NOT_SHOWN}");
-        last.help = Some(match last.help.take() {
-            Some(help) => format!("{help}; {more}"),
-            None => more,
-        });
-    }
-}
-
-/// Whether a finding says that there were [more](tell_unshown).
-pub(crate) fn tells_unshown(diagnostic: &Diagnostic) -> bool {
-    let help = diagnostic.help.as_deref();
-    help.is_some_and(|help| help.ends_with(NOT_SHOWN))
 }
 
 /// The word for a kind of value with its article: "a list", "an object", "text".

@@ -13,7 +13,6 @@ mod synonym;
 
 pub use fields::Fields;
 pub use findings::{Findings, article, quote};
-pub(crate) use findings::{tell_unshown, tells_unshown};
 pub use item::{Document, Entry, Item, ItemKind, Syntax};
 pub use limits::Limits;
 pub use nearest::nearest;

@@ -23,7 +23,12 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
     let mut count = count_line(findings);
     let first: Diagnostics = findings.iter().take(MOST).cloned().collect();
     if findings.len() > MOST {
-        count = format!("{count}; the first {MOST} are shown, `--format json` has them all");
+        let others = if findings.has_untold() {
+            "more"
+        } else {
+            "them all"
+        };
+        count = format!("{count}; the first {MOST} are shown, `--format json` has {others}");
     }
     let findings = &first;
     let shown = if Printer::is_watched() {
@@ -42,7 +47,7 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
     printer.talk(&shown);
 }
 
-/// `2 errors, 1 warning`
+/// `2 errors, 1 warning`, `more than 100 errors`
 fn count_line(findings: &Diagnostics) -> String {
     let count = |severity| {
         findings
@@ -59,7 +64,12 @@ fn count_line(findings: &Diagnostics) -> String {
         counted(count(Severity::Error), "error"),
         counted(count(Severity::Warning), "warning"),
     ];
-    counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    if findings.has_untold() {
+        format!("more than {counts}")
+    } else {
+        counts
+    }
 }
 
 /// The name and text that a finding is about.

@@ -4,7 +4,7 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
 use super::super::literal::Fault;
-use super::super::{Entry, quote, tell_unshown};
+use super::super::{Entry, quote};
 use super::{Lost, Manner, Open, OpenKind, Reader};
 
 /// The advice for a text that has nothing of JSON.
@@ -57,7 +57,7 @@ impl Reader<'_> {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         diagnostics.sort();
         if self.unshown > 0 {
-            tell_unshown(&mut diagnostics, &self.unshown.to_string());
+            diagnostics.tell_untold(self.unshown);
         }
         diagnostics
     }
