@@ -120,7 +120,7 @@
 //! - [`Function::raw`] takes and gives bare [`Value`]s.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
-//!   [minute](RunBuilder::attempt_timeout), and 16 [go together](RunBuilder::max_parallel), where nothing else is said.
+//!   [minute](embedding::RunBuilder::attempt_timeout), and 16 [go together](embedding::RunBuilder::max_parallel), where nothing else is said.
 //!
 //! # MCP servers
 //!
@@ -153,7 +153,7 @@
 //!
 //! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
 //! into `secrets` as well, which an `mcp.json` does by itself. Tokens that somebody logged in for are in the
-//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::login::Tokens::in_file), such as the one of
+//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::Tokens::in_file), such as the one of
 //! `planwright login`.
 //!
 //! A tool of which its server says that it destroys something, such as one that overwrites files, needs [approval](#approvals).
@@ -339,7 +339,7 @@
 //! only read while the rest is being written. Both take what a [`Planwright`] has: its [`check_context`](Planwright::check_context) and its
 //! [`engine`](Planwright::engine).
 //!
-//! The models of providers are behind the feature `providers`, in [`planner::model::providers`](planner::model::providers).
+//! The models of providers are behind the feature `providers`, in [`planner::model::providers`].
 //!
 //! # A backend of your own
 //!
