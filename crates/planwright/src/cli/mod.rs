@@ -145,10 +145,10 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
 async fn interruptible(
     command: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
-    let mut signals = signals::Signals::new()?;
+    let signal = signals::Signals::new()?.insist();
     let command = Box::pin(command);
     tokio::select! {
         exit = command => exit,
-        () = signals.next() => Ok(Exit::Interrupted),
+        _ = signal => Ok(Exit::Interrupted),
     }
 }

@@ -1,6 +1,13 @@
 //! The signals that ask the program to end: Ctrl-C, and on Unix also SIGTERM and SIGHUP.
 
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
 use super::error::{CommandError, reason};
+
+/// How long a command has to end by itself. One that computes, such as the check of a very large plan, hears of nothing meanwhile.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Hears every signal from its making on, also those that come while nobody waits.
 pub(crate) struct Signals {
@@ -42,6 +49,24 @@ impl Signals {
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
         }
+    }
+}
+
+impl Signals {
+    /// Tells of the first signal. With the second one, or a while after the first, the process ends at once: no run is under way.
+    pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {
+        let (tell, told) = oneshot::channel();
+        tokio::spawn(async move {
+            self.next().await;
+            // Whoever does not listen any more is about to end.
+            let _ = tell.send(());
+            tokio::select! {
+                () = self.next() => {}
+                () = tokio::time::sleep(GRACE) => {}
+            }
+            leave();
+        });
+        told
     }
 }
 

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use planwright_testkit::fake_server;
@@ -123,4 +123,32 @@ fn an_interrupt_keeps_what_there_is() {
     let (code, statuses) = resume(&["--set", "b=done"]);
     assert_eq!(code, Some(0));
     assert_eq!(statuses, vec![json!("succeeded"); 3]);
+}
+
+/// What computes listens to nobody; it ends all the same.
+#[test]
+fn a_check_that_takes_very_long_can_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let pattern = format!("(?i){}", r"\\\\p{Any}".repeat(24));
+    let step = |number: usize| {
+        format!(r#"{{"id": "s{number}", "value": "${{matches('a{number}', '{pattern}')}}"}}"#)
+    };
+    let steps: Vec<String> = (0..2_000).map(step).collect();
+    let plan = format!(r#"{{"steps": [{}]}}"#, steps.join(","));
+    let mut child = planwright(folder.path())
+        .args(["check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Once it reads more than fits into a pipe, it listens for signals.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(plan.as_bytes()).unwrap();
+    drop(input);
+    let interrupted = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(interrupted.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
