@@ -1,12 +1,14 @@
 //! Findings about a plan, made for three readers: a person, a program, a model.
 
 mod code;
+mod tally;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use code::Code;
 use serde::{Serialize, Serializer};
+pub use tally::Tally;
 
 use crate::{Place, Sources, Span};
 
@@ -38,8 +40,11 @@ pub struct Diagnostic {
 /// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
 pub(crate) const LONGEST: usize = 4096;
 
-/// What stands behind the number of findings that are not told.
-const UNTOLD: &str = " further findings are not shown";
+/// What stands behind the number of findings that are not told, and behind that of only one.
+const UNTOLD: [&str; 2] = [
+    " further findings are not shown",
+    " further finding is not shown",
+];
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -127,7 +132,7 @@ impl Diagnostic {
 
     fn tells_untold(&self) -> bool {
         let help = self.help.as_deref();
-        help.is_some_and(|help| help.ends_with(UNTOLD))
+        help.is_some_and(|help| UNTOLD.iter().any(|untold| help.ends_with(untold)))
     }
 
     /// Adds the way out.
@@ -261,7 +266,9 @@ impl Diagnostics {
     /// Says with the last finding that there are `more` (a number, or what stands for one) that are not told.
     pub fn tell_untold(&mut self, more: impl fmt::Display) {
         if let Some(last) = self.0.last_mut() {
-            let more = format!("{more}{UNTOLD}");
+            let mut more = more.to_string();
+            let [several, only] = UNTOLD;
+            more.push_str(if more == "1" { only } else { several });
             last.help = Some(match last.help.take() {
                 Some(help) => format!("{help}; {more}"),
                 None => more,

@@ -7,10 +7,11 @@ mod order;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::diagnostic::Tally;
 use planwright_core::plan::{Node, NodeKind, Reference, Targets, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
-use crate::document::{Findings, Limits};
+use crate::document::Limits;
 use crate::registry;
 use extent::Extent;
 
@@ -24,8 +25,7 @@ pub(crate) struct Unsaid<'a> {
     plan: Place,
     sources: &'a Sources,
     diagnostics: Diagnostics,
-    errors: usize,
-    warnings: usize,
+    tally: Tally,
 }
 
 impl<'a> Unsaid<'a> {
@@ -36,8 +36,7 @@ impl<'a> Unsaid<'a> {
             plan: plan.place,
             sources: &plan.sources,
             diagnostics: Diagnostics::new(),
-            errors: 0,
-            warnings: 0,
+            tally: Tally::default(),
         }
     }
 
@@ -76,24 +75,16 @@ impl<'a> Unsaid<'a> {
         }
     }
 
-    /// Adds a finding. What comes after [many](Findings::MOST) is only counted.
+    /// Adds a finding.
     fn push(&mut self, place: Place, diagnostic: Diagnostic) {
-        let count = if diagnostic.is_error() {
-            &mut self.errors
-        } else {
-            &mut self.warnings
-        };
-        *count += 1;
-        if *count <= Findings::MOST {
+        if self.tally.count(diagnostic.severity) {
             self.diagnostics.push(diagnostic.at(place, self.sources));
         }
     }
 
+    /// The findings; the last one says how many more there are.
     fn findings(mut self) -> Diagnostics {
-        let unkept = [self.errors, self.warnings].map(|it| it.saturating_sub(Findings::MOST));
-        if let more @ 1.. = unkept.iter().sum::<usize>() {
-            self.diagnostics.tell_untold(more);
-        }
+        self.tally.tell_rest(&mut self.diagnostics);
         self.diagnostics
     }
 
@@ -110,11 +101,11 @@ impl<'a> Unsaid<'a> {
         plan: &Value,
         write: impl FnOnce(&Value) -> String,
     ) -> (Option<String>, Diagnostics) {
-        if self.errors > 0 {
+        if self.tally.has_errors() {
             return (None, self.findings());
         }
         self.report_excess(self.plan, plan);
-        if self.errors > 0 {
+        if self.tally.has_errors() {
             return (None, self.findings());
         }
         let text = write(plan);

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::nearest::nearest;
+use crate::diagnostic::Tally;
 use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
 /// How many names are compared in search of near ones before the rest goes without advice: it must
@@ -15,10 +16,6 @@ const MAX_LISTED: usize = 20;
 
 /// The most characters of one of them.
 const LONGEST_LISTED: usize = 100;
-
-/// How many findings of one severity are told. The rest is only counted: a plan may have as many as it has letters, and
-/// nobody reads them.
-const MAX_TOLD: usize = 1_000;
 
 /// The findings of one plan.
 pub(super) struct Findings<'a> {
@@ -72,11 +69,7 @@ impl<'a> Findings<'a> {
 
     /// Counts a finding of which nothing more is told, where so many were told already: then nobody need word it.
     pub(super) fn only_counts(&mut self, severity: Severity) -> bool {
-        let is_full = self.found.is_full(severity);
-        if is_full {
-            self.found.untold += 1;
-        }
-        is_full
+        self.found.tally.only_counts(severity)
     }
 
     pub(super) fn add_all(&mut self, found: Found) {
@@ -84,7 +77,7 @@ impl<'a> Findings<'a> {
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.found.errors > 0
+        self.found.tally.has_errors()
     }
 
     pub(super) fn finish(self) -> Found {
@@ -145,7 +138,7 @@ impl<'a> Findings<'a> {
     }
 
     fn placed(&self, finding: Diagnostic, place: Place) -> Diagnostic {
-        if self.found.is_full(finding.severity) {
+        if self.found.tally.is_full(finding.severity) {
             return finding;
         }
         let mut finding = finding.at(place, self.sources);
@@ -158,38 +151,21 @@ impl<'a> Findings<'a> {
 #[derive(Default)]
 pub(super) struct Found {
     told: Diagnostics,
-    errors: usize,
-    warnings: usize,
-    /// How many findings there are besides.
-    untold: usize,
+    tally: Tally,
 }
 
 impl Found {
-    fn is_full(&self, severity: Severity) -> bool {
-        let told = match severity {
-            Severity::Error => self.errors,
-            Severity::Warning => self.warnings,
-        };
-        told >= MAX_TOLD
-    }
-
     fn push(&mut self, finding: Diagnostic) {
-        if self.is_full(finding.severity) {
-            self.untold += 1;
-            return;
+        if self.tally.count(finding.severity) {
+            self.told.push(finding);
         }
-        match finding.severity {
-            Severity::Error => self.errors += 1,
-            Severity::Warning => self.warnings += 1,
-        }
-        self.told.push(finding);
     }
 
     pub(super) fn add_all(&mut self, found: Self) {
-        self.untold += found.untold;
         for finding in found.told {
             self.push(finding);
         }
+        self.tally.add_untold(found.tally);
     }
 
     /// Sorts what is told by its place.
@@ -199,9 +175,7 @@ impl Found {
 
     /// What is told; the last one says how many more there are.
     pub(super) fn finish(mut self) -> Diagnostics {
-        if self.untold > 0 {
-            self.told.tell_untold(self.untold);
-        }
+        self.tally.tell_rest(&mut self.told);
         self.told
     }
 }

@@ -6,16 +6,48 @@ use super::Limits;
 use super::checked::Extent;
 use super::findings::Findings;
 use super::survey::Survey;
+use crate::expression::PatternBudget;
 use crate::plan::{Alternative, Form, Reference};
-use crate::{Code, Place, Plan, PointerSegment, Step};
+use crate::{Code, Place, Plan, PointerSegment, Schema, Step};
 
 /// The longest way to a slot: each part makes an object inside of the one before, and values nest no deeper either.
 const MAX_SLOT_DEPTH: usize = 512;
 
 /// Whether the plan is small enough to be looked at. One that is not is not looked at any further.
-pub(super) fn size(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
+/// `patterns` is what is left for those in its schemas.
+pub(super) fn size(
+    plan: &Plan,
+    limits: &Limits,
+    patterns: &mut PatternBudget,
+    findings: &mut Findings<'_>,
+) -> ControlFlow<()> {
     steps(plan, limits, findings)?;
-    slots(plan, findings)
+    slots(plan, findings)?;
+    schemas(plan, patterns, findings)
+}
+
+/// A schema that takes too long to read for itself is malformed; together, they may do so, too.
+fn schemas(
+    plan: &Plan,
+    patterns: &mut PatternBudget,
+    findings: &mut Findings<'_>,
+) -> ControlFlow<()> {
+    for input in &plan.inputs {
+        let schema = Schema::from_value(input.schema.clone());
+        let is_sound_alone = || schema.spend_patterns(&mut PatternBudget::default()).is_ok();
+        if let Err(matter) = schema.spend_patterns(patterns)
+            && is_sound_alone()
+        {
+            let message = format!(
+                "the schema of `{}` takes too long to read: {matter}",
+                input.name
+            );
+            let finding = findings.error(Code::InvalidSchema, input.place, message);
+            findings.push(finding.help("let fewer patterns ignore case"));
+            return ControlFlow::Break(());
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 /// Whether the plan is small enough together with the plans and instances that it runs.

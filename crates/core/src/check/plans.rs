@@ -8,6 +8,7 @@ use super::checked::CheckedPlan;
 use super::findings::Findings;
 use super::soundness::{Surroundings, check_plan};
 use super::survey::Role;
+use crate::expression::PatternBudget;
 use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
 use crate::{Code, Place, Plan};
 
@@ -18,6 +19,8 @@ pub(super) struct Session<'a> {
     open: Vec<Arc<str>>,
     /// Those that were checked, by name and shared slots.
     known: HashMap<(Arc<str>, Vec<SlotKind>), Option<CheckedPlan>>,
+    /// What is left for the patterns in the schemas of the plan and of those that it runs.
+    pub(super) patterns: PatternBudget,
 }
 
 impl<'a> Session<'a> {
@@ -26,6 +29,7 @@ impl<'a> Session<'a> {
             context,
             open: Vec::new(),
             known: HashMap::new(),
+            patterns: PatternBudget::default(),
         }
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn check_plan(
     let context = session.context;
     let role = &surroundings.role;
     let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());
-    if limits::size(&plan, &context.policy.limits, &mut findings).is_break() {
+    let limits = &context.policy.limits;
+    if limits::size(&plan, limits, &mut session.patterns, &mut findings).is_break() {
         return (None, findings.finish());
     }
     positional::name(&mut plan, context.catalog, &mut findings);
@@ -84,7 +85,7 @@ pub(super) fn check_plan(
         Role::Step { .. } => 1,
     };
     let extent = Extent::of(&plan, &sub_plans, instances);
-    limits::extent(&plan, extent, &context.policy.limits, &mut findings);
+    limits::extent(&plan, extent, limits, &mut findings);
     let waits = waits(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     let given = if role.is_main() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::ExpressionError;
 use super::function::{self, Function};
 use super::parse::Parser;
+use super::pattern;
 use super::scan::plain_name;
 use super::tree::{Loop, Move, Tree};
 use crate::Value;
@@ -54,7 +55,7 @@ impl<'t> Parser<'t> {
             && let Some(pattern) = arguments.pop()
         {
             let searched = arguments.pop().unwrap_or(Tree::Literal(Value::Null));
-            let matches = matches(function, pattern, at)?;
+            let matches = self.matches(function, pattern, at)?;
             return Ok(Tree::Then(Box::new(searched), vec![matches]));
         }
         Ok(Tree::Call(function, arguments))
@@ -79,9 +80,24 @@ impl<'t> Parser<'t> {
         if function.name == "matches"
             && let Some(pattern) = arguments.pop()
         {
-            return matches(function, pattern, at);
+            return self.matches(function, pattern, at);
         }
         Ok(Move::Call(function, arguments))
+    }
+
+    /// `matches` with a pattern that is compiled now, where it is known already.
+    fn matches(
+        &mut self,
+        function: &'static Function,
+        pattern: Tree,
+        at: usize,
+    ) -> Result<Move, ExpressionError> {
+        let Tree::Literal(Value::Text(pattern)) = &pattern else {
+            return Ok(Move::Call(function, vec![pattern]));
+        };
+        pattern::compile(pattern, self.patterns)
+            .map(|regex| Move::Matches(Arc::new(regex)))
+            .map_err(|message| ExpressionError::new(message, at))
     }
 
     fn loop_over(
@@ -142,14 +158,4 @@ fn check_count(
         ),
         at,
     ))
-}
-
-/// `matches` with a pattern that is compiled now, where it is known already.
-fn matches(function: &'static Function, pattern: Tree, at: usize) -> Result<Move, ExpressionError> {
-    let Tree::Literal(Value::Text(pattern)) = &pattern else {
-        return Ok(Move::Call(function, vec![pattern]));
-    };
-    function::compile(pattern)
-        .map(|regex| Move::Matches(Arc::new(regex)))
-        .map_err(|message| ExpressionError::new(message, at))
 }

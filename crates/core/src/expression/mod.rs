@@ -10,6 +10,7 @@ mod limits;
 mod operand;
 mod operator;
 mod parse;
+mod pattern;
 mod print;
 mod program;
 mod scan;
@@ -17,9 +18,9 @@ mod tree;
 
 pub use budget::EvaluationLimits;
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
-pub(crate) use function::costly;
 pub use limits::{LONGEST_TEXT, MOST_NESTED};
-pub use parse::parse_form;
+pub use parse::{parse_form, parse_form_within};
+pub use pattern::PatternBudget;
 pub use print::{print_form, print_path};
 pub use program::Expression;
 

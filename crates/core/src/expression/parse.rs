@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::bind::Binder;
 use super::operator::Operator;
+use super::pattern::PatternBudget;
 use super::scan::Cursor;
 use super::tree::{Coalesced, Tree};
 use super::{Expression, ExpressionError, LONGEST_TEXT, operator};
@@ -19,6 +20,18 @@ use crate::plan::{Alternative, Form, Read};
 ///
 /// The first mistake in the text.
 pub fn parse_form(text: &str) -> Result<Form, ExpressionError> {
+    parse_form_within(text, &mut PatternBudget::default())
+}
+
+/// The same for one of many such texts, which have to do with what `patterns` leaves of patterns that are known ahead.
+///
+/// # Errors
+///
+/// The first mistake in the text.
+pub fn parse_form_within(
+    text: &str,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
     if text.chars().nth(LONGEST_TEXT).is_some() {
         return Err(ExpressionError::too_large(
             format!("the expression has more than {LONGEST_TEXT} characters"),
@@ -28,6 +41,7 @@ pub fn parse_form(text: &str) -> Result<Form, ExpressionError> {
     let mut parser = Parser {
         cursor: Cursor::new(text),
         locals: Vec::new(),
+        patterns,
     };
     parser.cursor.skip_space();
     if parser.cursor.peek().is_none() {
@@ -76,6 +90,7 @@ pub(super) struct Parser<'t> {
     pub(super) cursor: Cursor<'t>,
     /// The variables of the enclosing loops, the innermost last.
     pub(super) locals: Vec<&'t str>,
+    pub(super) patterns: &'t mut PatternBudget,
 }
 
 impl Parser<'_> {

@@ -8,7 +8,8 @@ use jsonschema::{PatternOptions, Validator};
 use super::instance::ValueJson;
 use super::read::Reading;
 use super::{Holes, SchemaFault, Type, fault, read, sure};
-use crate::{Value, expression};
+use crate::Value;
+use crate::expression::PatternBudget;
 
 /// The most that one compiled pattern may take, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
@@ -96,6 +97,15 @@ impl Schema {
         self.validator().err()
     }
 
+    /// Takes what compiling the patterns in it costs from `budget`.
+    ///
+    /// # Errors
+    ///
+    /// What makes one of them too costly, where that is more than is left.
+    pub(crate) fn spend_patterns(&self, budget: &mut PatternBudget) -> Result<(), String> {
+        spend(&self.0.text, budget)
+    }
+
     /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
         if self.surely_takes(value, &Holes::none()) {
@@ -150,9 +160,7 @@ impl fmt::Debug for Schema {
 /// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
 /// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
 fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
-    if let Some(matter) = costly_pattern(text) {
-        return Err(matter);
-    }
+    spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
     let options = jsonschema::options_for::<ValueJson>().offline();
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
@@ -167,30 +175,37 @@ fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
         .map_err(|error| fault::malformed(&error))
 }
 
-/// What makes a pattern somewhere in `text` too costly to be compiled; nothing where none is.
-fn costly_pattern(text: &Value) -> Option<String> {
+/// Takes what the patterns in `text` cost from `budget`.
+///
+/// # Errors
+///
+/// What makes a pattern too costly to be compiled.
+fn spend(text: &Value, budget: &mut PatternBudget) -> Result<(), String> {
     match text {
-        Value::List(items) => items.iter().find_map(costly_pattern),
+        Value::List(items) => items.iter().try_for_each(|item| spend(item, budget)),
         Value::Object(fields) => fields
             .iter()
-            .find_map(|(key, value)| match (&**key, value) {
-                ("pattern", Value::Text(pattern)) => costly(pattern),
+            .try_for_each(|(key, value)| match (&**key, value) {
+                ("pattern", Value::Text(pattern)) => spend_pattern(pattern, budget),
                 ("patternProperties", Value::Object(patterns)) => {
-                    patterns.iter().find_map(|(pattern, schema)| {
-                        costly(pattern).or_else(|| costly_pattern(schema))
+                    patterns.iter().try_for_each(|(pattern, schema)| {
+                        spend_pattern(pattern, budget)?;
+                        spend(schema, budget)
                     })
                 }
-                _ => costly_pattern(value),
+                _ => spend(value, budget),
             }),
-        _ => None,
+        _ => Ok(()),
     }
 }
 
-fn costly(pattern: &str) -> Option<String> {
+fn spend_pattern(pattern: &str, budget: &mut PatternBudget) -> Result<(), String> {
     if pattern.len() > LONGEST_PATTERN {
-        return Some(format!(
+        return Err(format!(
             "a pattern in it has more than {LONGEST_PATTERN} bytes"
         ));
     }
-    expression::costly(pattern).map(|costly| format!("a pattern in it {costly}"))
+    budget
+        .spend(pattern)
+        .map_err(|matter| format!("a pattern in it {matter}"))
 }

@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::Code;
+use planwright_core::diagnostic::Tally;
 use planwright_core::plan::SlotKind;
 
 use super::kind::{kind_called, kind_words, word_for};
-use crate::document::{Findings, nearest, quote};
+use crate::document::{nearest, quote};
 use crate::path::{Move, quoted, write_quoted_name};
 
 /// The sign that a reference begins with.
@@ -66,7 +67,7 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 ///
 /// # Errors
 ///
-/// Every fault, as long as they are not [many](Findings::MOST).
+/// Every fault, as long as they are not [many](Tally::MOST).
 pub(super) fn read(text: &str) -> Result<Expression, Vec<Fault>> {
     let (parts, operators) = cut(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
@@ -81,7 +82,7 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<Fault>> {
             Err(message) => flaws.push((part.clone(), message)),
         }
         // No more of them are told.
-        if flaws.len() > Findings::MOST {
+        if flaws.len() > Tally::MOST {
             break;
         }
     }

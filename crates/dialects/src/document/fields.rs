@@ -148,8 +148,7 @@ impl<'a> Fields<'a> {
         }
         let guess = Guess::new(&self);
         for entry in unknown {
-            if findings.has_enough_errors() {
-                findings.count_error();
+            if findings.only_counts_error() {
                 continue;
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));

@@ -1,16 +1,17 @@
 //! Findings that wait for their pointer: a dialect names the place, the text is asked at the end.
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Source, Span};
+use planwright_core::diagnostic::Tally;
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
 use super::{Entry, Item};
 
-/// What a dialect finds while it reads a document.
+/// What a dialect finds while it reads a document: as many errors and warnings as a [`Tally`] has told, the rest is only
+/// counted. Whoever reads a plan is shown [fewer](super::Limits::findings) still.
 #[derive(Debug, Default)]
 pub struct Findings {
     pending: Vec<Pending>,
     ready: Diagnostics,
-    errors: usize,
-    warnings: usize,
+    tally: Tally,
 }
 
 #[derive(Debug)]
@@ -21,10 +22,6 @@ struct Pending {
 }
 
 impl Findings {
-    /// How many errors are kept, and how many warnings; the rest is only counted. Whoever reads a plan is shown
-    /// [fewer](super::Limits::findings) still.
-    pub const MOST: usize = 1000;
-
     /// No findings.
     pub fn new() -> Self {
         Self::default()
@@ -49,25 +46,15 @@ impl Findings {
     }
 
     fn keep(&mut self, pending: Pending) {
-        let count = if pending.diagnostic.is_error() {
-            &mut self.errors
-        } else {
-            &mut self.warnings
-        };
-        *count += 1;
-        if *count <= Self::MOST {
+        if self.tally.count(pending.diagnostic.severity) {
             self.pending.push(pending);
         }
     }
 
-    /// Whether further errors would only be counted.
-    pub fn has_enough_errors(&self) -> bool {
-        self.errors >= Self::MOST
-    }
-
-    /// Counts an error that is not told, since there are [enough](Self::has_enough_errors).
-    pub fn count_error(&mut self) {
-        self.errors += 1;
+    /// Counts an error of which nothing more is told, where [so many](Tally::MOST) were told already: then nobody need word it.
+    #[must_use = "what was not counted is still to be told"]
+    pub fn only_counts_error(&mut self) -> bool {
+        self.tally.only_counts(Severity::Error)
     }
 
     /// Adds findings that know their place already.
@@ -88,12 +75,12 @@ impl Findings {
 
     /// How many findings there are so far.
     pub fn count(&self) -> usize {
-        self.ready.len() + self.errors + self.warnings
+        self.ready.len() + self.tally.total()
     }
 
     /// Whether something was found that no plan can run with.
     pub fn has_errors(&self) -> bool {
-        self.errors > 0 || self.ready.has_errors()
+        self.tally.has_errors() || self.ready.has_errors()
     }
 
     /// The findings, each with its place in `source`, in the order of the text; the last one says how many more there would
@@ -110,11 +97,7 @@ impl Findings {
             diagnostics.push(diagnostic);
         }
         diagnostics.sort();
-        let unkept =
-            self.errors.saturating_sub(Self::MOST) + self.warnings.saturating_sub(Self::MOST);
-        if unkept > 0 {
-            diagnostics.tell_untold(unkept);
-        }
+        self.tally.tell_rest(&mut diagnostics);
         diagnostics
     }
 }

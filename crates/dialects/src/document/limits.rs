@@ -14,7 +14,7 @@ pub struct Limits {
     pub depth: usize,
     /// The most values, keys not counted.
     pub values: usize,
-    /// The most findings that are told apart, up to [some](super::Findings::MOST); the rest is only counted.
+    /// The most findings that are told apart, up to [some](planwright_core::diagnostic::Tally::MOST); the rest is only counted.
     pub findings: usize,
 }
 

@@ -6,6 +6,7 @@ mod step;
 
 use std::sync::Arc;
 
+use planwright_core::expression::PatternBudget;
 use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, Value};
 
@@ -22,6 +23,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let mut reader = Reader {
         source: &mut source,
         findings: &mut findings,
+        patterns: PatternBudget::default(),
     };
     let plan = reader.plan(&document.root);
     let diagnostics = findings.finish(&source);
@@ -49,6 +51,8 @@ fn share_sources(plan: &mut Plan, sources: &Sources) {
 struct Reader<'a> {
     source: &'a mut Source,
     findings: &'a mut Findings,
+    /// What is left for patterns that are known ahead.
+    patterns: PatternBudget,
 }
 
 impl Reader<'_> {
@@ -56,6 +60,7 @@ impl Reader<'_> {
         Templates {
             source: self.source,
             findings: self.findings,
+            patterns: &mut self.patterns,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use planwright_core::expression::{ExpressionErrorKind, parse_form, print_form};
+use planwright_core::expression::{
+    ExpressionErrorKind, PatternBudget, parse_form_within, print_form,
+};
 use planwright_core::plan::{NodeKind, Reference};
 use planwright_core::{Code, Diagnostic, Place, Source, Value};
 
@@ -15,19 +17,21 @@ use crate::template::{self, QUOTES};
 pub(super) struct Templates<'a> {
     pub(super) source: &'a mut Source,
     pub(super) findings: &'a mut Findings,
+    pub(super) patterns: &'a mut PatternBudget,
 }
 
 impl References for Templates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.findings);
+        let mut read = |inside: &str, place| read(inside, place, self.patterns);
         lower_template(text, place, QUOTES, borders, &mut read)
     }
 }
 
 /// The reference that has `inside` between its braces.
-fn read(inside: &str, place: Place) -> Found<Reference> {
+fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> Found<Reference> {
     let text = format!("${{{inside}}}");
-    match parse_form(inside) {
+    match parse_form_within(inside, patterns) {
         Ok(form) => Ok(Reference {
             text: text.into(),
             place,
@@ -49,9 +53,9 @@ fn read(inside: &str, place: Place) -> Found<Reference> {
     }
 }
 
-/// Whether `text` would mean something between the braces.
-pub(super) fn is_readable(text: &str) -> bool {
-    parse_form(text).is_ok()
+/// Whether `text` would mean something between the braces, where `patterns` is left for patterns.
+pub(super) fn is_readable(text: &str, patterns: &mut PatternBudget) -> bool {
+    parse_form_within(text, patterns).is_ok()
 }
 
 /// Whether `text` is one marker and nothing else.

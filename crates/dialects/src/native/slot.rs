@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use planwright_core::expression::{parse_form, print_path};
+use planwright_core::expression::{PatternBudget, parse_form_within, print_path};
 use planwright_core::plan::{Alternative, Form, Missing, Segment, SlotKind, SlotPath, Source};
 
 /// What `text` names, where that is a slot. It may begin with `slots.`, as in references.
 pub(super) fn read(text: &str) -> Option<(SlotKind, Vec<Arc<str>>)> {
     let path = text.strip_prefix("slots.").unwrap_or(text);
-    named(parse_form(&format!("slots.{path}")).ok()?)
+    let form = parse_form_within(&format!("slots.{path}"), &mut PatternBudget::none());
+    named(form.ok()?)
 }
 
 /// What [`read`] reads as the slot again. Nothing where that would be too long.

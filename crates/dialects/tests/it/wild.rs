@@ -431,3 +431,36 @@ fn findings_without_end_are_counted() {
         "; more than 601 further findings are not shown",
     );
 }
+
+/// Patterns that ignore case are compiled while a text is read.
+#[test]
+fn patterns_that_take_long_together_are_refused() {
+    let check = |pattern: &str, expected: Option<&str>| {
+        let steps = numbered(11, |number| {
+            format!(r#"{{"id": "s{number}", "value": "${{matches('a', '{pattern}')}}"}}, "#)
+        });
+        let text = format!(r#"{{"steps": [{steps}{{"id": "s", "value": 1}}]}}"#);
+        let result = parse(
+            text.as_bytes(),
+            &ReadOptions::new("test").in_dialect("native"),
+        );
+        let found: Vec<(&str, bool)> = result
+            .diagnostics
+            .iter()
+            .map(|it| {
+                (
+                    &*it.pointer,
+                    it.message.contains("more than 240 sets of characters"),
+                )
+            })
+            .collect();
+        let expected: Vec<(&str, bool)> = expected.into_iter().map(|at| (at, true)).collect();
+        assert_eq!(found, expected);
+    };
+    check(&format!("(?i){}", "[a-z]".repeat(24)), None);
+    check(&r"\\\\p{Any}".repeat(24), None);
+    check(
+        &format!("(?i){}", r"\\\\p{Any}".repeat(24)),
+        Some("/steps/10/value"),
+    );
+}

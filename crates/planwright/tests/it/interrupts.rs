@@ -129,11 +129,11 @@ fn an_interrupt_keeps_what_there_is() {
 #[test]
 fn a_check_that_takes_very_long_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();
-    let pattern = format!("(?i){}", r"\\\\p{Any}".repeat(24));
+    let pattern = r"\\\\w\\\\W\\\\w\\\\W";
     let step = |number: usize| {
         format!(r#"{{"id": "s{number}", "value": "${{matches('a{number}', '{pattern}')}}"}}"#)
     };
-    let steps: Vec<String> = (0..2_000).map(step).collect();
+    let steps: Vec<String> = (0..20_000).map(step).collect();
     let plan = format!(r#"{{"steps": [{}]}}"#, steps.join(","));
     let mut child = planwright(folder.path())
         .args(["check", "-"])

@@ -226,3 +226,33 @@ fn findings_beyond_number_and_measure() {
         "21000 further findings are not shown",
     );
 }
+
+#[test]
+fn patterns_that_take_long_together() {
+    let world = World::with_tools("{}");
+    let check = |pattern: &str, inputs: usize, expected: Option<&str>| {
+        let inputs = many(inputs, |n| {
+            format!(r#""u{n}": {{"pattern": "{pattern}", "default": "a"}}"#)
+        });
+        let step = r#"{"id": "a", "value": 1}"#;
+        let inner =
+            format!(r#"{{"id": "b", "plan": {{"inputs": {{{inputs}}}, "steps": [{step}]}}}}"#);
+        let (checked, findings) = world.check(&format!(
+            r#"{{"inputs": {{{inputs}}}, "steps": [{step}, {inner}]}}"#
+        ));
+        assert_eq!(checked.is_some(), expected.is_none());
+        let error = findings.iter().find(|finding| finding.is_error());
+        assert_eq!(error.map(|error| &*error.message), expected);
+    };
+    check("(?i)^[a-z]+$", 300, None);
+    check(r"[\\W]*", 300, None);
+    check(r"(?i)[\\W]*", 120, None);
+    check(
+        r"(?i)[\\W]*",
+        121,
+        Some(
+            "the schema of `u119` takes too long to read: a pattern in it ignores case, and with those before it has more than 240 \
+             sets of characters",
+        ),
+    );
+}

@@ -8,5 +8,4 @@ mod text;
 
 pub(super) use list::sort_by;
 pub(super) use table::{Function, NAMESPACES, global, method, nearest};
-pub(crate) use text::costly;
-pub(super) use text::{compile, search};
+pub(super) use text::search;

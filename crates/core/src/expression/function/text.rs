@@ -1,96 +1,14 @@
 //! Functions on text. Positions count characters, not bytes.
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use super::table::{failed, unfit};
 use crate::expression::EvaluationError;
 use crate::expression::budget::Budget;
+use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 
 type Result = std::result::Result<Value, EvaluationError>;
-
-/// The most bytes that a compiled pattern may take.
-const LARGEST_PATTERN: usize = 1 << 18;
-
-/// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
-/// again in the other case, which takes about a millisecond.
-const MOST_CLASSES: usize = 24;
-
-/// Compiling a pattern costs far more than any other operation.
-const COMPILE_COST: usize = 5_000;
-
-/// What a set of characters adds to that.
-const CLASS_COST: usize = 4_000;
-
-/// Why a pattern takes very long to compile, whatever else is allowed of it; nothing where it does not.
-pub(crate) fn costly(pattern: &str) -> Option<String> {
-    let is_costly = ignores_case(pattern) && Sets::of(pattern).count() > MOST_CLASSES;
-    is_costly.then(|| format!("ignores case and has more than {MOST_CLASSES} sets of characters"))
-}
-
-/// Compiles a pattern (RE2 syntax, which matches in linear time).
-pub(in crate::expression) fn compile(pattern: &str) -> std::result::Result<Regex, String> {
-    if Sets::of(pattern).bracketed > MOST_CLASSES {
-        return Err(format!(
-            "the pattern has more than {MOST_CLASSES} sets of characters in brackets"
-        ));
-    }
-    if let Some(costly) = costly(pattern) {
-        return Err(format!("the pattern {costly}"));
-    }
-    RegexBuilder::new(pattern)
-        .size_limit(LARGEST_PATTERN)
-        .nest_limit(64)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "the pattern is too large".into(),
-            _ => format!("the pattern `{pattern}` is malformed"),
-        })
-}
-
-/// The sets of characters in a pattern, as far as they are costly.
-struct Sets {
-    bracketed: usize,
-    /// Those that are named, as `\p{L}`, or made of two, as `a&&b`. They cost as much as those in brackets only where each
-    /// letter in them is looked up in the other case.
-    others: usize,
-}
-
-impl Sets {
-    fn of(pattern: &str) -> Self {
-        let ignores_case = ignores_case(pattern);
-        let mut sets = Self {
-            bracketed: 0,
-            others: 0,
-        };
-        let mut bytes = pattern.bytes().peekable();
-        while let Some(byte) = bytes.next() {
-            let is_other = match byte {
-                b'[' => {
-                    sets.bracketed += 1;
-                    false
-                }
-                b'\\' => matches!(bytes.next(), Some(b'p' | b'P')),
-                b'&' | b'-' | b'~' if sets.bracketed > 0 => bytes.next_if_eq(&byte).is_some(),
-                _ => false,
-            };
-            sets.others += usize::from(is_other && ignores_case);
-        }
-        sets
-    }
-
-    fn count(&self) -> usize {
-        self.bracketed.saturating_add(self.others)
-    }
-}
-
-/// Whether a part of the pattern may ignore case: flags follow a question mark.
-fn ignores_case(pattern: &str) -> bool {
-    pattern.split('?').skip(1).any(|rest| {
-        let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
-        rest.bytes().take_while(is_flag).any(|flag| flag == b'i')
-    })
-}
 
 /// Whether the pattern is found anywhere in the text.
 pub(in crate::expression) fn search(value: &Value, regex: &Regex, budget: &mut Budget) -> Result {
@@ -107,10 +25,9 @@ pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
     let [text, Value::Text(pattern)] = values else {
         return Err(unfit("matches", values));
     };
-    let sets = Sets::of(pattern).count().saturating_mul(CLASS_COST);
-    let letters = pattern.len().saturating_mul(50);
-    budget.spend(COMPILE_COST.saturating_add(letters).saturating_add(sets))?;
-    search(text, &compile(pattern).map_err(failed)?, budget)
+    budget.spend(pattern::operations(pattern))?;
+    let regex = pattern::compile(pattern, &mut PatternBudget::default()).map_err(failed)?;
+    search(text, &regex, budget)
 }
 
 /// Whether the text has another one in it.

@@ -186,7 +186,7 @@ impl Reader<'_> {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut finding = Diagnostic::error(Code::MalformedReference, message).help(help);
-            if !text.contains("${") && is_readable(text) {
+            if !text.contains("${") && is_readable(text, &mut self.patterns) {
                 finding = finding.fix(format!("${{{}}}", text.trim()));
             }
             self.findings.push(item.place, finding);

@@ -1,0 +1,117 @@
+//! How many findings there are, and how many of them are told.
+
+use super::{Diagnostics, Severity};
+
+/// Counts findings, and says which of them are told: the first [many](Tally::MOST) of each severity. A plan may have as many
+/// as it has letters, and nobody reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    errors: usize,
+    warnings: usize,
+}
+
+impl Tally {
+    /// How many errors are told, and how many warnings.
+    pub const MOST: usize = 1_000;
+
+    /// Counts one more finding. Whether it is told.
+    #[must_use = "what is not told need not be kept"]
+    pub fn count(&mut self, severity: Severity) -> bool {
+        let is_told = !self.is_full(severity);
+        *self.counter(severity) += 1;
+        is_told
+    }
+
+    /// Counts a finding where it [would not be told](Self::is_full): then nobody need word it. Whether it was counted.
+    #[must_use = "what was not counted is still to be told"]
+    pub fn only_counts(&mut self, severity: Severity) -> bool {
+        self.is_full(severity) && !self.count(severity)
+    }
+
+    /// Whether further findings of that severity are not told.
+    pub fn is_full(&self, severity: Severity) -> bool {
+        let counted = match severity {
+            Severity::Error => self.errors,
+            Severity::Warning => self.warnings,
+        };
+        counted >= Self::MOST
+    }
+
+    /// Counts those of `other` that are not told.
+    pub fn add_untold(&mut self, other: Self) {
+        self.errors += other.errors.saturating_sub(Self::MOST);
+        self.warnings += other.warnings.saturating_sub(Self::MOST);
+    }
+
+    /// Whether there is a finding that the plan cannot run with.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// How many findings there are.
+    pub fn total(&self) -> usize {
+        self.errors + self.warnings
+    }
+
+    /// Says with the last of the findings that are `told` how many there are besides.
+    pub fn tell_rest(&self, told: &mut Diagnostics) {
+        let mut untold = Self::default();
+        untold.add_untold(*self);
+        if untold.total() > 0 {
+            told.tell_untold(untold.total());
+        }
+    }
+
+    fn counter(&mut self, severity: Severity) -> &mut usize {
+        match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Diagnostics, Severity, Tally};
+    use crate::{Code, Diagnostic};
+
+    fn tally(errors: usize, warnings: usize) -> (Tally, usize) {
+        let severities = std::iter::repeat_n(Severity::Error, errors)
+            .chain(std::iter::repeat_n(Severity::Warning, warnings));
+        let mut tally = Tally::default();
+        let told = severities.filter(|severity| tally.count(*severity)).count();
+        (tally, told)
+    }
+
+    fn check(errors: usize, warnings: usize, told: usize, rest: Option<&str>) {
+        let (tally, counted_told) = tally(errors, warnings);
+        assert_eq!(counted_told, told);
+        assert_eq!(tally.total(), errors + warnings);
+        assert_eq!(tally.has_errors(), errors > 0);
+        let only = Diagnostic::warning(Code::UnknownTool, "`a` is unknown");
+        let mut findings: Diagnostics = [only].into_iter().collect();
+        tally.tell_rest(&mut findings);
+        let help = findings.iter().next().and_then(|it| it.help.as_deref());
+        assert_eq!(help, rest);
+        assert_eq!(findings.has_untold(), rest.is_some());
+    }
+
+    #[test]
+    fn each_severity_is_told_up_to_its_bound() {
+        check(0, 0, 0, None);
+        check(1, 1000, 1001, None);
+        check(0, 1001, 1000, Some("1 further finding is not shown"));
+        check(1002, 1003, 2000, Some("5 further findings are not shown"));
+    }
+
+    #[test]
+    fn what_is_not_told_is_counted_without_words() {
+        let (mut full, _) = tally(1000, 0);
+        assert!(full.only_counts(Severity::Error));
+        assert!(!full.only_counts(Severity::Warning));
+        assert_eq!(full.total(), 1001);
+        let (other, _) = tally(1, 1007);
+        full.add_untold(other);
+        assert_eq!(full.total(), 1008);
+    }
+}

@@ -1,0 +1,229 @@
+//! Patterns (RE2 syntax, which matches in linear time), and how long it may take to compile them.
+
+use regex::{Regex, RegexBuilder};
+
+/// The most bytes that a compiled pattern may take.
+const LARGEST: usize = 1 << 18;
+
+/// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
+/// again in the other case, which takes some milliseconds.
+const MOST_SETS: usize = 24;
+
+/// How many sets of characters patterns that ignore case may have, all those of one text together. Only those count that may
+/// have letters beyond ASCII: each of them is looked up in the other case.
+///
+/// A text of a few kilobytes would otherwise be read for seconds.
+#[derive(Debug)]
+pub struct PatternBudget {
+    left: usize,
+}
+
+impl PatternBudget {
+    /// How many they are in a text that is read with the default.
+    pub const MOST: usize = 240;
+
+    /// For a text that has no business with patterns.
+    pub fn none() -> Self {
+        Self { left: 0 }
+    }
+
+    /// Takes what `pattern` costs.
+    ///
+    /// # Errors
+    ///
+    /// What is the matter with the pattern, where it takes too long to compile, or with all of them. It begins with a verb.
+    pub(crate) fn spend(&mut self, pattern: &str) -> Result<(), String> {
+        if !has_flag(pattern, b'i') {
+            return Ok(());
+        }
+        let sets = Sets::of(pattern).costly();
+        if sets > MOST_SETS {
+            return Err(format!(
+                "ignores case and has more than {MOST_SETS} sets of characters"
+            ));
+        }
+        let left = self.left.checked_sub(sets).ok_or_else(|| {
+            format!(
+                "ignores case, and with those before it has more than {} sets of characters",
+                Self::MOST
+            )
+        })?;
+        self.left = left;
+        Ok(())
+    }
+}
+
+impl Default for PatternBudget {
+    fn default() -> Self {
+        Self { left: Self::MOST }
+    }
+}
+
+/// How many operations compiling `pattern` counts as, where it is not known ahead: it costs far more than any other operation.
+pub(super) fn operations(pattern: &str) -> usize {
+    const EACH: usize = 5_000;
+    const EACH_LETTER: usize = 50;
+    const EACH_SET: usize = 4_000;
+    let mut sets = Sets::of(pattern).all();
+    if !has_flag(pattern, b'i') {
+        sets -= Sets::of(pattern).others;
+    }
+    EACH.saturating_add(pattern.len().saturating_mul(EACH_LETTER))
+        .saturating_add(sets.saturating_mul(EACH_SET))
+}
+
+/// Compiles `pattern` within `budget`.
+///
+/// # Errors
+///
+/// What is the matter with it.
+pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, String> {
+    if Sets::of(pattern).bracketed > MOST_SETS {
+        return Err(format!(
+            "the pattern has more than {MOST_SETS} sets of characters in brackets"
+        ));
+    }
+    budget
+        .spend(pattern)
+        .map_err(|matter| format!("the pattern {matter}"))?;
+    RegexBuilder::new(pattern)
+        .size_limit(LARGEST)
+        .nest_limit(64)
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "the pattern is too large".into(),
+            _ => format!("the pattern `{pattern}` is malformed"),
+        })
+}
+
+/// The sets of characters in a pattern.
+#[derive(Default)]
+struct Sets {
+    /// Those in brackets.
+    bracketed: usize,
+    /// Those in brackets that have letters of ASCII, digits and blanks alone.
+    narrow: usize,
+    /// Those that are named, as `\p{L}`, or made of two, as `a&&b`.
+    others: usize,
+}
+
+impl Sets {
+    fn of(pattern: &str) -> Self {
+        // Where blanks do not count, it is less clear where a set ends.
+        let is_plain = !has_flag(pattern, b'x');
+        let mut sets = Self::default();
+        let mut rest = pattern.as_bytes();
+        while let [byte, after @ ..] = rest {
+            rest = after;
+            match byte {
+                b'[' => {
+                    sets.bracketed += 1;
+                    if is_plain && let Some(outside) = after_narrow(after) {
+                        sets.narrow += 1;
+                        rest = outside;
+                    }
+                }
+                b'\\' => {
+                    sets.others += usize::from(matches!(after, [b'p' | b'P', ..]));
+                    rest = after.get(1..).unwrap_or_default();
+                }
+                b'&' | b'-' | b'~' if sets.bracketed > 0 && after.first() == Some(byte) => {
+                    sets.others += 1;
+                    rest = after.get(1..).unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        sets
+    }
+
+    fn all(&self) -> usize {
+        self.bracketed + self.others
+    }
+
+    /// Those that cost much where each of their letters is looked up in the other case.
+    fn costly(&self) -> usize {
+        self.all() - self.narrow
+    }
+}
+
+/// What follows a set whose inside `text` begins with, where only letters of ASCII, digits and blanks are in it.
+fn after_narrow(text: &[u8]) -> Option<&[u8]> {
+    let end = text.iter().position(|byte| *byte == b']')?;
+    let (inside, after) = text.split_at_checked(end)?;
+    if matches!(inside, [] | [b'^']) {
+        // The bracket stands for itself.
+        return None;
+    }
+    let mut rest = inside;
+    while let [byte, after @ ..] = rest {
+        rest = match (byte, after) {
+            (
+                b'\\',
+                [
+                    b'd' | b's' | b't' | b'n' | b'r' | b'.' | b'-' | b'/' | b'\\',
+                    after @ ..,
+                ],
+            ) => after,
+            (b'&', [b'&', ..]) | (b'-', [b'-', ..]) | (b'~', [b'~', ..]) | (b'\\' | b'[', _) => {
+                return None;
+            }
+            (byte, after) if byte.is_ascii() => after,
+            _ => return None,
+        };
+    }
+    after.get(1..)
+}
+
+/// Whether a part of the pattern may have that flag: flags follow a question mark.
+fn has_flag(pattern: &str, flag: u8) -> bool {
+    pattern.split('?').skip(1).any(|rest| {
+        let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
+        rest.bytes().take_while(is_flag).any(|byte| byte == flag)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PatternBudget, Sets};
+
+    fn check(pattern: &str, bracketed: usize, costly: usize) {
+        let sets = Sets::of(pattern);
+        assert_eq!(
+            (sets.bracketed, sets.costly()),
+            (bracketed, costly),
+            "{pattern}"
+        );
+    }
+
+    #[test]
+    fn sets_are_told_apart_by_what_they_cost() {
+        check("abc", 0, 0);
+        check(r"^[a-z0-9_.-]+[^\s\d]*$", 2, 0);
+        check(r"[\w.+-]+@[\w-]+", 2, 2);
+        check(r"\[\p{L}\W", 0, 1);
+        check("[[:alpha:]][é][a-é]", 4, 3);
+        check("[a&b~c-d][a&&b]", 2, 2);
+        // A bracket that closes nothing.
+        check(r"[]a][^]a][\]a]", 3, 3);
+        check("[a", 1, 1);
+        check("(?x)[ ]a-é]", 1, 1);
+    }
+
+    #[test]
+    fn patterns_share_a_budget() {
+        let mut budget = PatternBudget::default();
+        for _ in 0..PatternBudget::MOST {
+            assert_eq!(budget.spend(r"(?i)\pL [a-z]"), Ok(()));
+        }
+        assert_eq!(
+            budget.spend(r"\pL(?i)[a-z]{3}"),
+            Err(
+                "ignores case, and with those before it has more than 240 sets of characters"
+                    .to_owned()
+            )
+        );
+        assert_eq!(budget.spend(r"\pL"), Ok(()));
+        assert_eq!(budget.spend("(?i)[a-z]"), Ok(()));
+    }
+}
