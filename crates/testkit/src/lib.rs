@@ -1,5 +1,8 @@
 //! What tests share: a fake MCP server, golden files, scripted tools.
 
+/// A port at which nobody listens.
+pub mod closed_port;
+
 /// The official conformance suite, and what it finds about a server.
 pub mod conformance;
 

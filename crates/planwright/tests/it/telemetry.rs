@@ -6,6 +6,7 @@ use std::process::Output;
 
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, status::StatusCode};
+use planwright_testkit::closed_port::ClosedPort;
 
 use crate::program::{planwright, stderr};
 use collector::Collector;
@@ -166,7 +167,8 @@ fn values_are_told_where_they_are_wanted() {
 
 #[test]
 fn a_collector_that_is_not_there_is_no_harm() {
-    let closed = Collector::start().url();
+    let port = ClosedPort::take();
+    let closed = port.url();
     let output = run("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &closed)]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(

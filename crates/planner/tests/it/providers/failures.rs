@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use planwright_planner::model::providers::{self, ProviderSettings};
 use planwright_planner::model::{Delivery, ModelErrorKind};
+use planwright_testkit::closed_port::ClosedPort;
 use planwright_testkit::model_server::{Answered, Ending, ModelServer};
 
 use super::anthropic::ANTHROPIC;
@@ -162,20 +163,18 @@ async fn nobody_waits_for_ever() {
 
 #[tokio::test]
 async fn nobody_there_is_a_failure() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let closed = ClosedPort::take();
+    let url = closed.url();
     for delivery in DELIVERIES {
         let mut settings = ProviderSettings::new("ollama:a");
-        settings.base_url = Some(format!("http://{address}"));
+        settings.base_url = Some(url.clone());
         settings.first_wait = Duration::from_millis(2);
         let provider = providers::open(settings).unwrap();
         let (outcome, _) = ask(&provider, request(delivery)).await;
         let error = outcome.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Unavailable);
         assert_eq!(error.usage.requests, 3);
-        let expected =
-            format!("`ollama:a` cannot be reached at http://{address}: connection refused");
+        let expected = format!("`ollama:a` cannot be reached at {url}: connection refused");
         assert!(error.message == expected, "{}", error.message);
     }
 }
