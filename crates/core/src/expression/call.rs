@@ -97,7 +97,10 @@ impl<'t> Parser<'t> {
         };
         pattern::compile(pattern, self.patterns)
             .map(|regex| Move::Matches(Arc::new(regex)))
-            .map_err(|message| ExpressionError::new(message, at))
+            .map_err(|fault| ExpressionError {
+                help: fault.help.map(str::to_owned),
+                ..ExpressionError::new(fault.message, at)
+            })
     }
 
     fn loop_over(

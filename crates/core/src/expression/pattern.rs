@@ -72,27 +72,43 @@ pub(super) fn operations(pattern: &str) -> usize {
         .saturating_add(sets.saturating_mul(EACH_SET))
 }
 
+/// What is the matter with a pattern, and the way out.
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) help: Option<&'static str>,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            help: None,
+        }
+    }
+}
+
 /// Compiles `pattern` within `budget`.
 ///
 /// # Errors
 ///
 /// What is the matter with it.
-pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, String> {
+pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, Fault> {
     if Sets::of(pattern).bracketed > MOST_SETS {
-        return Err(format!(
-            "the pattern has more than {MOST_SETS} sets of characters in brackets"
-        ));
+        let message =
+            format!("the pattern has more than {MOST_SETS} sets of characters in brackets");
+        return Err(message.into());
     }
-    budget
-        .spend(pattern)
-        .map_err(|matter| format!("the pattern {matter}"))?;
+    budget.spend(pattern).map_err(|matter| Fault {
+        message: format!("the pattern {matter}"),
+        help: Some("let fewer patterns ignore case, or write both cases, as `[aA]`"),
+    })?;
     RegexBuilder::new(pattern)
         .size_limit(LARGEST)
         .nest_limit(64)
         .build()
         .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "the pattern is too large".into(),
-            _ => format!("the pattern `{pattern}` is malformed"),
+            regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned().into(),
+            _ => format!("the pattern `{pattern}` is malformed").into(),
         })
 }
 

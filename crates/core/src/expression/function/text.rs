@@ -26,7 +26,8 @@ pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
         return Err(unfit("matches", values));
     };
     budget.spend(pattern::operations(pattern))?;
-    let regex = pattern::compile(pattern, &mut PatternBudget::default()).map_err(failed)?;
+    let regex = pattern::compile(pattern, &mut PatternBudget::default())
+        .map_err(|fault| failed(fault.message))?;
     search(text, &regex, budget)
 }
 

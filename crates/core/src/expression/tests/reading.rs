@@ -286,6 +286,14 @@ fn mistakes() {
 }
 
 #[test]
+fn patterns_that_take_long_have_a_way_out() {
+    check_help(
+        &format!("a.matches('(?i){}')", r"\\pL".repeat(25)),
+        "let fewer patterns ignore case, or write both cases, as `[aA]`",
+    );
+}
+
+#[test]
 fn patterns_with_sets_of_characters() {
     for pattern in [
         r"(?i)^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$".to_owned(),
