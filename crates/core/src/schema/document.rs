@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
-use super::instance::ValueJson;
+use super::instance::{Budget, Looked, ValueJson};
 use super::read::Reading;
+use super::unfolding::Unfolding;
 use super::{Holes, SchemaFault, Type, fault, read, sure};
 use crate::Value;
 use crate::expression::PatternBudget;
@@ -29,7 +30,13 @@ pub struct Schema(Arc<Document>);
 struct Document {
     text: Value,
     reading: OnceLock<Reading>,
-    validator: OnceLock<Result<Validator<ValueJson>, String>>,
+    compiled: OnceLock<Result<Compiled, String>>,
+}
+
+/// What values are held against.
+struct Compiled {
+    validator: Validator<ValueJson>,
+    unfolding: Unfolding,
 }
 
 impl Schema {
@@ -52,7 +59,7 @@ impl Schema {
         Self(Arc::new(Document {
             text,
             reading: OnceLock::new(),
-            validator: OnceLock::new(),
+            compiled: OnceLock::new(),
         }))
     }
 
@@ -94,7 +101,7 @@ impl Schema {
 
     /// What makes the schema malformed, in a few words; nothing where it is sound.
     pub fn malformed(&self) -> Option<&str> {
-        self.validator().err()
+        self.compiled().err()
     }
 
     /// Takes what compiling the patterns in it costs from `budget`.
@@ -106,22 +113,27 @@ impl Schema {
         spend(&self.0.text, budget)
     }
 
-    /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied.
+    /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied. Where it takes too long to
+    /// find out, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
         if self.surely_takes(value, &Holes::none()) {
             return Vec::new();
         }
-        match self.validator() {
-            Ok(validator) if !validator.is_valid(value) => fault::faults(validator, value),
-            _ => Vec::new(),
+        match self.compiled() {
+            Ok(compiled) => match compiled.takes(value) {
+                Some(true) => Vec::new(),
+                Some(false) => fault::faults(&compiled.validator, value, compiled.unfolding),
+                None => vec![fault::too_long(value)],
+            },
+            Err(_) => Vec::new(),
         }
     }
 
-    /// Whether `value` fits; a malformed schema takes anything.
+    /// Whether `value` fits; a malformed schema takes anything. Where it takes too long to find out, it does not.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.surely_takes(value, &Holes::none())
-            || match self.validator() {
-                Ok(validator) => validator.is_valid(value),
+            || match self.compiled() {
+                Ok(compiled) => compiled.takes(value) == Some(true),
                 Err(_) => true,
             }
     }
@@ -130,12 +142,21 @@ impl Schema {
         self.0.reading.get_or_init(|| read::reading(&self.0.text))
     }
 
-    fn validator(&self) -> Result<&Validator<ValueJson>, &str> {
+    fn compiled(&self) -> Result<&Compiled, &str> {
         self.0
-            .validator
+            .compiled
             .get_or_init(|| compile(&self.0.text))
             .as_ref()
             .map_err(String::as_str)
+    }
+}
+
+impl Compiled {
+    /// Whether `value` fits; nothing where it takes too long to find out.
+    fn takes(&self, value: &Value) -> Option<bool> {
+        let budget = Budget::new(value, self.unfolding);
+        let takes = self.validator.is_valid(Looked::at(value, &budget));
+        (!budget.is_spent()).then_some(takes)
     }
 }
 
@@ -159,7 +180,8 @@ impl fmt::Debug for Schema {
 
 /// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
 /// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
-fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
+fn compile(text: &Value) -> Result<Compiled, String> {
+    let unfolding = Unfolding::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
     let options = jsonschema::options_for::<ValueJson>().offline();
@@ -172,6 +194,10 @@ fn compile(text: &Value) -> Result<Validator<ValueJson>, String> {
         .with_pattern_options(linear)
         .build(&schema)
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
+        .map(|validator| Compiled {
+            validator,
+            unfolding,
+        })
         .map_err(|error| fault::malformed(&error))
 }
 

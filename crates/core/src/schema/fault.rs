@@ -6,8 +6,9 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use jsonschema::{JsonType, ValidationError, Validator};
 
-use super::instance::ValueJson;
+use super::instance::{Budget, Looked, ValueJson};
 use super::shown;
+use super::unfolding::Unfolding;
 use crate::{PointerSegment, Value};
 
 /// How many values of an `enum` are named.
@@ -15,6 +16,9 @@ const MAX_OPTIONS: usize = 12;
 
 /// How many faults of one value are told.
 const MAX_FAULTS: usize = 100;
+
+/// How often a value is looked at in order to find all of them. Each look may find one, and takes room for it.
+const LOOKS_FOR_ALL: u64 = 200_000;
 
 /// One way in which a value does not fit a schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,16 +61,44 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Every way in which `value` does not fit.
-pub(super) fn faults(validator: &Validator<ValueJson>, value: &Value) -> Vec<SchemaFault> {
+/// Every way in which `value` does not fit. Where it takes too long to find them all, the first one.
+pub(super) fn faults(
+    validator: &Validator<ValueJson>,
+    value: &Value,
+    unfolding: Unfolding,
+) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
-    for error in validator.iter_errors(value) {
+    let budget = Budget::small(LOOKS_FOR_ALL, unfolding);
+    for error in validator.iter_errors(Looked::at(value, &budget)) {
         add(&mut faults, &error, value, None);
         if faults.len() >= MAX_FAULTS {
             break;
         }
     }
-    faults
+    if !budget.is_spent() {
+        return faults;
+    }
+    faults.clear();
+    let budget = Budget::new(value, unfolding);
+    let first = validator.validate(Looked::at(value, &budget));
+    if let (Err(error), false) = (&first, budget.is_spent()) {
+        add(&mut faults, error, value, None);
+        return faults;
+    }
+    vec![too_long(value)]
+}
+
+/// What is said of a value that takes too long.
+pub(super) fn too_long(value: &Value) -> SchemaFault {
+    SchemaFault {
+        path: Vec::new(),
+        kind: FaultKind::Wrong,
+        message: format!(
+            "it takes too long to find out whether `{}` fits",
+            shown(value)
+        ),
+        decided_by: None,
+    }
 }
 
 fn add(

@@ -12,6 +12,7 @@ mod size;
 mod spot;
 mod sure;
 mod types;
+mod unfolding;
 mod words;
 
 pub use document::Schema;

@@ -14,6 +14,99 @@ fn schema(text: &str) -> Schema {
     Schema::from_value(json(text))
 }
 
+/// `inner` inside of so many objects.
+fn nested(count: usize, inner: &str) -> Value {
+    (0..count).fold(json(inner), |value, _| Value::object([("n", value)]))
+}
+
+#[test]
+fn nothing_takes_longer_than_anybody_waits() {
+    fn check(text: &str, value: &Value, expected: Option<bool>) {
+        let schema = schema(text);
+        assert_eq!(schema.malformed(), None, "{text}");
+        let faults = schema.validate(value);
+        assert_eq!(schema.is_valid(value), expected == Some(true), "{text}");
+        assert_eq!(faults.is_empty(), expected == Some(true), "{text}");
+        let is_too_long =
+            |fault: &super::SchemaFault| fault.message.starts_with("it takes too long");
+        assert_eq!(
+            faults.iter().any(is_too_long),
+            expected.is_none(),
+            "{text}: {faults:?}"
+        );
+    }
+
+    let twice = |keyword: &str| {
+        let one = r##"{"properties": {"n": {"$ref": "#"}, "x": {"type": "integer"}}}"##;
+        format!(r#"{{"{keyword}": [{one}, {one}]}}"#)
+    };
+    let (good, bad) = (nested(60, r#"{"x": 1}"#), nested(60, r#"{"x": "a"}"#));
+    check(&twice("allOf"), &good, Some(true));
+    check(&twice("allOf"), &bad, Some(false));
+    check(&twice("anyOf"), &good, Some(true));
+    check(&twice("anyOf"), &bad, None);
+    // Many ways to the same part, and none of them through anything that is remembered.
+    let steps: Vec<String> = (1..60)
+        .map(|n| {
+            let inner = format!(
+                r##"{{"properties": {{"n": {{"$ref": "#/$defs/d{}"}}}}}}"##,
+                n - 1
+            );
+            format!(r#""d{n}": {{"allOf": [{inner}, {inner}]}}"#)
+        })
+        .collect();
+    let steps = format!(
+        r##"{{"$defs": {{"d0": {{"minProperties": 1, "maxProperties": 5}}, {}}}, "$ref": "#/$defs/d59"}}"##,
+        steps.join(",")
+    );
+    check(&steps, &nested(10, r#"{"x": 1}"#), Some(true));
+    check(&steps, &good, None);
+    // More levels than there is room for on the stack, unless each takes little.
+    let chain: Vec<String> = (1..60)
+        .map(|n| {
+            format!(
+                r##""d{n}": {{"allOf": [{{"$ref": "#/$defs/d{}"}}]}}"##,
+                n - 1
+            )
+        })
+        .collect();
+    let last = r##"{"properties": {"n": {"$ref": "#/$defs/d59"}, "x": {"type": "integer"}}}"##;
+    let chain = format!(
+        r##"{{"$defs": {{"d0": {last}, {}}}, "$ref": "#/$defs/d59"}}"##,
+        chain.join(",")
+    );
+    check(&chain, &nested(10, r#"{"x": 1}"#), Some(true));
+    check(&chain, &nested(10, r#"{"x": "a"}"#), Some(false));
+    check(&chain, &nested(100, r#"{"x": 1}"#), None);
+    let plain = r##"{"properties": {"n": {"$ref": "#"}, "x": {"type": "integer"}}}"##;
+    check(plain, &nested(500, r#"{"x": 1}"#), Some(true));
+    check(plain, &nested(500, r#"{"x": "a"}"#), Some(false));
+}
+
+#[test]
+fn large_values_are_looked_at_to_their_end() {
+    let items = |last: &str| {
+        json(&format!(
+            "[{}{last}]",
+            r#"{"a": 1, "b": "x"}, "#.repeat(50_000)
+        ))
+    };
+    let variant = |name: &str| {
+        format!(r#"{{"properties": {{"{name}": {{"type": "integer"}}}}, "required": ["{name}"]}}"#)
+    };
+    let variants: Vec<String> = (0..30).map(|n| variant(&format!("v{n}"))).collect();
+    let list = format!(
+        r#"{{"items": {{"anyOf": [{}, {}]}}}}"#,
+        variants.join(","),
+        variant("a")
+    );
+    let schema = schema(&list);
+    assert!(schema.is_valid(&items(r#"{"a": 2}"#)));
+    let faults = schema.validate(&items(r#"{"c": 2}"#));
+    let paths: Vec<usize> = faults.iter().map(|fault| fault.path.len()).collect();
+    assert_eq!(paths, [1], "{faults:?}");
+}
+
 #[test]
 fn validation_speaks_our_words() {
     fn check(text: &str, value: &str, expected: &[&str]) {

@@ -107,6 +107,8 @@ proptest! {
             return Ok(());
         };
         let schema = Schema::from_value(text.into());
+        // One that leads back to itself is refused here, and taken there.
+        prop_assume!(schema.malformed().is_none());
         prop_assert_eq!(schema.is_valid(&Value::from(value.clone())), reference.is_valid(&value));
     }
 }
