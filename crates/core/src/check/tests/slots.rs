@@ -50,6 +50,39 @@ fn variables_of_known_shape() {
 }
 
 #[test]
+fn only_what_sets_a_slot_gives_it_its_shape() {
+    let check = |writes: &str, slot: &str, is_known: bool| {
+        let reader =
+            format!(r#"{{"id": "a", "tool": "e", "args": {{"v": "${{slots.{slot}.b}}"}}}}"#);
+        let finding = format!(
+            "?PW0402 at /steps/1/args/v: `${{slots.{slot}.b}}` leads nowhere: there is no field `b` in the slot `{slot}` (the only field is `a`)"
+        );
+        let expected: Vec<&str> = is_known.then_some(finding.as_str()).into_iter().collect();
+        check(
+            &format!(r#"{{"steps": [{{"id": "t", "tool": "typed", {writes}}}, {reader}]}}"#),
+            &expected,
+        );
+    };
+    check(r#""writes": "state.t""#, "state.t", true);
+    check(r#""writes": "state.t", "method": "push""#, "state.t", false);
+    check(r#""writes": "state.t && data.t""#, "data.t", true);
+    // The last of several takes the failure.
+    check(r#""writes": "state.t || state.f""#, "state.t", true);
+    check(r#""writes": "state.t || state.f""#, "state.f", false);
+}
+
+#[test]
+fn items_that_come_round_in_a_circle() {
+    World::with_tools(r#"{"t": {"in": {"properties": {"n": {"type": "integer"}}}}}"#).expect(
+        r#"{"steps": [{"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "tool": "t", "for_each": "${slots.state.l}", "args": {"n": "${item}"}}]}"#,
+        &[
+            "PW0301 at /steps/0/value/0: steps wait for each other in a circle: `w` → `e` → `w` (here `w` waits for `e`: take away one of the references of the circle)",
+            "PW0504 at /steps/1/args/n: the argument `n` of the tool `t` takes an integer, but `${item}` gives a list",
+        ],
+    );
+}
+
+#[test]
 fn competing_writers() {
     check(
         r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "tool": "e", "writes": "state.x.y"}]}"#,
