@@ -40,9 +40,10 @@ fn unwritten(shapes: &Shapes<'_>, place: Use<'_>, read: &Read, findings: &mut Fi
     }
     let step = place.step.map(|(index, _)| index);
     let sight = shapes.read(read, step);
-    if matches!(&sight, Sight::Reach(Reach::Found(_) | Reach::Unknown))
-        || findings.only_counts(Severity::Warning)
-    {
+    if matches!(&sight, Sight::Reach(Reach::Found(_) | Reach::Unknown)) {
+        return;
+    }
+    if findings.only_counts(Severity::Warning) {
         return;
     }
     let text = place.reference.shown();

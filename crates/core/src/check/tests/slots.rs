@@ -73,11 +73,12 @@ fn only_what_sets_a_slot_gives_it_its_shape() {
 
 #[test]
 fn items_that_come_round_in_a_circle() {
-    World::with_tools(r#"{"t": {"in": {"properties": {"n": {"type": "integer"}}}}}"#).expect(
-        r#"{"steps": [{"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "tool": "t", "for_each": "${slots.state.l}", "args": {"n": "${item}"}}]}"#,
+    // Whoever asks for `w` first finds `e` in the middle of it.
+    check(
+        r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${w[0]}"}}, {"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "for_each": "${slots.state.l}", "value": ["${item}", "${item.name}"]}]}"#,
         &[
-            "PW0301 at /steps/0/value/0: steps wait for each other in a circle: `w` → `e` → `w` (here `w` waits for `e`: take away one of the references of the circle)",
-            "PW0504 at /steps/1/args/n: the argument `n` of the tool `t` takes an integer, but `${item}` gives a list",
+            "PW0301 at /steps/1/value/0: steps wait for each other in a circle: `w` → `e` → `w` (here `w` waits for `e`: take away one of the references of the circle)",
+            "PW0402 at /steps/2/value/1: `${item.name}` leads nowhere: there is no field `name` in `item` (`item` is a list of lists)",
         ],
     );
 }
