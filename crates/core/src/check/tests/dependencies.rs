@@ -109,6 +109,30 @@ fn slots_are_waited_for_where_they_overlap() {
     );
 }
 
+/// Lists of writers that were looked at once are known again, and not taken for others.
+#[test]
+fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
+    const SLOTS: usize = 8;
+    let world = World::with_tools(r#"{"e": {}}"#);
+    let writers: Vec<String> = (0..SLOTS)
+        .map(|n| format!(r#"{{"id": "w{n}", "tool": "e", "writes": "state.s{n}.part"}}"#))
+        .collect();
+    let parts = (0..SLOTS).map(|n| format!(r#""${{slots.state.s{n}.other}}""#));
+    let wholes = (0..SLOTS).map(|n| format!(r#""${{slots.state.s{n}}}""#));
+    let reads: Vec<String> = parts.chain(wholes).collect();
+    let (writers, reads) = (writers.join(","), reads.join(","));
+    let all: Vec<String> = (0..SLOTS).map(|n| format!("{n}:slot")).collect();
+    let first: Vec<String> = (0..SLOTS).map(|n| n.to_string()).collect();
+    let (all, first) = (all.join(" "), first.join(" "));
+    let mut expected = vec![("", ""); SLOTS];
+    expected.push((&all, &first));
+    check(
+        &world,
+        &format!(r#"{{"steps": [{writers}, {{"id": "r", "value": [{reads}]}}]}}"#),
+        &expected,
+    );
+}
+
 #[test]
 fn listed_steps_wait_for_the_one_before() {
     let world = World::with_tools(r#"{"e": {}}"#);
