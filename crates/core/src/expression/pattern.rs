@@ -64,10 +64,12 @@ pub(super) fn operations(pattern: &str) -> usize {
     const EACH: usize = 5_000;
     const EACH_LETTER: usize = 50;
     const EACH_SET: usize = 4_000;
-    let mut sets = Sets::of(pattern).all();
-    if !has_flag(pattern, b'i') {
-        sets -= Sets::of(pattern).others;
-    }
+    let sets = Sets::of(pattern);
+    let sets = if has_flag(pattern, b'i') {
+        sets.all()
+    } else {
+        sets.bracketed
+    };
     EACH.saturating_add(pattern.len().saturating_mul(EACH_LETTER))
         .saturating_add(sets.saturating_mul(EACH_SET))
 }

@@ -16,7 +16,7 @@ use crate::{Object as Fields, Value};
 const LOOKS: u64 = 1_000_000;
 
 /// How often each of its parts may be looked at besides, and how often for each subschema that has to be looked at there.
-const LOOKS_AT_PART: u64 = 100;
+const LOOKS_AT_PART: u64 = 1_000;
 const LOOKS_FOR_SUBSCHEMA: u64 = 2;
 
 /// How many subschemas may be looked at inside of one another: more would not fit on the stack.
@@ -158,34 +158,24 @@ impl<'a, T: ?Sized> Looked<'a, T> {
     }
 }
 
-/// The name of a field, to be looked at as a text.
-#[derive(Debug)]
-pub(super) struct NameBuffer(Value);
-
-impl Default for NameBuffer {
-    fn default() -> Self {
-        Self(Value::Null)
-    }
-}
-
 impl Json for ValueJson {
     type Node<'a> = Looked<'a, Value>;
     type PreparedKey = String;
-    type StringBuffer = NameBuffer;
+    type StringBuffer = Value;
 
     fn prepare_key(key: &str) -> String {
         key.to_owned()
     }
 
     fn with_string_node<T>(
-        buffer: &mut NameBuffer,
+        buffer: &mut Value,
         string: &str,
         f: impl FnOnce(Self::Node<'_>) -> T,
     ) -> T {
-        buffer.0 = Value::text(string);
+        *buffer = Value::text(string);
         // Nothing is inside of a name.
         let budget = Budget::small(LOOKS, Unfolding::LEAF);
-        f(Looked::at(&buffer.0, &budget))
+        f(Looked::at(buffer, &budget))
     }
 }
 

@@ -100,11 +100,37 @@ fn large_values_are_looked_at_to_their_end() {
         variants.join(","),
         variant("a")
     );
-    let schema = schema(&list);
-    assert!(schema.is_valid(&items(r#"{"a": 2}"#)));
-    let faults = schema.validate(&items(r#"{"c": 2}"#));
+    let unions = schema(&list);
+    assert!(unions.is_valid(&items(r#"{"a": 2}"#)));
+    let faults = unions.validate(&items(r#"{"c": 2}"#));
     let paths: Vec<usize> = faults.iter().map(|fault| fault.path.len()).collect();
     assert_eq!(paths, [1], "{faults:?}");
+
+    // Each pattern is held against each field.
+    let patterns: Vec<String> = (0..300)
+        .map(|n| format!(r#""^p{n}_": {{"type": "integer"}}"#))
+        .collect();
+    let patterns = schema(&format!(
+        r#"{{"patternProperties": {{{}}}}}"#,
+        patterns.join(",")
+    ));
+    let fields = |last: i64| {
+        let fields = (0..10_000).map(|n| (format!("p7_{n}").into(), Value::from(1)));
+        let last = (
+            "p8_".into(),
+            if last == 1 {
+                Value::from(1)
+            } else {
+                Value::text("a")
+            },
+        );
+        fields
+            .chain([last])
+            .collect::<Vec<(std::sync::Arc<str>, Value)>>()
+    };
+    assert!(patterns.is_valid(&Value::object(fields(1))));
+    let faults = patterns.validate(&Value::object(fields(0)));
+    assert_eq!(faults.len(), 1, "{faults:?}");
 }
 
 #[test]
