@@ -34,6 +34,9 @@ mod lines;
 /// Messages of a model's API that hold calls.
 mod message;
 
+/// Known names, and the one that a text begins with.
+mod known;
+
 /// Paths such as `.a[0]`, as several dialects write them.
 mod path;
 

@@ -11,6 +11,8 @@ pub(crate) enum Move {
     Index(i64),
     /// `[*]`.
     Each,
+    /// `.*`, which some dialects read as `[*]` and others as a name.
+    Star,
 }
 
 /// Reads `text`, which is empty or begins with `.` or `[`.
@@ -29,7 +31,11 @@ pub(crate) fn moves(text: &str) -> Result<Vec<Move>, String> {
             if end == 0 {
                 return Err("a name is missing after `.`".to_owned());
             }
-            (Move::Name(name[..end].to_owned()), &name[end..])
+            let one = match &name[..end] {
+                "*" => Move::Star,
+                plain => Move::Name(plain.to_owned()),
+            };
+            (one, &name[end..])
         } else {
             return Err("`]` must be followed by `.`, `[` or the end".to_owned());
         };
@@ -120,7 +126,7 @@ mod tests {
                 ".a[\"x.]\\\"\"].ü",
                 Ok(vec![name("a"), name("x.]\""), name("ü")]),
             ),
-            (".*[*]", Ok(vec![name("*"), Move::Each])),
+            (".*[*][\"*\"]", Ok(vec![Move::Star, Move::Each, name("*")])),
             (".a.", Err("a name is missing after `.`")),
             ("..a", Err("a name is missing after `.`")),
             ("[0", Err("`[` is never closed")),

@@ -15,8 +15,8 @@ use crate::document::Limits;
 use crate::registry;
 use extent::Extent;
 
-pub(crate) use features::{Feature, report_unsaid};
-pub(crate) use order::report_order;
+pub(crate) use features::{Feature, report_unsaid, result_variable};
+pub(crate) use order::{report_chain, report_order};
 
 /// What a dialect cannot say of one plan.
 #[derive(Debug)]

@@ -50,7 +50,7 @@ impl CheckedPlan {
     }
 
     fn has_secrets(&self) -> bool {
-        self.plan().inputs.iter().any(crate::plan::Input::is_secret)
+        !self.plan().secret_inputs().is_empty()
     }
 }
 

@@ -1,9 +1,10 @@
 //! A whole plan: steps, what they are given, what is selected from them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Name, Node, SlotKind, Step};
-use crate::{Place, Sources, Value};
+use crate::{Hashing, Place, Sources, Value};
 
 /// A plan as it was written. [`check`](crate::check()) makes a [`CheckedPlan`](crate::CheckedPlan) of it; only that runs.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +53,20 @@ impl Plan {
         beginning.output = Output::All;
         beginning
     }
+
+    /// The names of the inputs that nobody may be shown: those [declared](Input::is_secret) so, and the properties of what the
+    /// inputs are meant to hold whose schemas say the same.
+    pub fn secret_inputs(&self) -> HashSet<&Arc<str>, Hashing> {
+        let declared = self.inputs.iter().filter(|input| input.is_secret());
+        let meant = self.slot_schemas.iter();
+        let meant = meant
+            .filter(|meant| meant.kind == SlotKind::Inputs)
+            .filter_map(|meant| meant.schema.get("properties")?.as_object())
+            .flatten()
+            .filter(|(_, schema)| is_secret(schema));
+        let declared = declared.map(|input| &input.name);
+        declared.chain(meant.map(|(name, _)| name)).collect()
+    }
 }
 
 impl PartialEq for Plan {
@@ -92,9 +107,13 @@ pub struct Input {
 impl Input {
     /// Whether nobody may be shown it: its schema says `writeOnly`, or has the format `password`.
     pub fn is_secret(&self) -> bool {
-        self.schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
-            || self.schema.get("format").and_then(Value::as_text) == Some("password")
+        is_secret(&self.schema)
     }
+}
+
+fn is_secret(schema: &Value) -> bool {
+    schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
+        || schema.get("format").and_then(Value::as_text) == Some("password")
 }
 
 /// How an input is read.

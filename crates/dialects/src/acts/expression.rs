@@ -270,7 +270,7 @@ fn operand(part: &str) -> Result<Operand, String> {
             rest = after;
             match key {
                 Move::Name(key) => key.into(),
-                Move::Index(_) | Move::Each => return Err(odd_character('[')),
+                Move::Index(_) | Move::Each | Move::Star => return Err(odd_character('[')),
             }
         } else {
             // A name ends at `.` or `[` only, a quoted key wherever its bracket does.

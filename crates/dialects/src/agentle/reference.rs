@@ -1,12 +1,12 @@
 //! `"$ref:id.path"`: reading and writing it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
 
 use planwright_core::plan::{Missing, Path, Read, Reference, Segment, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 
 use crate::document::quote;
+use crate::known::KnownNames;
 use crate::lowering::Found;
 use crate::path::{Move, moves, write_path, write_quoted_name};
 use crate::printing::{Unsaid, WriteReferences};
@@ -16,35 +16,13 @@ const MARK: &str = "$ref:";
 const ESCAPE: &str = "write `$$ref:` for a literal `$ref:`";
 
 /// The ids of a plan's steps, by which a reference's id is told from its path.
-#[derive(Debug, Default)]
-pub(super) struct Ids<'a> {
-    ids: HashSet<&'a str>,
-    lengths: BTreeSet<usize>,
-}
+pub(super) type Ids<'a> = KnownNames<'a>;
 
-impl<'a> FromIterator<&'a str> for Ids<'a> {
-    fn from_iter<I: IntoIterator<Item = &'a str>>(ids: I) -> Self {
-        let ids: HashSet<&str> = ids.into_iter().collect();
-        let lengths = ids.iter().map(|id| id.len()).collect();
-        Self { ids, lengths }
-    }
-}
-
-impl Ids<'_> {
-    /// Cuts `target` into id and path: the longest known id that ends where a path may begin, else whatever
-    /// stands before the first `.` or `[`.
-    fn split<'t>(&self, target: &'t str) -> (&'t str, &'t str) {
-        for length in self.lengths.range(..=target.len()).rev() {
-            let Some((id, path)) = target.split_at_checked(*length) else {
-                continue;
-            };
-            let ends = path.is_empty() || path.starts_with(['.', '[']);
-            if ends && self.ids.contains(id) {
-                return (id, path);
-            }
-        }
-        target.split_at(target.find(['.', '[']).unwrap_or(target.len()))
-    }
+/// Cuts `target` into id and path: the longest known id that ends where a path may begin, else whatever stands before the first
+/// `.` or `[`.
+fn cut<'t>(target: &'t str, ids: &Ids<'_>) -> (&'t str, &'t str) {
+    let end = || target.find(['.', '[']).unwrap_or(target.len());
+    target.split_at(ids.longest(target).unwrap_or_else(end))
 }
 
 /// What a text says.
@@ -73,11 +51,11 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> Found<R
         let help = format!("write `$ref:id.field`; {ESCAPE}");
         Box::new(Diagnostic::error(Code::MalformedReference, message).help(help))
     };
-    let (id, way) = ids.split(target);
+    let (id, way) = cut(target, ids);
     if id.trim().is_empty() {
         return Err(malformed("the step's id is missing"));
     }
-    if !ids.ids.contains(id) && (target.contains(MARK) || begins_with_reference(target, ids)) {
+    if !ids.contains(id) && (target.contains(MARK) || begins_with_reference(target, ids)) {
         return Err(Box::new(inside_of_text(text)));
     }
     let moves = moves(way).map_err(|what| malformed(&what))?;
@@ -87,6 +65,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> Found<R
             Move::Name(name) => Some(Segment::key(name)),
             // As in `.0`: what the number means is up to the value that it meets.
             Move::Index(index) => Some(Segment::key(index.to_string())),
+            Move::Star => Some(Segment::key("*")),
             Move::Each => None,
         })
         .collect();
@@ -99,7 +78,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> Found<R
 fn begins_with_reference(target: &str, ids: &Ids<'_>) -> bool {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | '"' | '/' | ':');
     match target.find(end) {
-        Some(at) => ids.ids.contains(ids.split(&target[..at]).0),
+        Some(at) => ids.contains(cut(&target[..at], ids).0),
         None => false,
     }
 }
@@ -137,7 +116,7 @@ impl Writer<'_> {
     /// `written`, the way into step `id`, unless the two together would be read as another step's id; then the
     /// same way with its first name in quotes.
     fn distinct(&self, id: &str, written: String, path: &[Segment]) -> Option<String> {
-        let is_distinct = |way: &String| self.ids.split(&format!("{id}{way}")) == (id, way);
+        let is_distinct = |way: &String| cut(&format!("{id}{way}"), self.ids) == (id, way);
         if is_distinct(&written) {
             return Some(written);
         }

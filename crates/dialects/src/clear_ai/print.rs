@@ -9,7 +9,7 @@ use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
 use crate::document::{Limits, quote};
-use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
+use crate::printing::{Feature, ObjectBuilder, Unsaid, report_chain, report_unsaid, write_node};
 
 const SAYABLE: &[Feature] = &[
     Feature::Metadata,
@@ -28,6 +28,7 @@ const SAYABLE: &[Feature] = &[
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("clear-ai", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
+    report_chain(plan, &mut unsaid);
     report_ids(plan, &mut unsaid);
     let mut positions: HashMap<&str, usize> = HashMap::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {

@@ -73,10 +73,9 @@ fn canonical_position(written: &str) -> Option<StepId> {
 
 fn segment(one: Move) -> Segment {
     match one {
-        Move::Name(name) if name == "*" => Segment::Each,
         Move::Name(name) => Segment::key(name),
         Move::Index(index) => Segment::Index(index),
-        Move::Each => Segment::Each,
+        Move::Each | Move::Star => Segment::Each,
     }
 }
 

@@ -6,6 +6,7 @@ mod item;
 mod limits;
 mod literal;
 mod nearest;
+mod number;
 mod offsets;
 mod read;
 mod reader;
@@ -20,6 +21,7 @@ pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
 
 pub(crate) use limits::TAKE_LESS;
+pub(crate) use number::{is_number, unkept_number};
 pub(crate) use read::{LineValues, quoted_name};
 pub(crate) use reader::GIVE_JSON;
 

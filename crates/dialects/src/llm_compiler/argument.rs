@@ -5,7 +5,7 @@ use std::ops::Range;
 use planwright_core::Value;
 
 use super::quoted::Quoted;
-use crate::document::quote;
+use crate::document::{is_number, quote, unkept_number};
 use crate::lines::{Allowance, digits};
 
 /// One argument.
@@ -211,7 +211,17 @@ impl<'a> Scanner<'a> {
             "True" | "true" => Some(true.into()),
             "False" | "false" => Some(false.into()),
             "None" | "null" => Some(Value::Null),
-            _ => number(word),
+            _ => match number(word) {
+                Some(number) if unkept_number(&number).is_some() => {
+                    return Err(Fault {
+                        at: self.at,
+                        message: format!("the number {} does not fit into 64 bits", quote(word)),
+                        help: "write it as text, or with fewer digits",
+                    });
+                }
+                Some(number) => Value::from_json(&number).ok(),
+                None => None,
+            },
         };
         let Some(value) = value else {
             return Err(self.fault("a value", "put texts in quotes"));
@@ -286,8 +296,8 @@ fn name_length(text: &str) -> Option<usize> {
     (after.starts_with('=') && !after.starts_with("==")).then_some(length)
 }
 
-/// A number as JSON or Python writes it.
-fn number(word: &str) -> Option<Value> {
+/// A number as JSON or Python writes it, as JSON writes it.
+fn number(word: &str) -> Option<String> {
     let plain = word.strip_prefix('+').unwrap_or(word);
     let signless = plain.strip_prefix('-').unwrap_or(plain);
     if !signless.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -300,5 +310,5 @@ fn number(word: &str) -> Option<Value> {
     } else {
         plain.replace('_', "")
     };
-    Value::from_json(&full).ok()
+    is_number(&full).then_some(full)
 }

@@ -14,7 +14,8 @@
 //! - `tool` with `args`, or `tool_calls` with exactly one `{"name", "args"}`, never both: the origin runs the
 //!   first of several calls and drops the rest.
 //! - `${name.a.0}`, `[0]`, `["odd.key"]`; `${["odd.name"]}`; blanks inside of the braces do not count.
-//!   `${a.b:-7}` has a default, JSON where it parses, else text, for whatever is missing on the way.
+//!   `${a.b:-7}` has a default, JSON where it parses, else text, for whatever is missing on the way. Texts and keys
+//!   in that JSON are read as all texts are, but hold no markers.
 //! - A name that steps write with `result_variable` refers to the latest of them before the reader, in the order
 //!   that `depends_on` and the list make; else to the plan's variable; else to the first that writes it
 //!   later. That makes a dependency, where the origin takes whatever is there at that moment.

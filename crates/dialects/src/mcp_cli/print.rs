@@ -11,7 +11,10 @@ use planwright_core::{Diagnostics, Place, Plan, Value};
 use super::parse::is_whole;
 use super::reference::{self, Variable};
 use super::variables::{Link, Origin, Variables};
-use crate::printing::{Feature, ObjectBuilder, Unsaid, WriteReferences, report_unsaid, write_node};
+use crate::printing::{
+    Feature, ObjectBuilder, Unsaid, WriteReferences, report_chain, report_unsaid, result_variable,
+    write_node,
+};
 use crate::template;
 
 const SAYABLE: &[Feature] = &[
@@ -33,6 +36,7 @@ const SAYABLE: &[Feature] = &[
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("mcp-cli", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
+    report_chain(plan, &mut unsaid);
     let results = result_variables(plan);
     let after: Vec<Vec<Arc<str>>> = (0..plan.steps.len())
         .map(|position| dependencies(plan, position))
@@ -148,7 +152,8 @@ fn dependencies(plan: &Plan, position: usize) -> Vec<Arc<str>> {
 
 /// The variable of each step: the one that it names, or a new one where another step refers to it.
 fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
-    let mut results: Vec<Option<Arc<str>>> = plan.steps.iter().map(named_result).collect();
+    let named = |step: &Step| result_variable(step.writes.as_ref()?).cloned();
+    let mut results: Vec<Option<Arc<str>>> = plan.steps.iter().map(named).collect();
     let mut taken: HashSet<Arc<str>> = results.iter().flatten().cloned().collect();
     taken.extend(plan.inputs.iter().map(|input| Arc::clone(&input.name)));
     let wanted = steps_referred_to(plan);
@@ -176,13 +181,6 @@ fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
         results[position] = Some(name);
     }
     results
-}
-
-fn named_result(step: &Step) -> Option<Arc<str>> {
-    match step.writes.as_ref()?.targets.paths() {
-        [path] if path.kind == SlotKind::Vars => path.keys.first().cloned(),
-        _ => None,
-    }
 }
 
 fn steps_referred_to(plan: &Plan) -> HashSet<&str> {

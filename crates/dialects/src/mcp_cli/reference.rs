@@ -6,8 +6,9 @@ use planwright_core::plan::{
     Alternative, Form, Missing, Path, Read, Reference, Segment, SlotKind, Source, TextPart,
 };
 use planwright_core::{Code, Diagnostic, Place, StepId, Value};
+use serde::de::IgnoredAny;
 
-use crate::document::quote;
+use crate::document::{quote, unkept_number};
 use crate::lowering::Found;
 use crate::path::{Move, moves, write_name, write_path};
 use crate::printing::Unsaid;
@@ -70,8 +71,10 @@ impl Marker {
             format!(".{way}")
         };
         let mut all = moves(&way).map_err(|what| malformed(&what))?.into_iter();
-        let Some(Move::Name(name)) = all.next() else {
-            return Err(malformed("it begins with no name"));
+        let name = match all.next() {
+            Some(Move::Name(name)) => name,
+            Some(Move::Star) => "*".to_owned(),
+            _ => return Err(malformed("it begins with no name")),
         };
         let path: Option<Path> = all.map(segment).collect();
         Ok(Self {
@@ -121,7 +124,7 @@ impl Marker {
 impl Default {
     /// Reads what stands after `:-`; nothing where a reference stands inside of a longer text.
     fn read(text: &str, defaults: usize) -> Found<Option<Self>> {
-        if let Ok(value) = Value::from_json(text) {
+        if let Some(value) = json_default(text)? {
             return Ok(Some(Self::Value(value)));
         }
         Ok(match template::split(text, b"\"").as_slice() {
@@ -136,10 +139,64 @@ impl Default {
     }
 }
 
+/// The value of a default that is JSON, and nothing where it is not. A text in it is read as any other: `$${` is a literal `${`.
+fn json_default(text: &str) -> Found<Option<Value>> {
+    if serde_json::from_str::<IgnoredAny>(text).is_err() {
+        return Ok(None);
+    }
+    if let Some(number) = unkept_number(text) {
+        let message = format!("the number {} does not fit into 64 bits", quote(number));
+        let finding = Diagnostic::error(Code::NumberOutOfRange, message);
+        return Err(Box::new(
+            finding.help("write it as text, or with fewer digits"),
+        ));
+    }
+    let Ok(value) = Value::from_json(text) else {
+        return Ok(None);
+    };
+    let unescaped = with_texts(
+        &value,
+        &mut |text| match template::split(text, b"\"").as_slice() {
+            [] => Some(text.to_owned()),
+            [Piece::Literal(literal)] => Some(literal.clone().into_owned()),
+            _ => None,
+        },
+    );
+    match unescaped {
+        Some(value) => Ok(Some(value)),
+        None => {
+            let message = format!("{} has a reference inside of a default", quote(text));
+            let finding = Diagnostic::error(Code::MalformedReference, message);
+            Err(Box::new(finding.help(FORM)))
+        }
+    }
+}
+
+/// `value` with what `change` makes of its texts and keys; nothing as soon as it makes nothing of one.
+fn with_texts(value: &Value, change: &mut dyn FnMut(&str) -> Option<String>) -> Option<Value> {
+    Some(match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::Text(text) => Value::text(change(text)?),
+        Value::List(items) => {
+            let items: Option<Vec<Value>> =
+                items.iter().map(|item| with_texts(item, change)).collect();
+            items?.into()
+        }
+        Value::Object(fields) => {
+            let mut changed = Vec::with_capacity(fields.len());
+            for (key, field) in fields.iter() {
+                changed.push((Arc::from(change(key)?), with_texts(field, change)?));
+            }
+            Value::object::<Arc<str>>(changed)
+        }
+    })
+}
+
 fn segment(one: Move) -> Option<Segment> {
     match one {
         Move::Name(name) => Some(Segment::key(name)),
         Move::Index(index) => Some(Segment::Index(index)),
+        Move::Star => Some(Segment::key("*")),
         Move::Each => None,
     }
 }
@@ -198,7 +255,10 @@ pub(super) fn write(
     let mut written = None;
     for alternative in alternatives.iter().rev() {
         written = match (alternative, written) {
-            (Alternative::Literal(value), None) if alternatives.len() > 1 => Some(value.to_json()),
+            (Alternative::Literal(value), None) if alternatives.len() > 1 => {
+                with_texts(value, &mut |text| Some(template::escape(text, false)))
+                    .map(|value| value.to_json())
+            }
             (Alternative::Read(read), default) => {
                 if gives_null(read) && default.is_some() {
                     let what = "that a missing value gives `null`, and not what comes next";

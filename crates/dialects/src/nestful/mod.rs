@@ -13,7 +13,8 @@
 //!   its position from 1, and nothing can refer to it.
 //! - A reference is `$label$`, `$label.field$`, `$label.list[0].a field$`, alone or inside of longer text. Forward
 //!   references are fine.
-//! - A call of `var_result` calls nothing: its arguments say what the plan gives back.
+//! - A known label may hold any character but `$`, and the longest that fits is meant; an unknown one is a word.
+//! - A call of `var_result` calls nothing: its arguments say what the plan gives back. There is one at most.
 //! - A known label behind a `$` that is never closed, an unknown one between two `$`, and a known one whose first `$` is
 //!   missing are findings.
 //! - Literal: `$$` before a label stands for `$`, and each further `$` before it for one less. The origin has no escape. Any other `$` is

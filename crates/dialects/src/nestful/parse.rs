@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Name, Node, NodeKind, Output, Step};
-use planwright_core::{Diagnostics, Place, Plan, Source, Sources, StepId, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
 use super::reference::{Labels, fragments, read};
 use crate::document::{Document, Fields, Findings, Item, ItemKind, read_inside};
@@ -75,6 +75,11 @@ fn plan(list: &Item, source: &mut Source, findings: &mut Findings) -> Option<Pla
             None => Node::literal(Value::empty_object(), draft.place),
         };
         if draft.is_result {
+            if plan.output != Output::All {
+                let message = "the plan's output is made twice";
+                let finding = Diagnostic::error(Code::ConflictingFields, message);
+                findings.push(draft.place, finding.help("make it in one `var_result`"));
+            }
             plan.output = Output::Value(args);
             continue;
         }
@@ -145,7 +150,13 @@ impl References for Texts<'_> {
             place,
             offsets: None,
         };
+        let labels = self.labels;
         let borders = (&mut *self.source, &mut *self.findings);
-        lower_fragments(whole, fragments(text, self.labels), borders, &mut read)
+        lower_fragments(
+            whole,
+            fragments(text, labels),
+            borders,
+            &mut |inside, place| read(inside, labels, place),
+        )
     }
 }

@@ -1,18 +1,17 @@
 //! `$label.path$`: where it begins and ends in a text, and what it means.
 
-use std::collections::HashSet;
-
 use planwright_core::plan::{Path, Read, Reference, Segment, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId};
 
 use crate::document::quote;
+use crate::known::KnownNames;
 use crate::lowering::{Found, Fragment};
 use crate::path::{Move, moves};
 
 const FORM: &str = "write `$label.field$`, and `$$` for a literal `$` before a label";
 
 /// The labels of a plan's calls.
-pub(super) type Labels<'a> = HashSet<&'a str>;
+pub(super) type Labels<'a> = KnownNames<'a>;
 
 /// Cuts `text` into what is literal and what refers to one of `labels`.
 pub(super) fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
@@ -80,7 +79,11 @@ struct Marker {
 
 impl Marker {
     fn at(rest: &str, labels: &Labels<'_>) -> Option<Self> {
-        let label = label_length(rest)?;
+        let inside = &rest[..rest.find('$').unwrap_or(rest.len())];
+        let known = labels
+            .longest(inside)
+            .filter(|label| *label > 0 && inside.len() < rest.len());
+        let label = known.or_else(|| label_length(rest))?;
         let is_known = labels.contains(&rest[..label]);
         let way = &rest[label..];
         let end = way.find('$').filter(|_| way.starts_with(['$', '.', '[']));
@@ -124,16 +127,17 @@ fn unopened<'t>(text: &'t str, labels: &Labels<'_>) -> Option<&'t str> {
 }
 
 /// What stands between the two `$`, read.
-pub(super) fn read(inside: &str, place: Place) -> Found<Reference> {
+pub(super) fn read(inside: &str, labels: &Labels<'_>, place: Place) -> Found<Reference> {
     let written = format!("${inside}$");
     let faulty = |what: &str| malformed(format!("{} is not a reference: {what}", quote(&written)));
-    let (label, way) = inside.split_at(label_length(inside).unwrap_or_default());
+    let (label, way) = inside.split_at(labels.longest(inside).unwrap_or_default());
     let path: Option<Path> = moves(way)
         .map_err(|what| faulty(&what))?
         .into_iter()
         .map(|one| match one {
             Move::Name(name) => Some(Segment::key(name)),
             Move::Index(index) => Some(Segment::Index(index)),
+            Move::Star => Some(Segment::key("*")),
             Move::Each => None,
         })
         .collect();
@@ -147,7 +151,7 @@ fn malformed(message: String) -> Box<Diagnostic> {
 }
 
 fn known(labels: &Labels<'_>) -> String {
-    let mut labels: Vec<String> = labels.iter().take(20).map(|label| quote(label)).collect();
+    let mut labels: Vec<String> = labels.iter().take(20).map(quote).collect();
     labels.sort();
     match labels.as_slice() {
         [] => format!("no call has a label; {FORM}"),

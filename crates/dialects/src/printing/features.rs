@@ -1,8 +1,10 @@
 //! What a plan uses beyond steps, tools and arguments: each dialect can say some of it.
 
+use std::sync::Arc;
+
 use planwright_core::plan::{
-    Action, Approval, Company, Idempotency, InputKind, Mode, Node, OnError, OnFailure, Ordering,
-    Output, Plan, Sharing, SlotKind, Step, Targets,
+    Action, Approval, Company, Idempotency, InputKind, Method, Mode, Node, OnError, OnFailure,
+    Ordering, Output, Plan, Sharing, SlotKind, Step, Targets, Writes,
 };
 use planwright_core::{Place, Value};
 
@@ -265,16 +267,25 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         }
     }
     if let Some(writes) = &step.writes {
-        let feature = match &writes.targets {
-            Targets::All(paths) => match paths.as_slice() {
-                [path] if path.kind == SlotKind::Vars && path.keys.len() == 1 => {
-                    Feature::ResultVariable
-                }
-                _ => Feature::Writes,
-            },
-            Targets::OneOf(_) => Feature::Writes,
+        let feature = match result_variable(writes) {
+            Some(_) => Feature::ResultVariable,
+            None => Feature::Writes,
         };
         report(feature, near(writes.place, step));
+    }
+}
+
+/// The variable that `writes` does no more than name a step's output by.
+pub(crate) fn result_variable(writes: &Writes) -> Option<&Arc<str>> {
+    match (&writes.targets, writes.method) {
+        (Targets::All(paths), Method::Set) => match paths.as_slice() {
+            [path] if path.kind == SlotKind::Vars => match path.keys.as_slice() {
+                [name] => Some(name),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
     }
 }
 

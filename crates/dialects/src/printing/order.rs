@@ -1,8 +1,8 @@
-//! Orders of steps, for dialects that know none but the one that data makes.
+//! Orders of steps, for dialects that say less of them than a plan may.
 
 use std::collections::HashSet;
 
-use planwright_core::plan::{Action, Ordering, Source, Step};
+use planwright_core::plan::{Action, Form, OnFailure, Ordering, Source, Step};
 use planwright_core::{Place, Plan};
 
 use super::Unsaid;
@@ -32,6 +32,26 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
     }
 }
 
+/// Reports the first step that runs though the one listed before it failed, for dialects in which each step depends on the one
+/// before it where order counts: there it is skipped.
+pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
+    if plan.ordering != Ordering::Listed || plan.on_failure != OnFailure::KeepGoing {
+        return;
+    }
+    let pairs = plan.steps.iter().zip(plan.steps.iter().skip(1));
+    for (before, step) in pairs {
+        let id = before.id.as_str();
+        let is_bound = sources_of(step).contains(id) || step.after.iter().any(|it| *it.text == *id);
+        if !is_bound {
+            let (step_id, before) = (quote(step.id.as_str()), quote(id));
+            let what = format!("that step {step_id} runs though {before} before it failed");
+            unsaid.warning(step.place, &what);
+            return;
+        }
+    }
+}
+
+/// The steps without whose outputs `step` is skipped.
 fn sources_of(step: &Step) -> HashSet<&str> {
     let mut sources = HashSet::new();
     let value = match &step.action {
@@ -40,6 +60,10 @@ fn sources_of(step: &Step) -> HashSet<&str> {
     };
     for node in value.into_iter().chain([&step.args]) {
         node.each_reference(&mut |reference| {
+            // Of several alternatives each may be missing, and a later one is not waited for.
+            if matches!(&reference.form, Form::First(alternatives) if alternatives.len() > 1) {
+                return;
+            }
             for read in reference.reads() {
                 if let Source::Step(id) = &read.source {
                     sources.insert(id.as_str());

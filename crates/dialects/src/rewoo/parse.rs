@@ -7,7 +7,7 @@ use planwright_core::plan::{Action, Node, Step};
 use planwright_core::{Diagnostics, Plan, StepId, Value};
 
 use super::line;
-use super::reference::{Ids, fragments, read};
+use super::reference::{Ids, fragments, id_of, read};
 use crate::document::{Document, Limits, Offsets, quote};
 use crate::lines::{Allowance, Sheet, in_lines, line_at, next_line, tool_name, trimmed};
 use crate::lowering::{Whole, lower_fragments};
@@ -94,8 +94,7 @@ impl Reader<'_> {
             return self.text.len();
         }
         let number = &self.text[start + evidence.id.start + 1..start + evidence.id.end];
-        let number = number.trim_start_matches('0');
-        let id = format!("E{}", if number.is_empty() { "0" } else { number });
+        let id = id_of(number);
         let rest = &self.text[start + evidence.call..line.end];
         let tool = start + evidence.call + (rest.len() - rest.trim_start().len());
         let tool = tool..tool + tool_name(&self.text[tool..line.end]);

@@ -14,6 +14,12 @@ const FORM: &str = "write `#E1` with nothing of a word behind it, and `##E1` for
 /// The ids of a plan's steps.
 pub(super) type Ids = HashSet<String>;
 
+/// The id of the step with the number that `digits` write, which may begin with zeros.
+pub(super) fn id_of(digits: &str) -> String {
+    let number = digits.trim_start_matches('0');
+    format!("E{}", if number.is_empty() { "0" } else { number })
+}
+
 /// Cuts `text` into what is literal and what refers to a step.
 pub(super) fn fragments<'t>(text: &'t str, ids: &Ids) -> Vec<Fragment<'t>> {
     let mut found = Vec::new();
@@ -59,7 +65,7 @@ fn marker(rest: &str, ids: &Ids) -> Option<usize> {
         Some(b'E') if number > 0 => Some(1 + number + more_of_it(after)),
         Some(b'E') => (!after.starts_with(char::is_alphanumeric)).then_some(1),
         Some(b'e') if number > 0 && more_of_it(after) == 0 => {
-            let meant = format!("E{}", &rest[1..=number]);
+            let meant = id_of(&rest[1..=number]);
             ids.contains(&meant).then_some(1 + number)
         }
         _ => None,
@@ -79,11 +85,12 @@ fn more_of_it(after: &str) -> usize {
 
 /// What is wrong with what stands behind the `#`.
 fn fault(written: &str, ids: &Ids) -> Option<Box<Diagnostic>> {
-    if ids.contains(written) {
+    let is_whole = written.len() > 1 && digits(&written[1..]) + 1 == written.len();
+    if is_whole && written.starts_with('E') && ids.contains(&id_of(&written[1..])) {
         return None;
     }
     let shown = quote(&format!("#{written}"));
-    let (code, message) = if written.len() > 1 && digits(&written[1..]) + 1 == written.len() {
+    let (code, message) = if is_whole {
         match written.strip_prefix('e') {
             Some(number) => (
                 Code::MalformedReference,
@@ -104,8 +111,9 @@ fn fault(written: &str, ids: &Ids) -> Option<Box<Diagnostic>> {
     Some(Box::new(Diagnostic::error(code, message).help(FORM)))
 }
 
-/// What the id behind the `#` means.
-pub(super) fn read(id: &str, place: Place) -> Reference {
+/// What stands behind the `#`, read: an `E` with a number.
+pub(super) fn read(written: &str, place: Place) -> Reference {
+    let id = id_of(written.trim_start_matches('E'));
     let read = Read::whole(Source::Step(StepId::new(id)));
-    Reference::read(read, format!("#{id}"), place)
+    Reference::read(read, format!("#{written}"), place)
 }

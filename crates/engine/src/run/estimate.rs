@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::plan::{Action, Approval, Company, Node, Step};
+use planwright_core::plan::{Action, Approval, Company, Node, NodeKind, Step};
 use planwright_core::{Object, Tool, Value};
 
 use super::bind::Scope;
@@ -179,6 +179,9 @@ impl Outline<'_> {
         address: Address,
         waits: Vec<JobId>,
     ) -> JobId {
+        if decided(step) == Some(false) {
+            return self.jobs.add(Job::default(), waits);
+        }
         self.take_for_granted(step, checked, &address);
         let Some(for_each) = &step.for_each else {
             return self.action(frame, step, checked, None, address, waits);
@@ -265,7 +268,8 @@ impl Outline<'_> {
             .is_some_and(|tool| tool.needs_approval());
         let optional = checked.dependencies.iter().any(|on| on.optional);
         let granted = [
-            step.when.is_some().then(|| Assumption::Conditions(name())),
+            (step.when.is_some() && decided(step).is_none())
+                .then(|| Assumption::Conditions(name())),
             step.repeat.is_some().then(|| Assumption::OneRound(name())),
             optional.then(|| Assumption::FirstAlternative(name())),
             (asks || step.approval == Approval::Ask).then(|| Assumption::Consent(name())),
@@ -273,8 +277,13 @@ impl Outline<'_> {
         self.assumptions.extend(granted.into_iter().flatten());
     }
 
-    /// The items of a list that is known before the run.
+    /// The items of a list that is known before the run, or whose length is: then with references as they are written.
     fn known_list(&self, frame: &Frame, over: &Node) -> Option<Arc<Vec<Value>>> {
+        if let NodeKind::List(items) = &over.kind {
+            let items = items.iter();
+            let seen = items.map(|item| self.look(frame, None, |scope| scope.preview(item)));
+            return Some(Arc::new(seen.collect()));
+        }
         match self.look(frame, None, |scope| scope.node(over, None)) {
             Ok(Value::List(items)) => Some(items),
             _ => None,
@@ -356,4 +365,14 @@ fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
         }
     }
     order
+}
+
+/// What the condition of `step` is where it says so itself.
+fn decided(step: &Step) -> Option<bool> {
+    match &step.when.as_ref()?.kind {
+        NodeKind::Literal(value) => value.as_bool(),
+        NodeKind::List(_) | NodeKind::Object(_) | NodeKind::Reference(_) | NodeKind::Text(_) => {
+            None
+        }
+    }
 }

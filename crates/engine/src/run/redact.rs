@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::plan::Input;
+use planwright_core::plan::{Input, SlotKind};
 use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use super::history::Choice;
@@ -28,6 +28,7 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
     let declared = plan.plan().inputs.iter();
     let declared: HashMap<&Arc<str>, &Input, Hashing> =
         declared.map(|input| (&input.name, input)).collect();
+    let secret = plan.plan().secret_inputs();
     plan.inputs()
         .iter()
         .filter_map(|(name, value)| {
@@ -37,7 +38,7 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
                 return None;
             }
             let mut value = value.clone();
-            if input.is_some_and(Input::is_secret) {
+            if secret.contains(name) {
                 value = Value::from(MASK);
             } else {
                 redactor.value(&mut value);
@@ -49,10 +50,15 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
 
 /// The texts and numbers of inputs that are secret, however deep they are in them.
 pub(super) fn secret_inputs(plan: &CheckedPlan) -> Vec<Arc<str>> {
-    let inputs = plan.plan().inputs.iter();
     let mut secrets = Vec::new();
-    for input in inputs.filter(|input| input.is_secret()) {
-        if let Some(value) = plan.inputs().get(&input.name) {
+    let contents = plan.plan().contents.iter();
+    let contents: Vec<&Object> = contents
+        .filter(|content| content.kind == SlotKind::Inputs)
+        .filter_map(|content| content.value.as_object())
+        .collect();
+    for name in plan.plan().secret_inputs() {
+        let held = contents.iter().filter_map(|fields| fields.get(name));
+        for value in plan.inputs().get(name).into_iter().chain(held) {
             add_secrets(value, &mut secrets);
         }
     }

@@ -1,13 +1,13 @@
 //! What runs learn about durations, and what they do with it.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::plan::{ForEach, Name, Node};
-use planwright_core::{Place, Plan, Step, Value};
+use planwright_core::plan::{ForEach, Name, Node, NodeKind, Read, Reference, Source};
+use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::run::{Assumption, estimate};
 use planwright_engine::schedule::Limits;
@@ -37,6 +37,15 @@ fn over(mut step: Step, items: usize) -> Step {
         max_parallel: None,
     });
     step
+}
+
+fn output_of(step: &str) -> Node {
+    let read = Read::whole(Source::Step(StepId::new(step)));
+    Node::reference(Reference::read(
+        read,
+        format!("${{{step}}}"),
+        Place::NOWHERE,
+    ))
 }
 
 fn plan(steps: Vec<Step>) -> Plan {
@@ -159,8 +168,37 @@ fn an_estimate_goes_by_graph_limits_and_lists() {
     check_estimate(list(), 4, 8, &["a[0]", "b"], 0);
     let mut asks = step("a", "u", &[]);
     asks.approval = planwright_core::plan::Approval::Ask;
+    let mut conditional = asks.clone();
+    conditional.when = Some(output_of("b"));
+    check_estimate(vec![conditional, step("b", "t", &[])], 4, 6, &["b", "a"], 2);
     asks.when = Some(Node::literal(Value::Bool(true), Place::NOWHERE));
-    check_estimate(vec![asks], 4, 5, &["a"], 2);
+    check_estimate(vec![asks.clone()], 4, 5, &["a"], 1);
+    asks.when = Some(Node::literal(Value::Bool(false), Place::NOWHERE));
+    check_estimate(vec![asks, step("b", "t", &["a"])], 4, 1, &["b"], 0);
+}
+
+#[test]
+fn the_length_of_a_list_that_is_written_is_known() {
+    let list = Node {
+        kind: NodeKind::List(vec![
+            output_of("a"),
+            Node::literal(Value::from(2_i64), Place::NOWHERE),
+        ]),
+        place: Place::NOWHERE,
+    };
+    let mut each = step("b", "u", &[]);
+    each.for_each = Some(ForEach {
+        over: list,
+        max_parallel: NonZeroU32::new(1),
+    });
+    let path = ["a", "b[0]", "b[1]"];
+    check_estimate(vec![step("a", "t", &[]), each], 4, 11, &path, 0);
+    let mut over_output = step("b", "u", &[]);
+    over_output.for_each = Some(ForEach {
+        over: output_of("a"),
+        max_parallel: None,
+    });
+    check_estimate(vec![step("a", "t", &[]), over_output], 4, 6, &["a", "b"], 1);
 }
 
 #[test]

@@ -73,7 +73,9 @@ impl Side {
 /// What a plan was given, and its defaults where it was given nothing.
 fn inputs(plan: &CheckedPlan) -> Value {
     let mut inputs = shown_inputs(plan, &[]);
-    for input in plan.plan().inputs.iter().filter(|input| !input.is_secret()) {
+    let secret = plan.plan().secret_inputs();
+    let shown = plan.plan().inputs.iter();
+    for input in shown.filter(|input| !secret.contains(&input.name)) {
         if let Some(default) = &input.default {
             let entry = inputs.entry(input.name.clone());
             entry.or_insert_with(|| default.clone());

@@ -28,6 +28,24 @@ struct Layout {
     by_name: bool,
 }
 
+/// Where tasks stand in their list.
+struct Found<'a> {
+    ids: HashMap<&'a str, usize>,
+    /// Names need not be told apart.
+    names: HashMap<&'a str, Vec<usize>>,
+}
+
+impl Found<'_> {
+    /// The positions of the task with the id `name`, or else of those that are called so.
+    fn of(&self, name: &str) -> &[usize] {
+        match (self.ids.get(name), self.names.get(name)) {
+            (Some(position), _) => std::slice::from_ref(position),
+            (None, Some(positions)) => positions,
+            (None, None) => &[],
+        }
+    }
+}
+
 const ONE_LIST: Layout = Layout {
     tasks: "/workflow/tasks",
     times: "/workflow/tasks",
@@ -78,7 +96,7 @@ impl Reader {
         let tasks = self.list(value, layout.tasks);
         let times = self.list(value, layout.times);
         let mut ids = HashMap::new();
-        let mut names = HashMap::new();
+        let mut names: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, task) in tasks.iter().enumerate() {
             let at = format!("{}/{index}", layout.tasks);
             let id = text(task, "id").or_else(|| text(task, "name").filter(|_| layout.by_name));
@@ -91,17 +109,18 @@ impl Reader {
                 self.fault(format!("{at}/id"), format!("the task `{id}` stands twice"));
             }
             if layout.by_name {
-                names.insert(text(task, "name").unwrap_or(id), position);
+                let name = text(task, "name").unwrap_or(id);
+                names.entry(name).or_default().push(position);
             }
             workflow.tasks.push(Task {
                 id: id.to_owned(),
                 ..Task::default()
             });
         }
-        let find = |name: &str| ids.get(name).or_else(|| names.get(name)).copied();
-        self.times(times, &layout, &find, &mut workflow);
+        let found = Found { ids, names };
+        self.times(times, &layout, &found, &mut workflow);
         if self.faults.is_empty() {
-            self.relatives(tasks, &layout, &find, &mut workflow);
+            self.relatives(tasks, &layout, &found, &mut workflow);
         }
         if self.faults.is_empty() {
             self.circle(&workflow, &layout);
@@ -129,14 +148,15 @@ impl Reader {
         &mut self,
         times: &[Value],
         layout: &Layout,
-        find: &dyn Fn(&str) -> Option<usize>,
+        positions: &Found<'_>,
         workflow: &mut Workflow,
     ) {
         let mut timed = BTreeSet::new();
         for (index, entry) in times.iter().enumerate() {
             let at = format!("{}/{index}", layout.times);
             let id = text(entry, "id").or_else(|| text(entry, "name"));
-            let Some(position) = id.and_then(find) else {
+            let found = id.map(|id| positions.of(id)).unwrap_or_default();
+            let Some(position) = found.first().copied() else {
                 let id = id.unwrap_or_default();
                 self.fault(
                     at,
@@ -176,19 +196,35 @@ impl Reader {
         &mut self,
         tasks: &[Value],
         layout: &Layout,
-        find: &dyn Fn(&str) -> Option<usize>,
+        positions: &Found<'_>,
         workflow: &mut Workflow,
     ) {
         let mut parents = vec![BTreeSet::new(); workflow.tasks.len()];
         for (index, task) in tasks.iter().enumerate() {
             for (field, is_parent) in [("parents", true), ("children", false)] {
-                let named = task.get(field).and_then(Value::as_list).unwrap_or_default();
+                let at = format!("{}/{index}/{field}", layout.tasks);
+                let named = match task.get(field) {
+                    None | Some(Value::Null) => &[],
+                    Some(Value::List(named)) => named.as_slice(),
+                    Some(_) => {
+                        self.fault(at, format!("`{field}` must be a list of tasks"));
+                        continue;
+                    }
+                };
                 for (nth, name) in named.iter().enumerate() {
                     let name = name.as_text().unwrap_or_default();
-                    let Some(other) = find(name) else {
-                        let at = format!("{}/{index}/{field}/{nth}", layout.tasks);
-                        self.fault(at, format!("the task `{name}` does not exist"));
-                        continue;
+                    let other = match positions.of(name) {
+                        [other] => *other,
+                        [] => {
+                            let message = format!("the task `{name}` does not exist");
+                            self.fault(format!("{at}/{nth}"), message);
+                            continue;
+                        }
+                        _ => {
+                            let message = format!("several tasks are called `{name}`");
+                            self.fault(format!("{at}/{nth}"), message);
+                            continue;
+                        }
                     };
                     let (parent, child) = if is_parent {
                         (other, index)

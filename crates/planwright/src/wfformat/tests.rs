@@ -113,6 +113,33 @@ fn all_faults_are_found_with_their_places() {
 }
 
 #[test]
+fn relatives_are_lists_of_tasks_that_can_be_told_apart() {
+    check_faults(
+        &[("a", &[]), ("b", &["a"])],
+        &[
+            (r#""parents": ["a"]"#, r#""parents": "a""#),
+            (r#""children": []"#, r#""children": {"b": 1}"#),
+        ],
+        &[
+            "`children` must be a list of tasks at /workflow/specification/tasks/0/children",
+            "`parents` must be a list of tasks at /workflow/specification/tasks/1/parents",
+        ],
+    );
+    let text = r#"{"name": "w", "schemaVersion": "1.4", "workflow": {"tasks": [
+        {"name": "x", "id": "1", "runtimeInSeconds": 10}, {"name": "x", "id": "2", "runtimeInSeconds": 1},
+        {"name": "y", "id": "3", "runtimeInSeconds": 1, "parents": ["x"], "children": null}]}}"#;
+    let faults = Workflow::from_value(&Value::from_json(text).unwrap()).unwrap_err();
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        faults,
+        ["several tasks are called `x` at /workflow/tasks/2/parents/0"]
+    );
+    let by_id = text.replace(r#"["x"]"#, r#"["1"]"#);
+    let workflow = Workflow::from_value(&Value::from_json(&by_id).unwrap()).unwrap();
+    assert_eq!(workflow.tasks[2].parents, [0]);
+}
+
+#[test]
 fn other_files_are_refused() {
     check_faults(
         &[("a", &[])],

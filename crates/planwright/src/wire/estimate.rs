@@ -52,7 +52,11 @@ impl EstimateV1 {
             expected_s: estimate.expected.as_secs_f64(),
             max_parallel,
             calls: estimate.calls,
-            critical_path_s: path.clone().map(|call| call.takes.as_secs_f64()).sum(),
+            critical_path_s: path
+                .clone()
+                .map(|call| call.takes)
+                .sum::<Duration>()
+                .as_secs_f64(),
             critical_path: path
                 .map(|call| EstimatedCallV1 {
                     at: call.at.to_string(),

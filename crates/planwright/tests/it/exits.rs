@@ -359,14 +359,23 @@ fn a_plan_comes_from_standard_input() {
 
 #[test]
 fn a_secret_is_shown_nowhere() {
-    let plan = r#"{"name": "p", "inputs": {"token": {"writeOnly": true}},
+    let native = r#"{"name": "p", "inputs": {"token": {"writeOnly": true}},
         "steps": [{"id": "a", "tool": "ok", "args": {"auth": "Bearer ${inputs.token}", "bare": "${inputs.token}"}},
                   {"id": "b", "tool": "ok", "args": {"again": "${a.auth}"}}]}"#;
-    for given in [
-        "s3cr3t-t0ken",
-        "87654321",
-        r#"{"key": "s3cr3t-t0ken", "pins": [87654321, true]}"#,
-    ] {
+    // What the inputs are meant to hold says it as well, of what is given and of what the plan says it holds.
+    let acts = r#"{"context": [
+            {"type": "input", "schema": {"type": "object", "properties": {"token": {"writeOnly": true}, "pin": {"format": "password"}}}},
+            {"type": "input", "pin": "s3cr3t-p1n"}],
+        "calls": [{"_tool": "ok", "auth": "†input.token", "pin": "†input.pin"}]}"#;
+    let all = r#"{"key": "s3cr3t-t0ken", "pins": [87654321, true]}"#;
+    let cases = [
+        (native, "s3cr3t-t0ken"),
+        (native, "87654321"),
+        (native, all),
+        (acts, "s3cr3t-t0ken"),
+        (acts, all),
+    ];
+    for (plan, given) in cases {
         for options in [
             &["--format", "text"][..],
             &["--format", "json"],

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use planwright_core::plan::{Input, InputKind, Mode, SlotKind};
 use planwright_core::{Object, Place, Plan, Value};
 
@@ -15,27 +16,33 @@ use crate::printing::{ObjectBuilder, Unsaid};
 pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> ObjectBuilder {
     let kept = Kept::of(plan, unsaid);
     let mut messages: Vec<Value> = kept.messages.clone();
-    write_inputs(plan, &mut messages, unsaid);
+    let defaults = write_inputs(plan, &mut messages, unsaid);
     for schema in &plan.slot_schemas {
         if let Some(word) = word(schema.kind, schema.place, unsaid) {
             messages.push(Value::object([
                 ("type", Value::from(word)),
-                ("schema", schema.schema.clone()),
+                ("schema", as_object(&schema.schema)),
             ]));
         }
     }
     let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
+    let mut made = instances_made(plan);
+    // Instances are told in the order in which messages first name them.
+    if !plan.instances.starts_with(&made) {
+        let empty = Value::empty_object();
+        let firsts = plan.instances.iter();
+        messages.extend(firsts.map(|instance| slots("state", Some(instance), &empty)));
+        made.clone_from(&plan.instances);
+    }
     for content in &plan.contents {
         report_strange(content.instance.as_ref(), content.place, &instances, unsaid);
         if let Some(word) = word(content.kind, content.place, unsaid) {
             messages.push(slots(word, content.instance.as_ref(), &content.value));
         }
     }
-    let contents = plan.contents.iter();
-    let made: HashSet<&Arc<str>> = contents
-        .filter(|content| content.kind != SlotKind::Data)
-        .filter_map(|content| content.instance.as_ref())
-        .collect();
+    // A default holds whatever the inputs are said to hold.
+    messages.extend(defaults);
+    let made: HashSet<&Arc<str>> = made.iter().collect();
     for instance in &plan.instances {
         if !made.contains(instance) {
             messages.push(slots("state", Some(instance), &Value::empty_object()));
@@ -70,6 +77,25 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, unsaid: &mut Unsaid<'_>) -> 
         };
     }
     root
+}
+
+/// The instances that the plan's contents name where that makes them, in the order in which they do.
+fn instances_made(plan: &Plan) -> Vec<Arc<str>> {
+    let contents = plan.contents.iter();
+    let named: IndexSet<&Arc<str>> = contents
+        .filter(|content| content.kind != SlotKind::Data)
+        .filter_map(|content| content.instance.as_ref())
+        .collect();
+    named.into_iter().cloned().collect()
+}
+
+/// A schema that is `true` or `false`, as an object that means the same.
+fn as_object(schema: &Value) -> Value {
+    match schema {
+        Value::Bool(true) => Value::empty_object(),
+        Value::Bool(false) => Value::object([("not", Value::empty_object())]),
+        other => other.clone(),
+    }
 }
 
 /// A message for an instance makes that instance, so there must be one.
@@ -142,11 +168,8 @@ impl Kept {
     }
 }
 
-/// Declared inputs become an `input` message: a schema, and the defaults.
-fn write_inputs(plan: &Plan, messages: &mut Vec<Value>, unsaid: &mut Unsaid<'_>) {
-    if plan.inputs.is_empty() {
-        return;
-    }
+/// Declared inputs become `input` messages: a schema, and another one with the defaults, which is given back.
+fn write_inputs(plan: &Plan, messages: &mut Vec<Value>, unsaid: &mut Unsaid<'_>) -> Option<Value> {
     let mut defaults = Object::default();
     let mut properties = Object::default();
     for input in &plan.inputs {
@@ -168,9 +191,7 @@ fn write_inputs(plan: &Plan, messages: &mut Vec<Value>, unsaid: &mut Unsaid<'_>)
             ("schema", schema),
         ]));
     }
-    if !defaults.is_empty() {
-        messages.push(slots("input", None, &defaults.into()));
-    }
+    (!defaults.is_empty()).then(|| slots("input", None, &defaults.into()))
 }
 
 fn report_input(input: &Input, unsaid: &mut Unsaid<'_>) {
@@ -180,6 +201,10 @@ fn report_input(input: &Input, unsaid: &mut Unsaid<'_>) {
     }
     if input.kind == InputKind::Variable {
         unsaid.warning(input.place, &format!("that the input {name} is a variable"));
+    }
+    if !matches!(input.schema, Value::Null | Value::Bool(true)) {
+        let what = format!("that what is given for the input {name} must fit its schema");
+        unsaid.warning(input.place, &what);
     }
 }
 

@@ -10,7 +10,7 @@ use planwright_core::{Place, Plan, Step, StepId};
 
 use super::super::expression::is_plain;
 use crate::document::quote;
-use crate::printing::Unsaid;
+use crate::printing::{Unsaid, result_variable};
 
 /// For each step that others refer to: the slot that holds its output.
 #[derive(Debug, Default)]
@@ -80,14 +80,9 @@ impl Links {
 
 /// What `step` writes, unless that is nothing, or a variable that only names its result: nothing here reads it.
 pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
-    step.writes.as_ref().filter(|writes| match &writes.targets {
-        Targets::All(paths) => match paths.as_slice() {
-            [] => false,
-            [path] => path.kind != SlotKind::Vars || path.keys.len() != 1,
-            _ => true,
-        },
-        Targets::OneOf(_) => true,
-    })
+    let says_something =
+        |writes: &&Writes| !writes.targets.paths().is_empty() && result_variable(writes).is_none();
+    step.writes.as_ref().filter(says_something)
 }
 
 /// What a further slot can be added to: nothing, or slots that all get the output as it is.

@@ -304,8 +304,10 @@ fn what_is_lost_without_harm() {
         written(&plan),
         "Warning: the acts dialect cannot say the plan's name\n\
          Warning: the acts dialect cannot say the field `query` of the plan's metadata\n\
+         Warning: the acts dialect cannot say that what is given for the input `a` must fit its schema\n\
          Warning: the acts dialect cannot say that the input `b` is required\n\
          Warning: the acts dialect cannot say that the input `b` is a variable\n\
+         Warning: the acts dialect cannot say that what is given for the input `b` must fit its schema\n\
          {\"context\":[{\"type\":\"input\",\"schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\
          \"b\":{\"type\":\"integer\"}}}},{\"type\":\"input\",\"a\":1}],\"calls\":[{\"_tool\":\"a\"},{\"_tool\":\"a\"},\
          {\"_tool\":\"x\",\"_activity\":\"a\"}]}"

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Number, Place, PointerSegment, Span};
+use planwright_core::{Code, Place, PointerSegment, Span};
 
 use super::super::literal::{self, Fault};
+use super::super::number::{is_number, kept_number};
 use super::super::{Item, ItemKind, quote};
 use super::{Lost, Manner, Reader};
 use crate::template::{QUOTES, end_of_marker};
@@ -202,45 +203,6 @@ impl Reader<'_> {
 /// Whether `fault` is a break or a tab that may stand in a text as it is.
 fn is_break(fault: &Fault, manner: Manner) -> bool {
     manner == Manner::Lines && matches!(fault, Fault::Control(_, '\n' | '\r' | '\t'))
-}
-
-/// Whether `text` is a number by the grammar of RFC 8259, section 6.
-fn is_number(text: &str) -> bool {
-    let digits =
-        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let whole = digits(unsigned);
-    if whole == 0 || (whole > 1 && unsigned.starts_with('0')) {
-        return false;
-    }
-    let mut rest = &unsigned[whole..];
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let length = digits(fraction);
-        if length == 0 {
-            return false;
-        }
-        rest = &fraction[length..];
-    }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        return !exponent.is_empty() && digits(exponent) == exponent.len();
-    }
-    rest.is_empty()
-}
-
-/// The number that `written` stands for, unless 64 bits cannot keep it.
-fn kept_number(written: &str) -> Option<Number> {
-    if !written.contains(['.', 'e', 'E']) && written != "-0" {
-        let unsigned = written.parse::<u64>().ok().map(Number::from);
-        return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
-    }
-    let number: f64 = written.parse().ok()?;
-    let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
-    let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
-    if vanished {
-        return None;
-    }
-    Number::from_f64(number)
 }
 
 fn number_help(written: &str) -> &'static str {

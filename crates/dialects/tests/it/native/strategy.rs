@@ -21,6 +21,7 @@ fn word() -> impl Strategy<Value = Arc<str>> {
         "first-name",
         "odd key",
         "x.y",
+        "*",
         "é",
         "0",
         "12",
