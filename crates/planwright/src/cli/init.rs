@@ -105,7 +105,13 @@ mod tests {
     }
 
     /// What only the user's own file can say.
-    const OWN: [&str; 3] = ["tools.no_ask", "serve.hosts", "serve.origins"];
+    const OWN: [&str; 5] = [
+        "tools.no_ask",
+        "tools.read_only",
+        "tools.idempotent",
+        "serve.hosts",
+        "serve.origins",
+    ];
 
     #[test]
     fn the_first_configuration_shows_all_that_a_project_may_say() {

@@ -97,10 +97,11 @@ pub(super) struct ToolsTable {
     /// The tools that need not ask though they say that they destroy something; only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) no_ask: Vec<Spanned<Pattern>>,
-    /// The tools that change nothing, whatever they say about themselves. In your own file, such a tool need not ask either.
+    /// The tools that change nothing, whatever they say about themselves; only in your own file. Such a tool need not ask either.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) read_only: Vec<Spanned<Pattern>>,
-    /// The tools of which a second call with the same arguments does no further harm, whatever they say about themselves.
+    /// The tools of which a second call with the same arguments does no further harm, whatever they say about themselves; only in your
+    /// own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) idempotent: Vec<Spanned<Pattern>>,
 }

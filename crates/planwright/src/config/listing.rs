@@ -10,7 +10,7 @@ use planwright_engine::{Bound, Rate};
 
 use super::outside::Place;
 use super::settled::Config;
-use super::tools::{Claim, place_of};
+use super::tools::place_of;
 
 /// One setting that holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,11 +131,8 @@ impl Config {
         list.rules("tools.deny", tools.deny.iter());
         list.rules("tools.ask", tools.ask.iter());
         list.rules("tools.no_ask", tools.no_ask.iter());
-        let rule = |claim: &'_ Claim| -> ToolRule { claim.rule.clone() };
-        let read_only: Vec<ToolRule> = tools.read_only.iter().map(rule).collect();
-        list.rules("tools.read_only", read_only.iter());
-        let idempotent: Vec<ToolRule> = tools.idempotent.iter().map(rule).collect();
-        list.rules("tools.idempotent", idempotent.iter());
+        list.rules("tools.read_only", tools.read_only.iter());
+        list.rules("tools.idempotent", tools.idempotent.iter());
     }
 }
 

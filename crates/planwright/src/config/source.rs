@@ -76,23 +76,15 @@ impl ConfigSource {
                 help: help.to_owned(),
             });
         };
-        let faults_of_tables = super::outside::faults(self)
+        let faults_of_tables = super::tools::faults(self)
             .into_iter()
+            .chain(super::outside::faults(self))
             .chain(super::stages::faults(self))
             .chain(super::serve::faults(self))
             .chain(super::telemetry::faults(self))
             .chain(super::model::faults(self));
         for (span, message, help) in faults_of_tables {
             say(span, &message, &help);
-        }
-        if self.origin == Origin::Project
-            && let Some(pattern) = self.file.tools.no_ask.first()
-        {
-            say(
-                pattern.span(),
-                "a project cannot say that a tool need not ask",
-                "whoever wrote the project is not who is asked: put `no_ask` into your own planwright.toml",
-            );
         }
         for pattern in self.file.budgets.tools.keys() {
             if let Err(fault) = Pattern::try_from(pattern.get_ref().clone()) {

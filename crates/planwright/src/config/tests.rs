@@ -41,11 +41,12 @@ fn settled(user: &str, project: &str) -> Vec<String> {
 
 #[test]
 fn everything_that_may_be_set() {
-    let project = r#"
+    let mine = r#"
 [tools]
 allow = ["fs.*", "git.*"]
 deny = ["*.delete_*"]
 ask = ["send_mail"]
+no_ask = ["fs.remove"]
 read_only = ["fs.stat"]
 idempotent = ["fs.write_file"]
 
@@ -72,24 +73,25 @@ same_rounds = 5
 max_bytes = "64KiB"
 "#;
     assert_eq!(
-        settled("", project),
+        settled(mine, ""),
         [
-            r#"tools.allow = "fs.*" (planwright.toml:3)"#,
-            r#"tools.allow = "git.*" (planwright.toml:3)"#,
-            r#"tools.deny = "*.delete_*" (planwright.toml:4)"#,
-            r#"tools.ask = "send_mail" (planwright.toml:5)"#,
-            r#"tools.read_only = "fs.stat" (planwright.toml:6)"#,
-            r#"tools.idempotent = "fs.write_file" (planwright.toml:7)"#,
-            "budgets.calls = 500 (planwright.toml:10)",
-            r#"budgets.wall_time = "10m" (planwright.toml:11)"#,
-            "budgets.output_bytes = 50000000 (planwright.toml:12)",
-            "budgets.failures_in_a_row = 5 (planwright.toml:13)",
-            r#"budgets.tools."mail.*" = 3 (planwright.toml:16)"#,
-            "budgets.servers.github = 100 (planwright.toml:19)",
-            r#"rates.github = "100/m" (planwright.toml:22)"#,
-            "runaway.same_call = 20 (planwright.toml:25)",
-            "runaway.same_rounds = 5 (planwright.toml:26)",
-            "output.max_bytes = 65536 (planwright.toml:29)",
+            r#"tools.allow = "fs.*" (mine.toml:3)"#,
+            r#"tools.allow = "git.*" (mine.toml:3)"#,
+            r#"tools.deny = "*.delete_*" (mine.toml:4)"#,
+            r#"tools.ask = "send_mail" (mine.toml:5)"#,
+            r#"tools.no_ask = "fs.remove" (mine.toml:6)"#,
+            r#"tools.read_only = "fs.stat" (mine.toml:7)"#,
+            r#"tools.idempotent = "fs.write_file" (mine.toml:8)"#,
+            "budgets.calls = 500 (mine.toml:11)",
+            r#"budgets.wall_time = "10m" (mine.toml:12)"#,
+            "budgets.output_bytes = 50000000 (mine.toml:13)",
+            "budgets.failures_in_a_row = 5 (mine.toml:14)",
+            r#"budgets.tools."mail.*" = 3 (mine.toml:17)"#,
+            "budgets.servers.github = 100 (mine.toml:20)",
+            r#"rates.github = "100/m" (mine.toml:23)"#,
+            "runaway.same_call = 20 (mine.toml:26)",
+            "runaway.same_rounds = 5 (mine.toml:27)",
+            "output.max_bytes = 65536 (mine.toml:30)",
         ]
     );
 }
@@ -187,9 +189,11 @@ same_rounds = 1
     );
     faults(
         Origin::Project,
-        "[tools]\nno_ask = [\"x\"]",
+        "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]",
         &[
             "planwright.toml:2: a project cannot say that a tool need not ask (whoever wrote the project is not who is asked: put `no_ask` into your own planwright.toml)",
+            "planwright.toml:3: a project cannot say that a tool changes nothing (whoever wrote the project does not answer for its calls: put `read_only` into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say that a tool may be called again (whoever wrote the project does not answer for its calls: put `idempotent` into your own planwright.toml)",
         ],
     );
 }
@@ -237,17 +241,14 @@ fn tools_are_what_the_configuration_says() {
         "ad"
     );
     assert_eq!(becomes("tools.read_only = ['t']", "", plain()), "rt");
-    assert_eq!(becomes("", "tools.idempotent = ['t']", plain()), "idt");
+    assert_eq!(becomes("tools.idempotent = ['t']", "", plain()), "idt");
     assert_eq!(becomes("tools.read_only = ['t']", "", asking()), "rt");
     assert_eq!(
         becomes("tools.read_only = ['t']", "tools.ask = ['t']", asking()),
         "art"
     );
-    assert_eq!(becomes("", "tools.read_only = ['t']", asking()), "ad");
     // What its server boasts of is not believed for that.
     assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
-    // Consent is for one call, whatever a project says.
-    assert_eq!(becomes("", "tools.idempotent = ['t']", asking()), "ad");
     assert_eq!(becomes("tools.idempotent = ['t']", "", asking()), "aidt");
 }
 

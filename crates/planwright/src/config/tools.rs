@@ -1,5 +1,6 @@
 //! Which tools may be called, which ask first, and what is known of them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, ToolRule};
@@ -16,15 +17,8 @@ pub(super) struct ToolRules {
     pub(super) deny: Vec<ToolRule>,
     pub(super) ask: Vec<ToolRule>,
     pub(super) no_ask: Vec<ToolRule>,
-    pub(super) read_only: Vec<Claim>,
-    pub(super) idempotent: Vec<Claim>,
-}
-
-/// What a file says of a tool in its place.
-#[derive(Clone, Debug)]
-pub(super) struct Claim {
-    pub(super) rule: ToolRule,
-    by: Origin,
+    pub(super) read_only: Vec<ToolRule>,
+    pub(super) idempotent: Vec<ToolRule>,
 }
 
 impl ToolRules {
@@ -36,11 +30,6 @@ impl ToolRules {
                 set_in: Some(source.place(pattern)),
             };
             patterns.iter().map(rule).collect()
-        };
-        let claims = |patterns: &[Spanned<Pattern>]| -> Vec<Claim> {
-            let by = source.origin;
-            let rules = rules(patterns).into_iter();
-            rules.map(|rule| Claim { rule, by }).collect()
         };
         if let Some(list) = &tools.allow {
             let patterns = list.get_ref().iter();
@@ -54,8 +43,8 @@ impl ToolRules {
         self.deny.extend(rules(&tools.deny));
         self.ask.extend(rules(&tools.ask));
         self.no_ask.extend(rules(&tools.no_ask));
-        self.read_only.extend(claims(&tools.read_only));
-        self.idempotent.extend(claims(&tools.idempotent));
+        self.read_only.extend(rules(&tools.read_only));
+        self.idempotent.extend(rules(&tools.idempotent));
     }
 
     /// The policy with these rules.
@@ -73,19 +62,11 @@ impl ToolRules {
         } else if covers(&self.no_ask, tool) {
             tool.approval = false;
         }
-        // Consent is for one call: a project cannot say that a call that asks may be made again.
-        let asks = tool.approval;
-        let claimed = |claims: &[Claim], tool: &Tool| {
-            let mut claims = claims
-                .iter()
-                .filter(|claim| claim.by == Origin::User || !asks);
-            claims.any(|claim| claim.rule.pattern.covers(tool))
-        };
-        let read_only = claimed(&self.read_only, tool);
+        let read_only = covers(&self.read_only, tool);
         if read_only && !covers(&self.ask, tool) {
             tool.approval = false;
         }
-        let idempotent = claimed(&self.idempotent, tool);
+        let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);
         }
@@ -102,6 +83,37 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
         trusted: true,
         ..stated
     }
+}
+
+/// What a project's file says that only the user's own can: where, what, and the way out. All of it would make things looser,
+/// since calls are then not asked about, made again, or made before the plan is whole.
+pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+    if source.origin == Origin::User {
+        return Vec::new();
+    }
+    let tools = &source.file.tools;
+    let own = [
+        (
+            &tools.no_ask,
+            "a project cannot say that a tool need not ask",
+            "whoever wrote the project is not who is asked: put `no_ask` into your own planwright.toml",
+        ),
+        (
+            &tools.read_only,
+            "a project cannot say that a tool changes nothing",
+            "whoever wrote the project does not answer for its calls: put `read_only` into your own planwright.toml",
+        ),
+        (
+            &tools.idempotent,
+            "a project cannot say that a tool may be called again",
+            "whoever wrote the project does not answer for its calls: put `idempotent` into your own planwright.toml",
+        ),
+    ];
+    let said = own.into_iter().filter_map(|(patterns, message, help)| {
+        let span = patterns.first()?.span();
+        Some((span, message.to_owned(), help.to_owned()))
+    });
+    said.collect()
 }
 
 /// The place of a rule, for whoever lists what holds.
