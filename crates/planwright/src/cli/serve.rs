@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright::config::Config;
+use planwright::config::{Config, Serve};
 use planwright::gateway::{
     GatewaySettings, Mode, Observe, Observed, PlanHost, PlanWriter, RunObserver,
 };
@@ -30,9 +30,6 @@ use super::{environment, keeping, model, outside, store, telemetry, tokens};
 
 /// How long plans under way may take to end once the gateway is to end.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// The largest request that is taken where nothing is said, in bytes.
-const LARGEST_REQUEST: u64 = 4 << 20;
 
 /// The model that is the client itself.
 const CLIENT: &str = "client";
@@ -160,7 +157,7 @@ async fn over_http(
     let most = serve
         .max_body
         .as_ref()
-        .map_or(LARGEST_REQUEST, |bound| bound.most);
+        .map_or(Serve::MAX_BODY, |bound| bound.most);
     let edge = Edge::bind(EdgeSettings {
         listen,
         tokens: TokenFile::of_user()?,

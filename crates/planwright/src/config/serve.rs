@@ -96,44 +96,95 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Who may come is up to the user's own file; of two bounds the lower one holds.
+    /// The largest request where nothing is said, in bytes.
+    pub const MAX_BODY: u64 = 4 * 1024 * 1024;
+    /// Requests of one client under way together where nothing is said.
+    pub const MAX_REQUESTS: NonZeroU32 = NonZeroU32::new(256).unwrap();
+    /// Plans of one client under way together where nothing is said.
+    pub const MAX_PLANS: NonZeroU32 = NonZeroU32::new(256).unwrap();
+    /// Connections of all clients where nothing is said.
+    pub const MAX_CONNECTIONS: NonZeroU32 = NonZeroU32::new(1024).unwrap();
+    /// Requests of one client in the long run where nothing is said and clients have tokens.
+    pub const RATE: Rate = Rate {
+        calls: NonZeroU32::new(100).unwrap(),
+        per: Duration::from_secs(1),
+    };
+    /// How long a client may take to send a request where nothing is said.
+    pub const REQUEST_TIME: Duration = Duration::from_secs(30);
+    /// How long the end may take where nothing is said.
+    pub const SHUTDOWN_TIME: Duration = Duration::from_secs(20);
+    /// How long later plans may refer to the results of a run where nothing is said.
+    pub const RECALL_FOR: Duration = Duration::from_hours(1);
+    /// Bytes of earlier results that one plan may refer to where nothing is said.
+    pub const RECALL_BYTES: u64 = 8 * 1024 * 1024;
+    /// How long a plan may take before it becomes a task where nothing is said.
+    pub const TASK_AFTER: Duration = Duration::from_secs(2);
+    /// Tokens that the list of all tools may take in a description where nothing is said.
+    pub const LISTING_TOKENS: u64 = 1500;
+
+    /// Who may come is up to the user's own file; of two bounds the lower one holds, the built-in one included
+    /// where a project says the other.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         let table = &source.file.serve;
         if source.origin == Origin::User {
             self.add_own(source, table);
         }
-        for (known, said) in [
-            (&mut self.max_body, &table.max_body),
-            (&mut self.recall_bytes, &table.recall_bytes),
+        for (known, said, usual) in [
+            (&mut self.max_body, &table.max_body, Self::MAX_BODY),
+            (
+                &mut self.recall_bytes,
+                &table.recall_bytes,
+                Self::RECALL_BYTES,
+            ),
         ] {
-            lower(known, source, said.as_ref(), |size| size.0);
+            lower(known, source, said.as_ref(), usual, |size| size.0);
         }
-        for (known, said) in [
-            (&mut self.max_requests, &table.max_requests),
-            (&mut self.max_plans, &table.max_plans),
-            (&mut self.max_connections, &table.max_connections),
+        for (known, said, usual) in [
+            (
+                &mut self.max_requests,
+                &table.max_requests,
+                Self::MAX_REQUESTS,
+            ),
+            (&mut self.max_plans, &table.max_plans, Self::MAX_PLANS),
+            (
+                &mut self.max_connections,
+                &table.max_connections,
+                Self::MAX_CONNECTIONS,
+            ),
         ] {
-            lower(known, source, said.as_ref(), |count| *count);
+            lower(known, source, said.as_ref(), usual, |count| *count);
         }
-        for (known, said) in [
-            (&mut self.request_time, &table.request_time),
-            (&mut self.shutdown_time, &table.shutdown_time),
+        for (known, said, usual) in [
+            (
+                &mut self.request_time,
+                &table.request_time,
+                Self::REQUEST_TIME,
+            ),
+            (
+                &mut self.shutdown_time,
+                &table.shutdown_time,
+                Self::SHUTDOWN_TIME,
+            ),
         ] {
-            lower(known, source, said.as_ref(), |time| time.0);
+            lower(known, source, said.as_ref(), usual, |time| time.0);
         }
-        for (known, said) in [
-            (&mut self.recall_for, &table.recall_for),
-            (&mut self.task_after, &table.task_after),
+        for (known, said, usual) in [
+            (&mut self.recall_for, &table.recall_for, Self::RECALL_FOR),
+            (&mut self.task_after, &table.task_after, Self::TASK_AFTER),
         ] {
-            lower(known, source, said.as_ref(), |time| time.0);
+            lower(known, source, said.as_ref(), usual, |time| time.0);
         }
         let (known, said) = (&mut self.listing_tokens, &table.listing_tokens);
-        lower(known, source, said.as_ref(), |tokens| *tokens);
+        let usual = Self::LISTING_TOKENS;
+        lower(known, source, said.as_ref(), usual, |tokens| *tokens);
         if let Some(said) = &table.rate {
             let rate = said.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();
-            let is_lower = |known: &Bound<Rate>| gap(rate) > gap(known.most);
-            if self.rate.as_ref().is_none_or(is_lower) {
+            let is_lower = match &self.rate {
+                Some(known) => gap(rate) > gap(known.most),
+                None => source.origin == Origin::User || gap(rate) >= gap(Self::RATE),
+            };
+            if is_lower {
                 self.rate = Some(Bound::set_in(rate, source.place(said)));
             }
         }
@@ -201,14 +252,17 @@ impl Serve {
     }
 }
 
-/// Takes what a file says where it is lower than what is known.
+/// Takes what a file says where it is lower than what is known. Only the user's own file may say more than what is `usual`.
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
     source: &ConfigSource,
     said: Option<&Spanned<T>>,
+    usual: U,
     most: impl Fn(&T) -> U,
 ) {
     let bound = said.map(|said| Bound::set_in(most(said.get_ref()), source.place(said)));
+    let is_free = source.origin == Origin::User || known.is_some();
+    let bound = bound.filter(|bound| is_free || bound.most <= usual);
     super::settled::lower(known, bound);
 }
 

@@ -16,14 +16,11 @@ use planwright_store::{Holder, Store};
 use super::faces::FaceName;
 use super::observer::RunObserver;
 use super::planning::PlanWriter;
-use crate::config::Config;
+use crate::config::{Config, Serve};
 use crate::wire::ToolSourcesV1;
 
 /// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
 const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
-
-/// How many plans of one client may be under way, where the configuration does not say.
-const PLANS_AT_ONCE: usize = 256;
 
 /// What clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,21 +101,21 @@ impl GatewaySettings {
     pub fn new(config: Config, holder: Holder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
         let serve = config.serve();
-        let size = |bound: &Option<Bound>, usual: usize| {
-            let known = bound.as_ref().map(|bound| usize::try_from(bound.most));
-            known.map_or(usual, |most| most.unwrap_or(usize::MAX))
+        let size = |bound: &Option<Bound>, usual: u64| {
+            let most = bound.as_ref().map_or(usual, |bound| bound.most);
+            usize::try_from(most).unwrap_or(usize::MAX)
         };
         let time = |bound: &Option<Bound<Duration>>, usual| {
             bound.as_ref().map_or(usual, |bound| bound.most)
         };
         let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.most);
-        let listing_tokens = size(&serve.listing_tokens, 1500);
-        let task_after = time(&serve.task_after, Duration::from_secs(2));
-        let recall_for = time(&serve.recall_for, Duration::from_hours(1));
-        let plans_at_once = serve.max_plans.as_ref().map_or(PLANS_AT_ONCE, |bound| {
-            usize::try_from(bound.most.get()).unwrap_or(usize::MAX)
-        });
-        let recall_bytes = size(&serve.recall_bytes, 8 * 1024 * 1024);
+        let listing_tokens = size(&serve.listing_tokens, Serve::LISTING_TOKENS);
+        let task_after = time(&serve.task_after, Serve::TASK_AFTER);
+        let recall_for = time(&serve.recall_for, Serve::RECALL_FOR);
+        let plans_at_once = serve.max_plans.as_ref();
+        let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.most);
+        let plans_at_once = usize::try_from(plans_at_once.get()).unwrap_or(usize::MAX);
+        let recall_bytes = size(&serve.recall_bytes, Serve::RECALL_BYTES);
         Self {
             mode: Mode::default(),
             face: None,

@@ -3,6 +3,39 @@
 use super::*;
 
 #[test]
+fn a_project_cannot_raise_what_is_built_in() {
+    let higher = r#"
+[serve]
+max_body = "8MiB"
+max_requests = 257
+max_plans = 1000
+max_connections = 2000
+rate = "6001/m"
+request_time = "31s"
+shutdown_time = "1m"
+recall_for = "2h"
+recall_bytes = "1GiB"
+task_after = "1h"
+listing_tokens = 1501
+"#;
+    assert_eq!(settled("", higher), <[&str; 0]>::default());
+    assert_eq!(settled(higher, "").len(), 11);
+    let lower = higher.replace("8MiB", "3MiB").replace("6001/m", "5999/m");
+    assert_eq!(
+        settled("", &lower),
+        [
+            "serve.max_body = 3145728 (planwright.toml:3)",
+            r#"serve.rate = "5999/m" (planwright.toml:7)"#,
+        ]
+    );
+    // What the user's own file allows is what a project's is held against.
+    assert_eq!(
+        settled("serve.max_body = '16MiB'", higher)[0],
+        "serve.max_body = 8388608 (planwright.toml:3)"
+    );
+}
+
+#[test]
 fn who_is_served_and_where_telemetry_goes() {
     let user = r#"
 [serve]

@@ -12,17 +12,6 @@ use planwright::config::Serve;
 use planwright::engine::Rate;
 use planwright_mcp::gateway::ClientId;
 
-/// What holds where the configuration says nothing.
-const BODY: u64 = 4 * 1024 * 1024;
-const REQUESTS: u32 = 256;
-const CONNECTIONS: u32 = 1024;
-const RATE: Rate = Rate {
-    calls: NonZeroU32::new(100).unwrap(),
-    per: Duration::from_secs(1),
-};
-const REQUEST_TIME: Duration = Duration::from_secs(30);
-const SHUTDOWN_TIME: Duration = Duration::from_secs(20);
-
 /// How many wrong tokens one address may show.
 const WRONG_TOKENS: Rate = Rate {
     calls: NonZeroU32::new(10).unwrap(),
@@ -46,24 +35,25 @@ pub(super) struct Limits {
 impl Limits {
     /// Where it is `open`, all come from this machine, which has other ways to be busy: no rate holds unless one is set.
     pub(super) fn of(serve: &Serve, open: bool) -> Self {
-        let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual| {
-            bound.as_ref().map_or(usual, |bound| bound.most.get())
+        let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual: NonZeroU32| {
+            bound.as_ref().map_or(usual, |bound| bound.most).get()
         };
         let rate = serve.rate.as_ref().map(|bound| bound.most);
-        let body = serve.max_body.as_ref().map_or(BODY, |bound| bound.most);
+        let body = serve.max_body.as_ref();
+        let body = body.map_or(Serve::MAX_BODY, |bound| bound.most);
         Self {
             body: usize::try_from(body).unwrap_or(usize::MAX),
-            requests: count(&serve.max_requests, REQUESTS),
-            connections: count(&serve.max_connections, CONNECTIONS),
-            rate: rate.or((!open).then_some(RATE)),
+            requests: count(&serve.max_requests, Serve::MAX_REQUESTS),
+            connections: count(&serve.max_connections, Serve::MAX_CONNECTIONS),
+            rate: rate.or((!open).then_some(Serve::RATE)),
             request_time: serve
                 .request_time
                 .as_ref()
-                .map_or(REQUEST_TIME, |time| time.most),
+                .map_or(Serve::REQUEST_TIME, |time| time.most),
             shutdown_time: serve
                 .shutdown_time
                 .as_ref()
-                .map_or(SHUTDOWN_TIME, |time| time.most),
+                .map_or(Serve::SHUTDOWN_TIME, |time| time.most),
         }
     }
 }
