@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::config::{Config, Serve};
-use planwright::gateway::{
-    GatewaySettings, Mode, Observe, Observed, PlanHost, PlanWriter, RunObserver,
-};
+use planwright::gateway::{GatewaySettings, Observe, Observed, PlanHost, PlanWriter, RunObserver};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
 use tokio_util::sync::CancellationToken;
@@ -39,6 +37,7 @@ pub(crate) async fn serve(
     arguments: &ServeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    arguments.check()?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let telemetry = telemetry::open(&config)?;
     let signals = Signals::new()?;
@@ -81,10 +80,6 @@ fn gateway_settings(
     let mut settings = GatewaySettings::new(config.clone(), store::this_process(), keeping::now);
     settings.mode = arguments.mode();
     settings.face = arguments.face();
-    if settings.face.is_some() && settings.mode == Mode::Search {
-        let error = CommandError::new("`--face` has no place in `--mode search`");
-        return Err(error.hint("leave `--mode` out"));
-    }
     settings.options.secrets = toolbox.secrets();
     settings.sources = keeping::sources(&arguments.tools)?;
     if !arguments.no_store {

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use planwright::gateway::{FaceName, Mode};
 
 use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments};
+use crate::cli::error::CommandError;
 use crate::cli::serve::edge::listen_address;
 
 /// `serve`
@@ -65,6 +66,40 @@ impl ServeArguments {
             ServeFace::Agentle => FaceName::Agentle,
             ServeFace::McpCli => FaceName::McpCli,
         })
+    }
+
+    /// Refuses what would have no effect in this mode.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        let is_search = self.mode == ServeMode::Search;
+        // Plain tools are those of servers, handed on as they are; ours only plans can call.
+        let is_bare = self.mode() == Mode::Plain && self.face.is_none();
+        let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
+        let idle = [
+            (
+                is_search && self.face.is_some(),
+                "--face",
+                "leave `--mode` out",
+            ),
+            (
+                is_search && self.with_plans,
+                "--with-plans",
+                "leave `--mode` out, or say `--mode plain`",
+            ),
+            (is_bare && self.tools.simulate.is_some(), "--simulate", bare),
+            (
+                is_bare && self.tools.workspace.is_some(),
+                "--workspace",
+                bare,
+            ),
+        ];
+        let mode = if is_search { "search" } else { "plain" };
+        match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
+            None => Ok(()),
+            Some((_, flag, hint)) => {
+                let error = format!("`{flag}` has no place in `--mode {mode}`");
+                Err(CommandError::new(error).hint(hint))
+            }
+        }
     }
 
     pub(crate) fn mode(&self) -> Mode {
