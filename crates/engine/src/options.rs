@@ -21,7 +21,7 @@ pub struct RunOptions {
     pub limits: Limits,
     /// Attempts in all, for steps that do not say otherwise; 1 by default.
     pub attempts: NonZeroU32,
-    /// The pause before the second attempt, 250 ms by default; it doubles from there.
+    /// The pause before the second attempt, 250 ms by default; it doubles from there, up to a minute, and varies by up to a fifth.
     pub retry_delay: Duration,
     /// The time that one attempt may take; a minute by default.
     pub attempt_timeout: Option<Duration>,

@@ -125,7 +125,7 @@ pub enum OnError {
 pub struct Retry {
     /// Attempts in all.
     pub attempts: NonZeroU32,
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     pub delay: Option<Duration>,
 }
 

@@ -126,7 +126,7 @@ pub struct CallTerms {
     pub approval: bool,
     /// Attempts in all; more than 67,108,863 count as that many.
     pub attempts: u32,
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     pub retry_pause: Duration,
     /// The time that one attempt may take.
     pub attempt_timeout: Option<Duration>,

@@ -126,7 +126,7 @@ pub(crate) enum Command {
     Export(ExportArguments),
     /// Take in a run that `export` wrote.
     Import(ImportArguments),
-    /// Forget old runs. Those that wait for somebody, or were interrupted, stay.
+    /// Forget old runs. Those that wait for somebody, or whose process died, stay; one that was ended with Ctrl-C is forgotten.
     Prune(PruneArguments),
     /// Check a plan: findings only, nothing is called.
     ///
@@ -333,12 +333,12 @@ pub(crate) struct RunArguments {
     #[arg(help_heading = RUNNING, long, value_name = "[SERVER=]N")]
     pub(crate) max_per_server: Vec<String>,
     /// How many of them of one tool: `N` for each, `SERVER.TOOL=N` for one.
-    #[arg(help_heading = RUNNING, long, value_name = "[TOOL=]N")]
+    #[arg(help_heading = RUNNING, long, value_name = "[SERVER.TOOL=]N")]
     pub(crate) max_per_tool: Vec<String>,
     /// Attempts in all at a call that another attempt may mend.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "1", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) attempts: NonZeroU32,
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "250ms", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) retry_delay: Duration,
     /// The time that one attempt may take.

@@ -102,10 +102,12 @@ fn heading(argument: &Arg) -> &str {
 /// What is said about one argument, as an item of a list.
 fn item(argument: &Arg) -> String {
     let takes_value = argument.get_action().takes_values();
-    let mut name = match argument.get_long() {
-        Some(long) => format!("--{long}"),
-        None => String::new(),
-    };
+    let short = argument.get_short().map(|short| format!("-{short}"));
+    let long = argument.get_long().map(|long| format!("--{long}"));
+    let aliases = argument.get_visible_aliases().unwrap_or_default();
+    let aliases = aliases.iter().map(|alias| format!("--{alias}"));
+    let names: Vec<String> = short.into_iter().chain(long).chain(aliases).collect();
+    let mut name = names.join(", ");
     if takes_value {
         let values = argument.get_value_names().unwrap_or_default();
         let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();

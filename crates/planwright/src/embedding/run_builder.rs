@@ -67,7 +67,7 @@ impl RunBuilder {
         self
     }
 
-    /// The pause before the second attempt, 250 ms where nothing is said; it doubles from there.
+    /// The pause before the second attempt, 250 ms where nothing is said; it doubles from there, up to a minute, and varies by up to a fifth.
     pub fn retry_delay(mut self, delay: Duration) -> Self {
         self.options.retry_delay = delay;
         self

@@ -138,7 +138,7 @@ pub(crate) struct PruneArguments {
     /// But for this many, the newest.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Those, too, that wait for somebody or were interrupted. A run that a process has is never forgotten.
+    /// Those, too, that wait for somebody or whose process died. A run that a process has is never forgotten.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) unfinished: bool,
     /// Only say which it would be.
