@@ -37,6 +37,10 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     toolbox.govern(&config);
+    if let Err(error) = limits::known(&options.limits, &toolbox) {
+        toolbox.close().await;
+        return Err(error);
+    }
     let checked = reading.check(&toolbox.catalog);
     let exit = match checked {
         None => rejected(&reading, &toolbox, arguments.format, printer),

@@ -1,10 +1,14 @@
 //! Limits such as `4` or `github=2`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use planwright::dialects::document::nearest;
+use planwright::engine::schedule::Limits;
+
 use super::error::CommandError;
+use super::toolbox::Toolbox;
 
 /// A limit for all, and limits by name.
 type Parsed = (Option<NonZeroUsize>, HashMap<Arc<str>, NonZeroUsize>);
@@ -30,4 +34,46 @@ pub(crate) fn parse(flag: &str, values: &[String]) -> Result<Parsed, CommandErro
         }
     }
     Ok((for_all, named))
+}
+
+/// Refuses limits by the name of a server or tool that nothing has, since they would have no effect.
+pub(crate) fn known(limits: &Limits, toolbox: &Toolbox) -> Result<(), CommandError> {
+    let tools: BTreeSet<String> = toolbox
+        .catalog
+        .tools()
+        .map(|tool| tool.qualified_name())
+        .collect();
+    let servers: BTreeSet<String> = toolbox
+        .catalog
+        .tools()
+        .map(|tool| tool.server.to_string())
+        .collect();
+    for (flag, what, named, known) in [
+        ("--max-per-server", "server", &limits.servers, &servers),
+        ("--max-per-tool", "tool", &limits.tools, &tools),
+    ] {
+        let mut unknown: Vec<&Arc<str>> = named.keys().collect();
+        unknown.retain(|name| !known.contains(&***name));
+        unknown.sort();
+        for name in unknown {
+            let error = CommandError::new(format!(
+                "`{flag}` limits `{name}`, and there is no such {what}"
+            ));
+            let whole = known.iter().find(|known| {
+                let tool = known.split_once('.').map(|(_, tool)| tool);
+                tool == Some(&**name)
+            });
+            let near = nearest(name, known.iter().map(String::as_str));
+            return Err(match whole.map(String::as_str).or(near) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None if what == "tool" && !name.contains('.') => {
+                    error.hint("write `SERVER.TOOL=N`, or `N` for each tool")
+                }
+                // What belongs to a server that was not started may well be there.
+                None if !toolbox.is_complete() => continue,
+                None => error.hint("`planwright tools` lists those there are"),
+            });
+        }
+    }
+    Ok(())
 }

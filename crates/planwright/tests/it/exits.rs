@@ -172,6 +172,77 @@ fn statuses() {
     check(&plan("ok"), &["nonsense"], 2, "", "nonsense");
 }
 
+#[test]
+fn limits_are_about_what_there_is() {
+    let limit = |more: &str, exit: i32, says: &[&str]| {
+        let args = format!("run plan.json --no-store --simulate tools.json {more}");
+        let args: Vec<&str> = args.split(' ').collect();
+        for says in says.iter().chain(says.is_empty().then_some(&"")) {
+            check(&plan("ok"), &args, exit, "", says);
+        }
+    };
+    limit("--max-per-tool 2 --max-per-server 2", 0, &[]);
+    limit(
+        "--max-per-tool simulated.pay=2 --max-per-server simulated=2",
+        0,
+        &[],
+    );
+    limit(
+        "--max-per-tool pay=2",
+        2,
+        &[
+            "`--max-per-tool` limits `pay`, and there is no such tool",
+            "did you mean `simulated.pay`?",
+        ],
+    );
+    limit("--max-per-tool transfer=2", 2, &["write `SERVER.TOOL=N`"]);
+    limit(
+        "--max-per-tool simulated.pey=2",
+        2,
+        &["did you mean `simulated.pay`?"],
+    );
+    limit(
+        "--max-per-tool bank.transfer=2",
+        2,
+        &["`planwright tools` lists"],
+    );
+    limit(
+        "--max-per-server simulatd=2",
+        2,
+        &[
+            "`--max-per-server` limits `simulatd`, and there is no such server",
+            "did you mean `simulated`?",
+        ],
+    );
+}
+
+#[test]
+fn what_would_serve_nothing_is_refused() {
+    let serve = |more: &str, says: &str| {
+        let args: Vec<&str> = ["serve", "--no-store"]
+            .into_iter()
+            .chain(more.split(' '))
+            .collect();
+        check(&plan("ok"), &args, 2, "", says);
+    };
+    let plain = |flag: &str| format!("`{flag}` has no place in `--mode plain`");
+    let search = |flag: &str| format!("`{flag}` has no place in `--mode search`");
+    serve("--mode plain --simulate tools.json", &plain("--simulate"));
+    serve("--mode plain --workspace .", &plain("--workspace"));
+    serve("--mode search --with-plans", &search("--with-plans"));
+    serve("--mode search --face agentle", &search("--face"));
+    // What plans can call is served.
+    for more in [
+        "--mode plain --with-plans",
+        "--mode plain --face agentle",
+        "--mode search",
+    ] {
+        let args = format!("serve --no-store {more} --simulate tools.json");
+        let args: Vec<&str> = args.split(' ').collect();
+        check(&plan("ok"), &args, 0, "", "");
+    }
+}
+
 /// Who reads no further has read enough; what nobody could read is told.
 #[test]
 #[cfg(target_os = "linux")]
