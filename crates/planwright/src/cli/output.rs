@@ -13,6 +13,7 @@ use super::args::RunFormat;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::findings;
+use super::keeping;
 use super::live::Live;
 use super::printer::Printer;
 use super::text_report;
@@ -68,6 +69,10 @@ pub(crate) fn dry_run(
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
+        let digest = keeping::digest(plan.digest());
+        printer.data(&format!(
+            "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
+        ));
         return Ok(Exit::Success);
     }
     let mut report = ReportV1::without_run(
