@@ -91,18 +91,32 @@ pub(super) fn summary(run: &RunSummary) -> String {
             counted(run.warnings.len() - MOST, "warning")
         );
     }
-    if let Some(hint) = hint(run.status) {
+    if let Some(hint) = hint(run) {
         let _ = writeln!(text, "{}", styled(DIM, hint));
     }
     text
 }
 
-fn hint(status: RunStatus) -> Option<&'static str> {
-    match status {
+fn hint(run: &RunSummary) -> Option<&'static str> {
+    match run.status {
         RunStatus::Succeeded => None,
+        // What to say of a call in doubt is told for each of them.
+        RunStatus::Waiting if !asks(&run.steps) => None,
         RunStatus::Waiting => Some("decide with `--approvals FILE` or `--approve all`"),
         _ => Some("see every step and call with `--format json`"),
     }
+}
+
+/// Whether one of the steps, or a part of one, waits for consent.
+fn asks(steps: &[StepSummary]) -> bool {
+    let mut steps = steps.iter();
+    steps.any(|step| {
+        if step.parts.is_empty() {
+            step.status == StepStatus::Waiting
+        } else {
+            asks(&step.parts)
+        }
+    })
 }
 
 fn with(run: &RunSummary, status: StepStatus) -> Vec<&StepSummary> {

@@ -9,7 +9,9 @@ use planwright::core::{Catalog, Value};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::Always;
 use planwright::engine::backend::Simulated;
-use planwright::engine::{Backends, Decision, Engine, RunOptions, RunSummary, StampedEvent};
+use planwright::engine::{
+    Backends, Decision, Engine, RunOptions, RunSummary, StampedEvent, StepStatus,
+};
 
 use super::board::Board;
 use super::summary::summary;
@@ -271,6 +273,26 @@ fn nobody_is_there_to_ask() {
       pay  pay
     decide with `--approvals FILE` or `--approve all`
     "#);
+}
+
+#[test]
+fn what_decides_about_consent_is_told_where_a_step_waits_for_it() {
+    let mut ran = run(
+        r#"{"steps": [
+            {"id": "pay", "tool": "pay", "args": {"amount": 3}},
+            {"id": "each", "for_each": [1, 2], "tool": "pay", "args": {"amount": "${item}"}}
+        ]}"#,
+        TOOLS,
+    );
+    let says = |ran: &Ran| ran.summary().contains("`--approve all`");
+    assert!(says(&ran), "{}", ran.summary());
+    // Only a part of a step asks; the rest is in doubt.
+    ran.summary.steps[0].status = StepStatus::Unknown;
+    ran.summary.steps[1].status = StepStatus::Unknown;
+    ran.summary.steps[1].parts[0].status = StepStatus::Unknown;
+    assert!(says(&ran), "{}", ran.summary());
+    ran.summary.steps[1].parts[1].status = StepStatus::Unknown;
+    assert!(!says(&ran), "{}", ran.summary());
 }
 
 #[test]
