@@ -194,8 +194,8 @@ pub enum RunEvent {
         /// The arguments that it is made with instead.
         changed_args: Option<Value>,
     },
-    /// A call was under way when an earlier process died. It may or may not have happened, and a person must say what
-    /// is to become of it.
+    /// A call was not answered: its process died, its time was up, or its connection was lost. It may or may not have
+    /// happened, and a person must say what is to become of it.
     OutcomeUnknown {
         /// Which.
         at: Arc<Address>,

@@ -25,7 +25,7 @@ pub enum StepStatus {
     Cancelled,
     /// It waits for a person.
     Waiting,
-    /// It was under way when its process died, and may or may not have happened: a person says what to make of it.
+    /// A call of it was not answered, and may or may not have happened: a person says what to make of it.
     Unknown,
 }
 

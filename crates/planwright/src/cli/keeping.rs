@@ -74,7 +74,7 @@ pub(crate) fn end(
     if is_kept && format == RunFormat::Text && exit != Exit::Success {
         for step in unknown(&summary.steps) {
             printer.quote(&format!(
-                "`{step}` was under way when its process ended, and may or may not have happened: look, then say \
+                "a call of `{step}` was not answered, and may or may not have happened: look, then say \
                  `--retry {step}`, `--skip {step}` or `--set {step}=VALUE`"
             ));
         }

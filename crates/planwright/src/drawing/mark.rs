@@ -15,7 +15,7 @@ pub enum Mark {
     Failed,
     /// It did not run, or not to its end.
     Skipped,
-    /// It was under way when its process ended.
+    /// A call of it was not answered, and may or may not have happened.
     Unknown,
 }
 
