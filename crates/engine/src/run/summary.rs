@@ -72,7 +72,8 @@ pub struct RunSummary {
     pub output: Value,
     /// The steps, in plan order; instance by instance where there are several.
     pub steps: Vec<StepSummary>,
-    /// Every call, in the order in which they were sent.
+    /// Every call, in the order in which they were sent; but for those of steps that a person has decided to do without, or has
+    /// given a result.
     pub calls: Vec<CallSummary>,
     /// The variables at the end.
     pub vars: Value,

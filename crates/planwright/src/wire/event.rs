@@ -20,7 +20,16 @@ pub struct EventV1 {
     pub schema: &'static str,
     /// When, in milliseconds from the start of the run.
     pub at_ms: f64,
-    /// What happened.
+    /// What happened: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
+    /// `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
+    /// not have happened), `step_ended` or `run_ended`.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = [
+            "run_started", "plan_extended", "step_started", "attempt_started", "attempt_ended", "retry_scheduled",
+            "approval_asked", "approval_decided", "outcome_unknown", "step_ended", "run_ended"
+        ]))
+    )]
     pub event: &'static str,
     /// Which step, item or round: `outer/inner@instance[item]#round`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +50,7 @@ pub struct EventV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// How it ended.
+    /// How it ended: a step as the report says of it, the run `succeeded`, `failed`, `waiting` or `cancelled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
     /// What a step gave.

@@ -45,7 +45,9 @@ pub(super) struct DiagnosticShape {
 #[derive(JsonSchema)]
 #[schemars(rename = "reason")]
 pub(super) struct ReasonShape {
-    /// The kind of reason: `step`, `branch`, `condition` or `stopped`.
+    /// The kind of reason. `step`: a step that it needs did not succeed; `branch`: nobody filled a slot; `condition`: its own gave
+    /// false; `stopped`: the run stopped after a failure; `person`: a person decided that it is done without.
+    #[schemars(extend("enum" = ["step", "branch", "condition", "stopped", "person"]))]
     because: String,
     /// The step or slot that it is about.
     of: String,

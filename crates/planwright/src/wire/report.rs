@@ -38,7 +38,8 @@ pub struct ReportV1 {
     pub output: Value,
     /// The steps, in plan order.
     pub steps: Vec<StepV1>,
-    /// Every call, in the order in which they were sent.
+    /// Every call, in the order in which they were sent; but for those of steps that a person has decided about with `resume --skip` or
+    /// `--set`.
     pub calls: Vec<CallV1>,
     /// The variables at the end.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
@@ -120,7 +121,12 @@ pub struct StepV1 {
     pub round: Option<u64>,
     /// The tool, as the plan names it.
     pub tool: Option<Arc<str>>,
-    /// How it ended.
+    /// How it ended: `succeeded`, `failed`, `skipped` (it had no reason to run), `not_run` (nothing new was started before its turn
+    /// came), `cancelled`, `waiting` (for a person), or `unknown` (a call was not answered, and may or may not have happened).
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["succeeded", "failed", "skipped", "not_run", "cancelled", "waiting", "unknown"]))
+    )]
     pub status: &'static str,
     /// The arguments.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
@@ -160,7 +166,13 @@ pub struct StepV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorV1 {
-    /// What kind of failure it is.
+    /// What kind of failure it is. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, or the
+    /// connection was lost; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a person said no;
+    /// `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["tool", "timeout", "unavailable", "arguments", "reference", "approval", "policy", "budget", "internal"]))
+    )]
     pub kind: &'static str,
     /// What the other side said, or one clause of our own.
     pub message: String,
