@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, InnerPath, open_file};
 use super::failure::{from_system, stopped};
+use super::write_file::is_draft;
 
 /// Folders that are full of what programs made.
 const IGNORED: &[&str] = &[
@@ -166,6 +167,9 @@ impl<'a> Walk<'a> {
         };
         let path = format!("{}{name}", level.prefix);
         let kind = entry.file_type()?;
+        if kind.is_file() && is_draft(&name) {
+            return Ok(None);
+        }
         if kind.is_file() {
             return Ok(Some(FoundFile {
                 dir: Arc::clone(&level.dir),

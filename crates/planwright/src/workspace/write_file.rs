@@ -137,6 +137,19 @@ fn is_there(path: &InnerPath) -> ToolError {
     failure("exists", format!("`{path}` is there already"))
 }
 
+/// What the names of drafts begin and end with.
+const DRAFT_START: &str = ".planwright-";
+const DRAFT_END: &str = ".draft";
+
+/// Whether a file of this name is one that is still being written.
+pub(super) fn is_draft(name: &str) -> bool {
+    let numbers = name
+        .strip_prefix(DRAFT_START)
+        .and_then(|rest| rest.strip_suffix(DRAFT_END)?.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
+}
+
 /// A file without its name yet. It disappears unless it gets one.
 struct Draft<'a> {
     parent: &'a Dir,
@@ -151,7 +164,7 @@ impl<'a> Draft<'a> {
         options.write(true).create_new(true);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".planwright-{}-{count}.draft", std::process::id());
+            let name = format!("{DRAFT_START}{}-{count}{DRAFT_END}", std::process::id());
             match parent.open_with(&name, &options) {
                 Ok(file) => return Ok(Self { parent, name, file }),
                 // A process of the same number left it behind.

@@ -29,6 +29,30 @@ async fn check_list(args: Json, expected: &[&str]) {
 }
 
 #[tokio::test]
+async fn what_is_still_being_written_is_not_there_yet() {
+    let fixture = Fixture::new(&[
+        (".planwright-15799-0.draft", b"needle"),
+        (".planwright-notes.draft", b"needle"),
+        ("a/.planwright-1-23.draft", b"needle"),
+        ("a/b", b"needle"),
+    ]);
+    for tool in ["list_files", "search_text"] {
+        let args = match tool {
+            "list_files" => json!({"include_ignored": true}),
+            _ => json!({"query": "needle"}),
+        };
+        let output = fixture.call(tool, args).await.unwrap();
+        let found = output.to_string();
+        assert!(found.contains("a/b"), "{found}");
+        assert!(found.contains(".planwright-notes.draft"), "{found}");
+        assert!(
+            !found.contains("-0.draft") && !found.contains("-23.draft"),
+            "{found}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn files_are_listed() {
     let all = [
         ".hidden",
