@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
-use planwright_core::plan::{Action, Field, Node, NodeKind, Ordering, PlanTarget, Sharing, Step};
+use planwright_core::plan::{
+    Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, Sharing, Step,
+};
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
@@ -156,6 +158,14 @@ impl Reading {
         if let Some(plan) = &mut self.plan
             && !results.is_empty()
         {
+            // What was there before is no result of this plan.
+            if plan.output == Output::All {
+                let names = plan.steps.iter().map(|step| Name {
+                    text: Arc::clone(step.id.text()),
+                    place: Place::NOWHERE,
+                });
+                plan.output = Output::Steps(names.collect());
+            }
             let value = Node::literal(Value::from(results.clone()), Place::NOWHERE);
             let nothing = Node::literal(Value::empty_object(), Place::NOWHERE);
             let step = Step::new(StepId::new(RECALLED), Action::Value(value), nothing);

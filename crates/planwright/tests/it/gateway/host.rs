@@ -272,6 +272,14 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
         result
     );
 
+    // Where the plan selects nothing, what comes back is what its own steps gave.
+    let all = json!({"steps": [{"id": "again", "tool": "echo", "args": {"word": format!("${{runs.{run}.said.word}}")}}]});
+    let result = scene.execute("a", all).await;
+    assert_eq!(
+        result["structuredContent"]["output"],
+        json!({"again": {"word": "hello"}})
+    );
+
     let strangers = scene.execute("b", plan).await;
     assert_eq!(
         strangers["structuredContent"]["status"], "rejected",
