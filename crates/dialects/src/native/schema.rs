@@ -175,7 +175,7 @@ struct RetryShape {
     /// Attempts in all.
     #[schemars(schema_with = "bound")]
     attempts: (),
-    /// The pause before the second attempt; it doubles from there.
+    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     #[schemars(schema_with = "duration")]
     delay: (),
 }
