@@ -82,11 +82,7 @@ impl Marker<'_> {
     fn segment(&mut self, item: &Item) -> Option<Segment> {
         match &item.kind {
             ItemKind::Text(text) => Some(Segment::Key(Arc::clone(text))),
-            // No list is so long that its items are counted beyond 64 bits with a sign: nothing is found there, either way.
-            ItemKind::Number(number) if !number.is_f64() => Some(match number.as_i64() {
-                Some(index) => Segment::Index(index),
-                None => Segment::key(number.to_string()),
-            }),
+            ItemKind::Number(number) if !number.is_f64() => Some(Segment::key(number.to_string())),
             _ => {
                 let written = item.to_value().to_json();
                 let message = format!(
