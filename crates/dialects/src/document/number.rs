@@ -1,6 +1,8 @@
 //! Numbers as JSON writes them.
 
-use planwright_core::Number;
+use planwright_core::{Code, Diagnostic, Number};
+
+use super::findings::quote;
 
 /// Whether `text` is a number by the grammar of RFC 8259, section 6.
 pub(crate) fn is_number(text: &str) -> bool {
@@ -58,6 +60,13 @@ pub(crate) fn unkept_number(json: &str) -> Option<&str> {
         rest = after;
     }
     None
+}
+
+/// The finding about a number, as it was `written`, that 64 bits cannot keep.
+pub(crate) fn number_out_of_range(written: &str) -> Diagnostic {
+    let message = format!("the number {} does not fit into 64 bits", quote(written));
+    let finding = Diagnostic::error(Code::NumberOutOfRange, message);
+    finding.help("write it as text, or with fewer digits")
 }
 
 /// What follows a text in quotes, the first of which is gone already.

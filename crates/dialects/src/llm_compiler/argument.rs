@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use planwright_core::Value;
+use planwright_core::{Code, Diagnostic, Value};
 
 use super::quoted::Quoted;
-use crate::document::{is_number, quote, unkept_number};
+use crate::document::{is_number, number_out_of_range, quote, unkept_number};
 use crate::lines::{Allowance, digits};
 
 /// One argument.
@@ -37,8 +37,17 @@ pub(super) enum WrittenKind {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) at: usize,
-    pub(super) message: String,
-    pub(super) help: &'static str,
+    pub(super) finding: Box<Diagnostic>,
+}
+
+impl Fault {
+    pub(super) fn new(at: usize, message: impl Into<String>, help: &str) -> Self {
+        let finding = Diagnostic::error(Code::MalformedLine, message);
+        Self {
+            at,
+            finding: Box::new(finding.help(help)),
+        }
+    }
 }
 
 type Read<T> = Result<T, Fault>;
@@ -92,11 +101,8 @@ impl<'a> Scanner<'a> {
         self.skip_blanks();
         let start = self.at;
         if !self.allowance.take_value() {
-            return Err(Fault {
-                at: start,
-                message: "the text has too many values".to_owned(),
-                help: "make several plans of it",
-            });
+            let message = "the text has too many values";
+            return Err(Fault::new(start, message, "make several plans of it"));
         }
         let kind = match self.rest().chars().next() {
             Some('"' | '\'') => self.quoted()?,
@@ -114,11 +120,9 @@ impl<'a> Scanner<'a> {
 
     fn quoted(&mut self) -> Read<WrittenKind> {
         let Some(quoted) = Quoted::read(self.text, self.at) else {
-            return Err(Fault {
-                at: self.at,
-                message: "a text is never closed".to_owned(),
-                help: "add the quote that it began with",
-            });
+            let message = "a text is never closed";
+            let help = "add the quote that it began with";
+            return Err(Fault::new(self.at, message, help));
         };
         self.at = quoted.range.end;
         Ok(WrittenKind::Text(quoted))
@@ -166,11 +170,8 @@ impl<'a> Scanner<'a> {
             let key = match self.value(depth)?.kind {
                 WrittenKind::Text(quoted) => quoted.text,
                 _ => {
-                    return Err(Fault {
-                        at,
-                        message: "a key is no text in quotes".to_owned(),
-                        help: "put keys in quotes",
-                    });
+                    let message = "a key is no text in quotes";
+                    return Err(Fault::new(at, message, "put keys in quotes"));
                 }
             };
             self.skip_blanks();
@@ -215,8 +216,7 @@ impl<'a> Scanner<'a> {
                 Some(number) if unkept_number(&number).is_some() => {
                     return Err(Fault {
                         at: self.at,
-                        message: format!("the number {} does not fit into 64 bits", quote(word)),
-                        help: "write it as text, or with fewer digits",
+                        finding: Box::new(number_out_of_range(word)),
                     });
                 }
                 Some(number) => Value::from_json(&number).ok(),
@@ -241,10 +241,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn deeper(&self, depth: usize) -> Read<usize> {
-        depth.checked_sub(1).ok_or_else(|| Fault {
-            at: self.at,
-            message: "the arguments are nested too deeply".to_owned(),
-            help: "nest them less",
+        depth.checked_sub(1).ok_or_else(|| {
+            let message = "the arguments are nested too deeply";
+            Fault::new(self.at, message, "nest them less")
         })
     }
 
@@ -271,11 +270,7 @@ impl<'a> Scanner<'a> {
             Some(_) => "the end of the line".to_owned(),
             None => "the end of the text".to_owned(),
         };
-        Fault {
-            at: self.at,
-            message: format!("expected {wanted}, found {found}"),
-            help,
-        }
+        Fault::new(self.at, format!("expected {wanted}, found {found}"), help)
     }
 }
 

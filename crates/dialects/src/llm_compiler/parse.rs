@@ -103,15 +103,16 @@ impl Reader<'_> {
         let inside = start + call.arguments;
         let (arguments, end) = match self.arguments(inside, line.end) {
             Ok(read) => read,
-            Err(fault) => {
+            Err(mut fault) => {
                 let is_here = fault.at < line.end;
                 let from = if is_here {
                     fault.at
                 } else {
                     start + call.number.start
                 };
-                let message = format!("step {} cannot be read: {}", quote(&id), fault.message);
-                sheet.complain(from..line.end, message, fault.help);
+                let why = &mut fault.finding.message;
+                *why = format!("step {} cannot be read: {why}", quote(&id));
+                sheet.report(from..line.end, *fault.finding);
                 (Vec::new(), line.end)
             }
         };
@@ -148,11 +149,7 @@ impl Reader<'_> {
         let ends = |end: usize| is_end(&self.text[end..line_at(self.text, end).end]);
         let fault = match read {
             Ok((arguments, end)) if ends(end) => return Ok((arguments, end)),
-            Ok((_, end)) => Fault {
-                at: end,
-                message: "more follows the call".to_owned(),
-                help: "write one call a line",
-            },
+            Ok((_, end)) => Fault::new(end, "more follows the call", "write one call a line"),
             Err(fault) => fault,
         };
         // Words without quotes are one text, up to the last bracket of the line.

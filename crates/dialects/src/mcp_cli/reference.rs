@@ -8,7 +8,7 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 use serde::de::IgnoredAny;
 
-use crate::document::{quote, unkept_number};
+use crate::document::{number_out_of_range, quote, unkept_number};
 use crate::lowering::Found;
 use crate::path::{Move, moves, write_name, write_path};
 use crate::printing::Unsaid;
@@ -145,11 +145,7 @@ fn json_default(text: &str) -> Found<Option<Value>> {
         return Ok(None);
     }
     if let Some(number) = unkept_number(text) {
-        let message = format!("the number {} does not fit into 64 bits", quote(number));
-        let finding = Diagnostic::error(Code::NumberOutOfRange, message);
-        return Err(Box::new(
-            finding.help("write it as text, or with fewer digits"),
-        ));
+        return Err(Box::new(number_out_of_range(number)));
     }
     let Ok(value) = Value::from_json(text) else {
         return Ok(None);

@@ -62,6 +62,7 @@ pub struct EventV1 {
     pub error: Option<ErrorV1>,
     /// Why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<super::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
     /// The pause before the next attempt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

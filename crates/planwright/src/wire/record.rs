@@ -88,6 +88,7 @@ pub struct RecordV1 {
     pub handled: bool,
     /// Why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<super::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
     /// When it began, in milliseconds from the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]

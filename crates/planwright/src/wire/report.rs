@@ -150,6 +150,7 @@ pub struct StepV1 {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
     /// Why it did not run.
+    #[cfg_attr(test, schemars(with = "Option<super::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
     /// Whether a person would be asked first; only in a dry run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -182,11 +183,8 @@ pub struct ErrorV1 {
 }
 
 /// Why a step did not run.
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
-pub struct ReasonV1(
-    #[cfg_attr(test, schemars(with = "super::reference::ReasonShape"))] pub SkipReason,
-);
+pub struct ReasonV1(pub SkipReason);
 
 /// One call.
 #[cfg_attr(test, derive(schemars::JsonSchema))]

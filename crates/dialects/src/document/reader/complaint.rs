@@ -21,15 +21,20 @@ impl Reader<'_> {
         message: String,
         help: Option<String>,
     ) {
+        let mut finding = Diagnostic::error(code, message);
+        finding.help = help;
+        self.report(finding, place, start, end);
+    }
+
+    /// Adds `finding`, which is about the bytes from `start` to `end`; they belong to `place`.
+    pub(super) fn report(&mut self, finding: Diagnostic, place: Place, start: usize, end: usize) {
         if self.diagnostics.len() >= self.limits.findings {
             self.unshown += 1;
             return;
         }
         let pointer = self.source.pointer(place).unwrap_or_default();
         let span = self.span(start, end);
-        let mut diagnostic = Diagnostic::error(code, message).at_span(pointer, span);
-        diagnostic.help = help;
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.push(finding.at_span(pointer, span));
     }
 
     /// Adds a finding about the structure: what is read from here on is for further findings only.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Place, PointerSegment, Span};
+use planwright_core::{Place, PointerSegment, Span};
 
 use super::super::literal::{self, Fault};
-use super::super::number::{is_number, kept_number};
+use super::super::number::{is_number, kept_number, number_out_of_range};
 use super::super::{Item, ItemKind, quote};
 use super::{Lost, Manner, Reader};
 use crate::template::{QUOTES, end_of_marker};
@@ -139,16 +139,7 @@ impl Reader<'_> {
         if let Some(number) = kept_number(written) {
             return ItemKind::Number(number);
         }
-        let message = format!("the number {} does not fit into 64 bits", quote(written));
-        let help = "write it as text, or with fewer digits".to_owned();
-        self.complain(
-            Code::NumberOutOfRange,
-            place,
-            start,
-            end,
-            message,
-            Some(help),
-        );
+        self.report(number_out_of_range(written), place, start, end);
         ItemKind::Null
     }
 
