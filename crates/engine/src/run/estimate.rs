@@ -1,14 +1,17 @@
 //! What a run is expected to take, as far as that is known before it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::plan::{Action, Approval, Company, Node, NodeKind, Step};
-use planwright_core::{Object, Tool, Value};
+use planwright_core::plan::{
+    Action, Alternative, Approval, Company, Form, Node, NodeKind, Read, Source, Step,
+};
+use planwright_core::{Object, StepId, Tool, Value};
 
 use super::bind::Scope;
 use super::frame::{Frame, shared_slots};
@@ -127,6 +130,7 @@ impl Outline<'_> {
         let steps = frame.plan.steps();
         let gate = self.gate(gate);
         let mut ends: Vec<Option<JobId>> = vec![None; steps.len()];
+        let mut left_out = HashSet::new();
         for index in in_order(steps) {
             let (Some(checked), Some(step)) =
                 (steps.get(index), frame.plan.plan().steps.get(index))
@@ -151,7 +155,12 @@ impl Outline<'_> {
                 item: None,
                 round: None,
             };
-            let end = self.step(frame, step, checked, address, waits);
+            let end = if decided(step) == Some(false) || needs_one_of(&left_out, step) {
+                left_out.insert(&step.id);
+                self.jobs.add(Job::default(), waits)
+            } else {
+                self.step(frame, step, checked, address, waits)
+            };
             if let Some(slot) = ends.get_mut(index) {
                 *slot = Some(end);
             }
@@ -179,9 +188,6 @@ impl Outline<'_> {
         address: Address,
         waits: Vec<JobId>,
     ) -> JobId {
-        if decided(step) == Some(false) {
-            return self.jobs.add(Job::default(), waits);
-        }
         self.take_for_granted(step, checked, &address);
         let Some(for_each) = &step.for_each else {
             return self.action(frame, step, checked, None, address, waits);
@@ -375,4 +381,34 @@ fn decided(step: &Step) -> Option<bool> {
             None
         }
     }
+}
+
+/// Whether `step` reads the output of one of those that are `left_out`, with nothing to take its place.
+fn needs_one_of(left_out: &HashSet<&StepId>, step: &Step) -> bool {
+    if left_out.is_empty() {
+        return false;
+    }
+    let is_gone =
+        |read: &Read| matches!(&read.source, Source::Step(step) if left_out.contains(step));
+    let value = match &step.action {
+        Action::Value(value) => Some(value),
+        Action::Tool(_) | Action::Plan(_) => None,
+    };
+    let over = step.for_each.as_ref().map(|for_each| &for_each.over);
+    let nodes = iter::once(&step.args).chain(value).chain(&step.when);
+    let mut needs = false;
+    for node in nodes.chain(over) {
+        node.each_reference(&mut |reference| {
+            needs |= match &reference.form {
+                Form::All(reads) => reads.iter().any(is_gone),
+                // What an expression makes of it shows only as it is evaluated.
+                Form::First(alternatives) => {
+                    let is_gone =
+                        |one: &Alternative| matches!(one, Alternative::Read(read) if is_gone(read));
+                    !alternatives.is_empty() && alternatives.iter().all(is_gone)
+                }
+            };
+        });
+    }
+    needs
 }

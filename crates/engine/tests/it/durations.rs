@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::plan::{ForEach, Name, Node, NodeKind, Read, Reference, Source};
+use planwright_core::plan::{
+    Alternative, ForEach, Form, Name, Node, NodeKind, Read, Reference, Source,
+};
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::run::{Assumption, estimate};
@@ -175,6 +177,35 @@ fn an_estimate_goes_by_graph_limits_and_lists() {
     check_estimate(vec![asks.clone()], 4, 5, &["a"], 1);
     asks.when = Some(Node::literal(Value::Bool(false), Place::NOWHERE));
     check_estimate(vec![asks, step("b", "t", &["a"])], 4, 1, &["b"], 0);
+}
+
+#[test]
+fn an_estimate_leaves_out_what_cannot_run() {
+    let mut never = step("a", "u", &[]);
+    never.when = Some(Node::literal(Value::Bool(false), Place::NOWHERE));
+    let over_output = |id: &str, of: Node| {
+        let mut step = step(id, "t", &[]);
+        step.for_each = Some(ForEach {
+            over: of,
+            max_parallel: None,
+        });
+        step
+    };
+    let needs = over_output("b", output_of("a"));
+    let mut conditional = step("c", "t", &[]);
+    conditional.when = Some(output_of("b"));
+    let steps = vec![conditional, needs, never.clone()];
+    check_estimate(steps, 4, 0, &[], 0);
+
+    let mut fallback = output_of("a");
+    if let NodeKind::Reference(reference) = &mut fallback.kind
+        && let Form::First(alternatives) = &mut reference.form
+    {
+        let items = Value::list([Value::Null, Value::Null]);
+        alternatives.push(Alternative::Literal(items));
+    }
+    let steps = vec![never, over_output("b", fallback)];
+    check_estimate(steps, 4, 1, &["b"], 1);
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Diagnostic, Object, StepId, Value};
 use planwright_engine::run::{Because, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
+use crate::reading::recalled;
 use crate::wire::Trim;
 
 /// The address of a run's output.
@@ -120,14 +122,22 @@ fn at(finding: &Diagnostic) -> &str {
 
 /// What a run came to: what the plan selects, and where it did not succeed, why, and how to go on. No value is longer than
 /// `most` bytes; what is, is a resource.
-pub(super) fn run(summary: &RunSummary, most: u64, can_resume: bool) -> Value {
+pub(super) fn run(
+    summary: &RunSummary,
+    plan: Option<&CheckedPlan>,
+    most: u64,
+    can_resume: bool,
+) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from(summary.status.as_str()));
     fields.insert("run".into(), Value::Text(Arc::clone(&summary.run)));
     let mut output = summary.output.clone();
     let is_trimmed = Trim::to(most).fields(&mut output);
     fields.insert("output".into(), output);
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        recalled: plan.and_then(recalled),
+        ..Outcome::default()
+    };
     outcome.collect(&summary.steps);
     let is_good = summary.status == RunStatus::Succeeded;
     if !is_good {
@@ -179,7 +189,9 @@ fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
 
 /// The steps of a run, by how they ended.
 #[derive(Debug, Default)]
-struct Outcome {
+struct Outcome<'a> {
+    /// The step that nobody wrote.
+    recalled: Option<&'a StepId>,
     done: Vec<Arc<str>>,
     errors: Vec<Value>,
     skipped: Vec<Value>,
@@ -187,9 +199,12 @@ struct Outcome {
     unknown: Vec<Value>,
 }
 
-impl Outcome {
+impl Outcome<'_> {
     fn collect(&mut self, steps: &[StepSummary]) {
         for step in steps {
+            if step.at.inside.is_none() && self.recalled == Some(&step.at.step) {
+                continue;
+            }
             let name = Value::from(step.at.to_string());
             let is_whole = step.parts.is_empty();
             match step.status {

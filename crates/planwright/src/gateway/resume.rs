@@ -58,8 +58,9 @@ impl PlanHost {
                 if run.status().is_none() {
                     return Ok(self.interrupted(&info.id));
                 }
+                let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
-                Ok(self.came_to(&summary, None))
+                Ok(self.came_to(&summary, plan.as_ref()))
             }
         }
     }

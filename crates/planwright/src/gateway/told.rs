@@ -34,7 +34,7 @@ impl PlanHost {
             return faces::came_to(face, summary, plan, self.settings.answer_bytes);
         }
         let can_resume = self.settings.store.is_some();
-        answer::run(summary, self.settings.answer_bytes, can_resume)
+        answer::run(summary, plan, self.settings.answer_bytes, can_resume)
     }
 
     /// What is said of a run that is not under way and has not ended.

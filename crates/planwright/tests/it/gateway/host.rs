@@ -280,6 +280,16 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
         json!({"again": {"word": "hello"}})
     );
 
+    // What is done of a plan that fails is of its own steps, too.
+    let failing = json!({"steps": [
+        {"id": "again", "value": format!("${{runs.{run}.said.word}}")},
+        {"id": "broken", "tool": "broken", "after": ["again"]}
+    ]});
+    let result = scene.execute("a", failing).await;
+    assert_eq!(result["structuredContent"]["done"], json!(["again"]));
+    let later = json!({"run": run_of(&result)});
+    assert_eq!(scene.call("a", "get_run", later).await, result);
+
     let strangers = scene.execute("b", plan).await;
     assert_eq!(
         strangers["structuredContent"]["status"], "rejected",
