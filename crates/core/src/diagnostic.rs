@@ -196,6 +196,9 @@ impl fmt::Display for Diagnostic {
         if !self.pointer.is_empty() {
             write!(f, " at {}", self.pointer)?;
         }
+        if let Some(source) = &self.source {
+            write!(f, " of `{source}`")?;
+        }
         write!(f, ": {}", self.message)?;
         if let Some(help) = &self.help {
             write!(f, " ({help})")?;

@@ -21,6 +21,7 @@ use crate::calls::{Calls, Ended};
 use crate::durations::Durations;
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
+use crate::execute;
 use crate::journal::{JournalError, Record};
 use crate::keeping::{HeldCall, Keeping, Released};
 use crate::questions::Questions;
@@ -38,6 +39,9 @@ pub(crate) enum Wish {
 /// The longest that a timer is set for at once. The queue takes some two years from when it last fired, and panics beyond
 /// that; of a longer time the rest is set once this much of it is over.
 const LONGEST_TIMER: Duration = Duration::from_hours(30 * 24);
+
+/// How long a run computes before it lets others have their turn, and looks at what has happened meanwhile.
+const TURN: Duration = Duration::from_millis(20);
 
 /// Drives a run to its end.
 pub(crate) struct Dispatch {
@@ -64,6 +68,8 @@ pub(crate) struct Dispatch {
     timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
     /// Whether calls have ended since timers were looked at.
     heard_calls: bool,
+    /// Since when the run has been computing without a break, where that has taken a while.
+    computing: Option<Instant>,
     effects: Vec<Effect>,
 }
 
@@ -81,7 +87,7 @@ impl Dispatch {
             before: run.now(),
             learned: keeping.is_some().then(|| run.durations().clone()),
             waited: HashMap::default(),
-            run,
+            run: run.in_stretches(),
             keeping,
             unkept: None,
             started: Instant::now(),
@@ -94,6 +100,7 @@ impl Dispatch {
             timers: DelayQueue::new(),
             timer_keys: HashMap::default(),
             heard_calls: false,
+            computing: None,
             effects: Vec::new(),
         }
     }
@@ -104,8 +111,12 @@ impl Dispatch {
         self.run.unheard = self.events.is_empty();
         self.run.start(&mut self.effects);
         loop {
-            self.run.proceed(&mut self.effects);
+            self.proceed();
             self.carry_out();
+            if self.run.is_busy() {
+                self.pause().await;
+                continue;
+            }
             if self.run.is_done() {
                 break;
             }
@@ -157,9 +168,42 @@ impl Dispatch {
         self.before + self.started.elapsed()
     }
 
+    /// Lets the run do what it can, for a while.
+    fn proceed(&mut self) {
+        loop {
+            self.run.proceed(&mut self.effects);
+            if !self.run.is_busy() || self.has_computed_long() {
+                return;
+            }
+        }
+    }
+
+    fn has_computed_long(&mut self) -> bool {
+        let since = self.computing.get_or_insert_with(Instant::now);
+        since.elapsed() >= TURN
+    }
+
+    /// Lets others have their turn, then tells the run what has happened while it was computing.
+    async fn pause(&mut self) {
+        self.computing = None;
+        tokio::task::yield_now().await;
+        let mut is_paused = false;
+        while let Some(input) = self.next(false).await {
+            if !is_paused {
+                self.run.pause(&mut self.effects);
+                is_paused = true;
+            }
+            self.take_in(Some(input));
+        }
+        if is_paused {
+            self.run.go_on(&mut self.effects);
+        }
+    }
+
     /// Waits until something happens, then takes in all that has happened, so that what starts next is the best of all
     /// that may.
     async fn listen(&mut self) {
+        self.computing = None;
         // An answer that is there goes before a timer that has run out. But where each turn brings more that are done at once, some
         // are always there.
         if std::mem::take(&mut self.heard_calls)
@@ -168,12 +212,29 @@ impl Dispatch {
             self.take_in(Some(input));
             return;
         }
-        let input = tokio::select! {
+        let input = self.next(true).await;
+        self.take_in(input);
+        if self.keeping.is_some() {
+            // Each turn costs a commit: calls that are about to end as well had better share it.
+            tokio::task::yield_now().await;
+        }
+        // One thing after the other, unless that takes too long: then there is a better time to be told of the others.
+        while !self.run.is_busy()
+            && let Some(ended) = self.calls.try_next()
+        {
+            self.take_in(Some(Input::from(ended)));
+        }
+    }
+
+    /// What happens next, or what has happened already. Nothing where that is nothing which the run has to be told.
+    async fn next(&mut self, waits: bool) -> Option<Input> {
+        tokio::select! {
             biased;
             wish = self.wishes.recv() => match wish {
                 Some(Wish::Extend(plan)) => Some(Input::Extend(plan)),
                 Some(Wish::Cancel) => Some(Input::Cancel),
                 // Nobody is left who could add steps, or say that the plan is whole.
+                None if !waits => None,
                 None if self.run.is_tentative() => Some(Input::Cancel),
                 Some(Wish::Close) | None => Some(Input::Close),
             },
@@ -185,14 +246,7 @@ impl Dispatch {
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
                 self.fired(expired)
             }
-        };
-        self.take_in(input);
-        if self.keeping.is_some() {
-            // Each turn costs a commit: calls that are about to end as well had better share it.
-            tokio::task::yield_now().await;
-        }
-        while let Some(ended) = self.calls.try_next() {
-            self.take_in(Some(Input::from(ended)));
+            () = std::future::ready(()), if !waits => None,
         }
     }
 
@@ -227,7 +281,7 @@ impl Dispatch {
                     self.send_held(task, held);
                 }
                 for (task, request) in released.questions {
-                    self.ask(task, request);
+                    self.ask(task, *request);
                 }
                 None
             }
@@ -252,9 +306,9 @@ impl Dispatch {
         }
     }
 
-    fn ask(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
+    fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         let approver = Arc::clone(&self.approver);
-        let decision = async move { approver.decide(*request).await };
+        let decision = execute::decision(approver, request);
         self.questions.ask(task, decision.boxed());
     }
 
@@ -263,6 +317,9 @@ impl Dispatch {
             let now = self.now();
             self.heard_calls |= matches!(input, Input::AttemptEnded { .. });
             self.run.handle(input, now, &mut self.effects);
+            while self.run.is_busy() && !self.run.is_paused() && !self.has_computed_long() {
+                self.run.drain(&mut self.effects);
+            }
         }
     }
 
@@ -304,7 +361,7 @@ impl Dispatch {
                 }
                 Effect::Ask { task, request } => match &mut self.keeping {
                     Some(keeping) => keeping.hold_question(task, request),
-                    None => self.ask(task, request),
+                    None => self.ask(task, *request),
                 },
                 // A call that is done as soon as it is made cannot take too long.
                 Effect::SetTimer {

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 
 use crate::dispatch::Wish;
 use crate::run::RunSummary;
@@ -73,14 +74,30 @@ impl Canceller {
 impl Future for RunHandle {
     type Output = RunSummary;
 
-    /// Waits for the end of the run. Resumes a panic of the run's own task: there is nothing to report then.
+    /// Waits for the end of the run.
+    ///
+    /// # Panics
+    ///
+    /// Where the tokio runtime that drove the run is gone, or the run itself has panicked: there is nothing to report then.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RunSummary> {
         match Pin::new(&mut self.task).poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(summary)) => Poll::Ready(summary),
-            Poll::Ready(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            Poll::Ready(Err(error)) => give_up(error),
         }
     }
+}
+
+/// Ends as the run's task has ended.
+#[expect(
+    clippy::panic,
+    reason = "there is no summary to give, and whoever has dropped the runtime knows"
+)]
+fn give_up(error: JoinError) -> ! {
+    if let Ok(panic) = error.try_into_panic() {
+        std::panic::resume_unwind(panic);
+    }
+    panic!("the tokio runtime that drove the run is gone")
 }
 
 impl Drop for RunHandle {

@@ -146,6 +146,13 @@ pub enum Record {
     Cancelled,
     /// Told: the time of the run is up, as its guards bound it.
     OutOfTime,
+    /// Told: what follows, up to [`WentOn`](Self::WentOn), came while the run was computing.
+    Paused {
+        /// How much it had done by then since it was last told something, in steps of its own work.
+        after: u64,
+    },
+    /// Told: go on with what was put off.
+    WentOn,
     /// Decided: a step, item or round has ended.
     Settled {
         /// Which.
@@ -182,7 +189,9 @@ impl Record {
             | Self::Extended { .. }
             | Self::Closed
             | Self::Cancelled
-            | Self::OutOfTime => true,
+            | Self::OutOfTime
+            | Self::Paused { .. }
+            | Self::WentOn => true,
             Self::Sent { .. }
             | Self::GivenUp { .. }
             | Self::Asked { .. }
@@ -207,6 +216,8 @@ impl Record {
             | Self::Closed
             | Self::Cancelled
             | Self::OutOfTime
+            | Self::Paused { .. }
+            | Self::WentOn
             | Self::Ended { .. } => None,
         }
     }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
+use crate::execute;
 use crate::journal::{Entry, Journal, JournalError, Record};
 use crate::schedule::TaskId;
 
@@ -150,7 +151,7 @@ impl Keeping {
     fn hand_over(&mut self) {
         self.due = None;
         let waiting = std::mem::take(&mut self.waiting);
-        let kept = self.journal.append(std::mem::take(&mut self.batch));
+        let kept = execute::append(&self.journal, std::mem::take(&mut self.batch));
         self.commits
             .push_back(Box::pin(async move { (waiting, kept.await) }));
     }

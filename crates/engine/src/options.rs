@@ -25,7 +25,7 @@ pub struct RunOptions {
     pub retry_delay: Duration,
     /// The time that one attempt may take; a minute by default.
     pub attempt_timeout: Option<Duration>,
-    /// The time that a step may take, for steps that do not say otherwise; any by default.
+    /// The time that a step may take, for steps that do not say otherwise; any by default. To wait for somebody's consent does not count.
     pub step_timeout: Option<Duration>,
     /// What the first failure means.
     pub on_failure: FailurePolicy,
@@ -44,8 +44,8 @@ pub struct RunOptions {
     /// The most bytes that steps may make of what they are given, 1 GiB by default: texts that are put together, new values of
     /// expressions. It bounds memory as well; what tools give does not count.
     pub computed_bytes: usize,
-    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory; what would
-    /// go beyond it fails.
+    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory: items, rounds
+    /// and inner plans that would go beyond it fail. The plan's own steps count, and run in any case.
     pub max_tasks: usize,
     /// How much the run may call, how long, how fast.
     pub guards: Guards,

@@ -4,7 +4,7 @@
 //! - [Tools of your own](#tools-of-your-own): Rust functions, errors, effects, `Sharable`
 //! - [MCP servers](#mcp-servers)
 //! - [What check finds](#what-check-finds)
-//! - [Events](#events), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
+//! - [Events](#events), [durations](#durations), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
 //! - [Runs that grow](#runs-that-grow), [runs that go on later](#runs-that-go-on-later),
 //!   [plans that models write](#plans-that-models-write)
 //! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own),
@@ -60,7 +60,7 @@
 //! where there are MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
 //!
 //! A failure of a tool is no [`Error`]: the [`RunSummary`] says what became of each step, and `summary.status` of
-//! the whole.
+//! the whole. `serde_json::from_value::<T>(summary.output.into())` reads what the plan selects into a type of your own.
 //!
 //! # Tools of your own
 //!
@@ -118,6 +118,8 @@
 //! - [`Sharable`] marks a parameter that may receive data of other steps, for the dialects in which only such
 //!   parameters may.
 //! - [`Function::raw`] takes and gives bare [`Value`]s.
+//! - What functions share, such as a pool of connections, is cloned into each call, so that a call owns what it needs:
+//!   `move |letter: Letter| { let pool = pool.clone(); async move { pool.send(letter).await } }`.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
 //!   [minute](embedding::RunBuilder::attempt_timeout), and 16 [go together](embedding::RunBuilder::max_parallel), where nothing else is said.
@@ -213,10 +215,30 @@
 //!
 //! [`wire`] has twins of events and summaries for other programs, as JSON with a version.
 //!
+//! # Durations
+//!
+//! A run that knows how long calls take starts first what the rest waits for longest. Each summary has what was known and what was
+//! learned; handed to the next run, or kept as [`wire::DurationsV1`], it makes that one faster, and says ahead how long it will take:
+//!
+//! ```
+//! # use planwright::{Error, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let planwright = Planwright::builder().open().await?;
+//! # let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
+//! let first = planwright.run(plan.clone()).await;
+//! println!("{:?}", planwright.estimate(&plan, &first.durations).expected);
+//! let second = planwright.run(plan).durations(first.durations).await;
+//! # assert_eq!(second.steps.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Bounds
 //!
 //! [`Guards`](engine::Guards) bound what a run may take. Each attempt counts before it is made, so calls that go on together cannot
-//! take more than there is; the step of a call that is refused fails with the kind `budget`.
+//! take more than there is; the step of a call that is refused fails with the kind `budget`. A run that computes for long looks at the clock,
+//! and lets others have the thread, every 20 ms or as soon as one expression is done, of which the costliest takes well under a second.
 //!
 //! ```
 //! use std::time::Duration;
@@ -398,6 +420,8 @@
 //! ```
 //!
 //! # Features
+//!
+//! What a feature adds to [`embedding::Builder`], such as `workspace` and `config`, is there only with it.
 //!
 //! - `cli`: the program `planwright`, and all that only a program needs. It is on unless you say otherwise, so name
 //!   the library with `default-features = false`.

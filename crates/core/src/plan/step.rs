@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Node, Plan, SlotKind, StepId, Writes};
-use crate::Place;
+use crate::{Place, Value};
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,8 +160,12 @@ pub enum Company {
 }
 
 impl Step {
-    /// A step that calls `tool` with `args` and has no further wishes.
+    /// A step that calls `tool` with `args`, an object, and has no further wishes. `null` says that it has no arguments.
     pub fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, args: Node) -> Self {
+        let args = match args.as_literal() {
+            Some(Value::Null) => Node::literal(Value::empty_object(), args.place),
+            _ => args,
+        };
         let name = Name {
             text: tool.into(),
             place: Place::NOWHERE,

@@ -67,7 +67,8 @@ pub enum RetryAdvice {
     /// No.
     #[default]
     Never,
-    /// Only if a second call would do no harm: nobody knows whether this one happened.
+    /// Only if a second call would do no harm, or the plan or the options ask for more than one attempt, which says so: nobody knows
+    /// whether this one happened.
     Uncertain,
     /// Yes, after the usual pause: the call did not happen.
     Again,

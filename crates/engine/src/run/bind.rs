@@ -277,6 +277,7 @@ impl Scope<'_> {
             values.extend(found.map(|found| found.value));
         }
         settled(waits)?;
+        self.made.may_take_long();
         expression
             .evaluate(&values, self.limits)
             .map_err(|error| match error {

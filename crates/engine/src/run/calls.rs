@@ -20,6 +20,10 @@ use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 
 impl Run {
     pub(super) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        // Something else may have ended it since.
+        if self.scheduler.state(task) != TaskState::Asking {
+            return;
+        }
         let Some(work) = self.work(task) else {
             return;
         };

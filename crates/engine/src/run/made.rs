@@ -17,13 +17,18 @@ const FIELD: usize = 64;
 pub(crate) struct Made {
     bytes: Cell<usize>,
     most: usize,
+    took_long: Cell<bool>,
 }
+
+/// From how many bytes on it may take a while to make them.
+const MANY: usize = 4096;
 
 impl Made {
     pub(crate) fn new(most: usize) -> Self {
         Self {
             bytes: Cell::new(0),
             most,
+            took_long: Cell::new(false),
         }
     }
 
@@ -38,7 +43,20 @@ impl Made {
             return Err(self.used_up());
         }
         self.bytes.set(self.bytes.get().saturating_add(bytes));
+        if bytes >= MANY {
+            self.may_take_long();
+        }
         Ok(())
+    }
+
+    /// Notes that something is computed that may take a while.
+    pub(crate) fn may_take_long(&self) {
+        self.took_long.set(true);
+    }
+
+    /// Whether something was computed, since this was last asked, that may have taken a while.
+    pub(crate) fn took_long(&self) -> bool {
+        self.took_long.replace(false)
     }
 
     /// Counts the places of a list, or of the fields of an object.

@@ -415,7 +415,12 @@ fn next_of_action(
                 .get(index as usize)
                 .and_then(|checked| checked.tool.as_ref())
                 .map(|tool| tool.input.structure());
-            Ok(Next::Call(scope.node(&step.args, expected)?))
+            let args = match scope.node(&step.args, expected)? {
+                // No arguments were written.
+                Value::Null if step.args.as_literal().is_some() => Value::empty_object(),
+                args => args,
+            };
+            Ok(Next::Call(args))
         }
         Action::Plan(call) => {
             debug_assert!(matches!(

@@ -289,6 +289,8 @@ impl Redactor {
             | Record::Closed
             | Record::Cancelled
             | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::WentOn
             | Record::Ended { .. } => {}
         }
     }

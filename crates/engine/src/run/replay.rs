@@ -9,7 +9,7 @@ use planwright_core::{Hashing, StepId, Value};
 use super::effect::{Effect, Input};
 use super::guarding::NO_TASK;
 use super::history::{Choice, History};
-use super::state::Run;
+use super::state::{Run, Stretch};
 use super::summary::RunSummary;
 use crate::approval::Decision;
 use crate::event::Address;
@@ -163,10 +163,11 @@ impl Player {
     }
 
     fn play<E>(&mut self, first: &Entry, entries: &[Entry]) -> Result<(), ReplayError<E>> {
+        self.run.stretch = stretch(entries);
         self.run.start(&mut self.effects);
         let mut turn = first.turn;
         self.end_turn();
-        for entry in entries {
+        for (index, entry) in entries.iter().enumerate() {
             if entry.turn != turn {
                 self.end_turn();
                 turn = entry.turn;
@@ -174,8 +175,15 @@ impl Player {
             if matches!(entry.record, Record::Chosen { .. }) {
                 // It was known when the process began.
             } else if entry.record.is_told() {
-                let input = self.input(entry)?;
-                self.run.handle(input, entry.at, &mut self.effects);
+                self.run.stretch = stretch(entries.get(index + 1..).unwrap_or_default());
+                match entry.record {
+                    Record::Paused { .. } => self.run.pause(&mut self.effects),
+                    Record::WentOn => self.run.go_on(&mut self.effects),
+                    _ => {
+                        let input = self.input(entry)?;
+                        self.run.handle(input, entry.at, &mut self.effects);
+                    }
+                }
                 self.collect();
             } else {
                 self.compare(entry)?;
@@ -288,6 +296,16 @@ impl Player {
                 at: at.to_string(),
                 turn,
             })
+    }
+}
+
+/// How much the run had done before it was told the next of `entries`: everything, unless it was told while it was computing.
+fn stretch(entries: &[Entry]) -> Stretch {
+    let told =
+        |entry: &&Entry| entry.record.is_told() && !matches!(entry.record, Record::Chosen { .. });
+    match entries.iter().find(told).map(|entry| &entry.record) {
+        Some(Record::Paused { after }) => Stretch::Until(*after),
+        _ => Stretch::All,
     }
 }
 

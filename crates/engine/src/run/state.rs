@@ -64,7 +64,27 @@ pub struct Run {
     pub(super) history: Option<Arc<History>>,
     queue: VecDeque<Command>,
     scratch: Vec<Command>,
+    /// How much is carried out in one go.
+    pub(super) stretch: Stretch,
+    /// How many commands were carried out since the run was last told something.
+    carried: u64,
+    /// Whether nothing is carried out now, since it is being told what happened meanwhile.
+    paused: bool,
 }
+
+/// How much of what is to be done a run does in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stretch {
+    /// All of it.
+    All,
+    /// A few commands, and of those that compute much one at a time, so that its driver can look at the clock.
+    Short,
+    /// Until so many commands were carried out since the run was last told something.
+    Until(u64),
+}
+
+/// How many commands are carried out before the driver looks at the clock, where they compute little.
+const SHORT: u64 = 16;
 
 impl Run {
     /// A run of `plan`, not yet begun.
@@ -100,10 +120,21 @@ impl Run {
             history: None,
             queue: VecDeque::new(),
             scratch: Vec::new(),
+            stretch: Stretch::All,
+            carried: 0,
+            paused: false,
         };
         run.open_roots(plan);
         run.promised = run.work.len();
         run
+    }
+
+    /// Lets [`proceed`](Self::proceed) return after a while though there is [more to do](Self::is_busy), so that the run can be
+    /// [paused](Self::pause) while it computes.
+    #[must_use]
+    pub fn in_stretches(mut self) -> Self {
+        self.stretch = Stretch::Short;
+        self
     }
 
     /// Begins.
@@ -129,6 +160,9 @@ impl Run {
     pub fn handle(&mut self, input: Input, now: Duration, effects: &mut Vec<Effect>) {
         if self.matters(&input) {
             self.now = now;
+        }
+        if !self.paused {
+            self.carried = 0;
         }
         match input {
             Input::AttemptEnded {
@@ -180,17 +214,50 @@ impl Run {
         }
     }
 
-    /// Starts whatever may start now.
+    /// Goes on with what is to be done, and starts whatever may start once all that is known. There may be [more](Self::is_busy)
+    /// afterwards.
     pub fn proceed(&mut self, effects: &mut Vec<Effect>) {
         loop {
+            self.drain(effects);
+            if self.is_busy() {
+                return;
+            }
             self.scheduler.start_ready(&mut self.scratch);
             if self.scratch.is_empty() {
                 return;
             }
+            let calls = self.scratch.len();
             self.queue.extend(self.scratch.drain(..));
-            // A call that the guard does not let through gives its place to another.
-            self.drain(effects);
+            // Whatever is said to start does, so that nothing can end it in between. A call that the guard does not let through gives its
+            // place to another.
+            for _ in 0..calls {
+                self.carry_out_next(effects);
+            }
         }
+    }
+
+    /// Whether there is more to do at once, without anything that it would have to be told.
+    pub fn is_busy(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Whether what is to be done was [put off](Self::pause).
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Puts off what is to be done at once, so that the run can be told what has happened meanwhile. Where in its work that was is
+    /// kept, since the same must be decided by whoever runs its journal again.
+    pub fn pause(&mut self, effects: &mut Vec<Effect>) {
+        let after = std::mem::take(&mut self.carried);
+        self.remember(effects, || Some(Record::Paused { after }));
+        self.paused = true;
+    }
+
+    /// Takes up again what was put off. Call [`proceed`](Self::proceed) then.
+    pub fn go_on(&mut self, effects: &mut Vec<Effect>) {
+        self.remember(effects, || Some(Record::WentOn));
+        self.paused = false;
     }
 
     /// Whether the run has ended.
@@ -211,7 +278,7 @@ impl Run {
     /// Whether nothing can ever happen any more though steps are left. It would be a defect of ours: the run then
     /// says so in place of waiting for ever.
     pub fn is_stuck(&self) -> bool {
-        self.scheduler.is_stuck() && !self.growing
+        self.scheduler.is_stuck() && !self.growing && !self.is_busy()
     }
 
     /// The run's id.
@@ -234,31 +301,50 @@ impl Run {
         self.frames.first().map(|frame| &frame.plan)
     }
 
-    /// Carries out all that the scheduler asks for, and tells it what comes of it.
-    fn drain(&mut self, effects: &mut Vec<Effect>) {
-        while let Some(command) = self.queue.pop_front() {
-            match command {
-                Command::Prepare(task) => self.prepare(task, effects),
-                Command::Ask(task) => self.ask(task, effects),
-                Command::Call { task, attempt } => self.call(task, attempt, effects),
-                Command::Abort { task, attempt } => self.abort(task, attempt, effects),
-                Command::RetryLater {
-                    task,
-                    attempt,
-                    pause,
-                } => {
-                    if let Some(at) = self.address(task) {
-                        self.emit(effects, || RunEvent::RetryScheduled { at, attempt, pause });
-                    }
-                }
-                Command::SetTimer { task, timer, after } => {
-                    effects.push(Effect::SetTimer { task, timer, after });
-                }
-                Command::ClearTimer(task, timer) => effects.push(Effect::ClearTimer(task, timer)),
-                Command::ChildSettled { group, .. } => self.next_part(group),
-                Command::Close(task) => self.close(task),
-                Command::Settled(task, by) => self.settled(task, by, effects),
+    /// Carries out what the scheduler asks for, and tells it what comes of it: all of it, or a stretch.
+    pub(crate) fn drain(&mut self, effects: &mut Vec<Effect>) {
+        if self.paused {
+            return;
+        }
+        let most = match self.stretch {
+            Stretch::All => u64::MAX,
+            Stretch::Short => self.carried.saturating_add(SHORT),
+            Stretch::Until(most) => most,
+        };
+        while self.carried < most && self.is_busy() {
+            self.carry_out_next(effects);
+            if self.made.took_long() && self.stretch == Stretch::Short {
+                return;
             }
+        }
+    }
+
+    fn carry_out_next(&mut self, effects: &mut Vec<Effect>) {
+        let Some(command) = self.queue.pop_front() else {
+            return;
+        };
+        self.carried += 1;
+        match command {
+            Command::Prepare(task) => self.prepare(task, effects),
+            Command::Ask(task) => self.ask(task, effects),
+            Command::Call { task, attempt } => self.call(task, attempt, effects),
+            Command::Abort { task, attempt } => self.abort(task, attempt, effects),
+            Command::RetryLater {
+                task,
+                attempt,
+                pause,
+            } => {
+                if let Some(at) = self.address(task) {
+                    self.emit(effects, || RunEvent::RetryScheduled { at, attempt, pause });
+                }
+            }
+            Command::SetTimer { task, timer, after } => {
+                effects.push(Effect::SetTimer { task, timer, after });
+            }
+            Command::ClearTimer(task, timer) => effects.push(Effect::ClearTimer(task, timer)),
+            Command::ChildSettled { group, .. } => self.next_part(group),
+            Command::Close(task) => self.close(task),
+            Command::Settled(task, by) => self.settled(task, by, effects),
         }
     }
 

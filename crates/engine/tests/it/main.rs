@@ -1,5 +1,6 @@
 //! Whole runs, driven by a test in any order it likes, and by tokio.
 
+mod computing;
 mod drive;
 mod driver;
 mod durations;

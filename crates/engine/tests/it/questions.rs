@@ -1,14 +1,16 @@
 //! Questions about calls: nobody is asked, or waited for, whose answer changes nothing any more.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::plan::{Approval, ForEach, Node};
+use planwright_core::plan::{Approval, ForEach, Node, OnFailure};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Functions};
+use planwright_engine::journal::{Entry, Journal, JournalError};
 use planwright_engine::{Decision, Engine, RunStatus, Start, StepStatus};
 
 use crate::drive::sound;
@@ -91,4 +93,98 @@ async fn a_question_ends_with_its_step() {
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_held_back_is_never_asked_where_its_step_has_ended() {
     check(Some(Slow(Duration::from_secs(10))), &["later"]).await;
+}
+
+/// Panics when it is asked, or as it is about to decide.
+#[derive(Clone, Copy)]
+enum Panics {
+    AtOnce,
+    Later,
+}
+
+impl Approver for Panics {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        match self {
+            Self::AtOnce => panic!("`{}` is unknown", request.at),
+            Self::Later => Box::pin(async move { panic!("`{}` is unknown", request.at) }),
+        }
+    }
+}
+
+impl Journal for Panics {
+    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        match self {
+            Self::AtOnce => panic!("no pen"),
+            Self::Later => Box::pin(async { panic!("no pen") }),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_panics_has_not_agreed() {
+    for panics in [Panics::AtOnce, Panics::Later] {
+        let mut free = asking("free");
+        free.approval = Approval::AsTool;
+        let plan = Plan {
+            steps: vec![asking("asks"), free],
+            on_failure: OnFailure::KeepGoing,
+            ..Plan::default()
+        };
+        let engine = Engine::new(Backends::new().with("s", Functions::named("s")))
+            .with_approver(Arc::new(panics));
+        let summary = engine.run("r", sound(plan)).await;
+        let errors = summary.steps.iter().filter_map(|step| step.error.as_ref());
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        assert_eq!(
+            errors.first().map(String::as_str),
+            Some("the call was rejected: whoever decides panicked: `asks` is unknown")
+        );
+        assert_eq!(summary.calls.len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_panics_has_kept_nothing() {
+    for panics in [Panics::AtOnce, Panics::Later] {
+        let mut free = asking("free");
+        free.approval = Approval::AsTool;
+        let plan = Plan {
+            steps: vec![free],
+            ..Plan::default()
+        };
+        let engine = Engine::new(Backends::new().with("s", Functions::named("s")));
+        let start = Start::new("r", sound(plan)).with_journal(Arc::new(panics), Value::Null);
+        let (handle, _events) = engine.launch(start);
+        let summary = handle.await;
+        let unkept = summary.unkept.map(|error| error.to_string());
+        assert_eq!(unkept.as_deref(), Some("the journal panicked: no pen"));
+    }
+}
+
+#[test]
+fn a_run_whose_runtime_is_gone_says_so() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let gone = runtime();
+    let plan = Plan {
+        steps: vec![asking("asks")],
+        ..Plan::default()
+    };
+    let engine = Engine::new(Backends::new().with("s", Functions::named("s")))
+        .with_approver(Arc::new(Person::default()));
+    let handle = {
+        let _entered = gone.enter();
+        engine.start("r", sound(plan)).0
+    };
+    drop(gone);
+    let waits = AssertUnwindSafe(|| runtime().block_on(handle));
+    let panic = catch_unwind(waits).unwrap_err();
+    assert_eq!(
+        panic.downcast_ref::<&str>(),
+        Some(&"the tokio runtime that drove the run is gone")
+    );
 }

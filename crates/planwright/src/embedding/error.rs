@@ -11,7 +11,7 @@ use planwright_mcp::{ConfigError, ServerFailure};
 ///
 /// A failure of a tool is none of these: it stands in the [summary](crate::RunSummary) of the run.
 ///
-/// Its [`Debug`] form is for people, since it is what a `main` prints that gives it back: all findings, or the way out.
+/// Its [`Debug`] form is for people, since it is what a `main` prints that gives it back: all findings, or the way out, and what a server wrote that did not start.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -68,6 +68,12 @@ impl fmt::Debug for Error {
                 Some(help) => write!(f, "{self}\n{help}"),
                 None => write!(f, "{self}"),
             },
+        }?;
+        match self {
+            Self::Server(failure) if !failure.stderr.is_empty() => {
+                write!(f, "\nIt wrote:\n{}", failure.stderr.trim_end())
+            }
+            _ => Ok(()),
         }
     }
 }

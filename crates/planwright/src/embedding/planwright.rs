@@ -7,7 +7,8 @@ use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
-use planwright_engine::{Approver, Engine, RunOptions};
+use planwright_engine::run::{Estimate, estimate};
+use planwright_engine::{Approver, Durations, Engine, RunOptions};
 use planwright_mcp::{Connections, ServerFailure};
 
 use super::{Builder, Error, Run, RunBuilder};
@@ -81,6 +82,9 @@ impl Planwright {
     }
 
     /// Runs a plan: await it for the summary, or say more first.
+    ///
+    /// The plan holds the verdict of who checked it: whether a call needs consent was decided then, by the tools and the policy of that
+    /// [`Planwright`]. So check a plan with the one that is to run it.
     pub fn run(&self, plan: CheckedPlan) -> RunBuilder {
         RunBuilder::new(self.clone(), plan)
     }
@@ -88,6 +92,13 @@ impl Planwright {
     /// Starts a plan, to watch it or to add to it.
     pub fn start(&self, plan: CheckedPlan) -> Run {
         self.run(plan).start()
+    }
+
+    /// What a run of `plan` is expected to take, by the `durations` of earlier [summaries](planwright_engine::RunSummary::durations) and the
+    /// [options](Self::options). Nothing is called.
+    pub fn estimate(&self, plan: &CheckedPlan, durations: &Durations) -> Estimate {
+        let options = &self.0.options;
+        estimate(plan, durations, &options.limits, &options.evaluation)
     }
 
     /// The tools that plans may call.

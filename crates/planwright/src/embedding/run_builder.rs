@@ -9,7 +9,9 @@ use std::time::Duration;
 use planwright_core::plan::Outside;
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::options::{Arrival, FailurePolicy};
-use planwright_engine::{Approver, Guards, History, Journal, RunOptions, RunSummary, Start};
+use planwright_engine::{
+    Approver, Durations, Guards, History, Journal, RunOptions, RunSummary, Start,
+};
 
 use super::{Planwright, Run};
 
@@ -41,7 +43,8 @@ impl RunBuilder {
         }
     }
 
-    /// The run's id; a random one where none is given. Servers see it as a part of each call's key.
+    /// The run's id; a random one where none is given. Servers see it as a part of each call's key, so a run that goes on
+    /// [after](Self::after) what earlier processes did needs the id that they gave it.
     pub fn id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.id = Some(id.into());
         self
@@ -97,6 +100,12 @@ impl RunBuilder {
         self
     }
 
+    /// How long calls take, from an earlier [summary](RunSummary::durations): what takes longest starts first.
+    pub fn durations(mut self, durations: Durations) -> Self {
+        self.options.durations = durations;
+        self
+    }
+
     /// Lets the run go on after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
     /// [come](Run::extend).
     pub fn growing(mut self) -> Self {
@@ -130,13 +139,16 @@ impl RunBuilder {
     }
 
     /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` goes
-    /// into its first entry, for whoever wants the run to go on later; [`Value::Null`] will do for a program that knows its plans.
+    /// into its first entry, for whoever wants the run to go on later; [`Value::Null`] will do for a program that knows its plans. Give
+    /// such a run an [id](Self::id).
     pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
         self.journal = Some((Arc::new(journal), header));
         self
     }
 
-    /// Goes on with a run after what its journal holds: what is done is not done again.
+    /// Goes on with a run after what its journal holds: what is done is not done again. Steps are known by their ids alone, so that a plan
+    /// may be mended in between: a step that is done stays done, whatever its arguments would be now. Whether it is the plan of that
+    /// journal is for its caller to know, or for [`kept`](crate::kept), which does; so is the [id](Self::id).
     pub fn after(mut self, history: History) -> Self {
         self.history = Some(history);
         self

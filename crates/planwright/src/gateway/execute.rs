@@ -237,7 +237,7 @@ impl PlanHost {
             .with_approver(Arc::new(approver));
         let told = call.progress_token.clone();
         let told = told.map(|token| (Arc::clone(&call.caller), token));
-        let progress = Progress::new(plan.steps().len(), told);
+        let progress = Progress::new(plan, told);
         let store = self.settings.store.clone();
         let learn = move |summary: &RunSummary| {
             if let Some(store) = store

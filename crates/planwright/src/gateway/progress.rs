@@ -3,24 +3,34 @@
 use std::fmt;
 use std::sync::Arc;
 
-use planwright_core::Value;
+use planwright_core::check::CheckedPlan;
+use planwright_core::{StepId, Value};
 use planwright_engine::run::StepStatus;
 use planwright_engine::{RunEvent, StampedEvent};
 use planwright_mcp::Caller;
+
+use crate::reading::recalled;
 
 /// Counts the steps of a run, and tells its caller of each that ends.
 pub(super) struct Progress {
     steps: usize,
     done: usize,
+    /// The step that nobody wrote, which does not count.
+    recalled: Option<StepId>,
     told: Option<(Arc<dyn Caller>, Value)>,
 }
 
 impl Progress {
-    /// Of a run of so many steps; `told`: who hears of it, and by which token.
-    pub(super) fn new(steps: usize, told: Option<(Arc<dyn Caller>, Value)>) -> Self {
+    /// Of a run of `plan`; `told`: who hears of it, and by which token.
+    pub(super) fn new(plan: &CheckedPlan, told: Option<(Arc<dyn Caller>, Value)>) -> Self {
+        let recalled = recalled(plan).cloned();
         Self {
-            steps,
+            steps: plan
+                .steps()
+                .len()
+                .saturating_sub(usize::from(recalled.is_some())),
             done: 0,
+            recalled,
             told,
         }
     }
@@ -37,14 +47,18 @@ impl Progress {
     pub(super) fn event(&mut self, event: &StampedEvent) -> bool {
         match &event.event {
             RunEvent::RunStarted { steps, .. } | RunEvent::PlanExtended { steps } => {
-                self.steps = *steps;
+                self.steps = steps.saturating_sub(usize::from(self.recalled.is_some()));
                 true
             }
             RunEvent::StepEnded {
                 at, tool, status, ..
-            } if at.inside.is_none() && at.item.is_none() && at.round.is_none() => {
+            } if at.inside.is_none()
+                && at.item.is_none()
+                && at.round.is_none()
+                && self.recalled.as_ref() != Some(&at.step) =>
+            {
+                self.done += 1;
                 // Several instances have the same steps.
-                self.done = (self.done + 1).min(self.steps.max(self.done + 1));
                 self.steps = self.steps.max(self.done);
                 self.tell(&at.to_string(), tool.as_deref(), *status);
                 true

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use planwright_engine::Durations;
 use planwright_engine::durations::Learned;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The schema's name and version.
 pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
@@ -14,7 +15,8 @@ pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DurationsV1 {
-    /// [`DURATIONS_SCHEMA`].
+    /// [`DURATIONS_SCHEMA`]; what has another is not read.
+    #[serde(deserialize_with = "known")]
     pub schema: String,
     /// The tools, sorted by server and name.
     pub tools: Vec<ToolDurationV1>,
@@ -34,6 +36,17 @@ pub struct ToolDurationV1 {
     pub spread_ns: u64,
     /// How many calls were seen.
     pub calls: u64,
+}
+
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let schema = String::deserialize(deserializer)?;
+    if schema == DURATIONS_SCHEMA {
+        Ok(schema)
+    } else {
+        Err(D::Error::custom(format!(
+            "the schema is `{schema}`, not `{DURATIONS_SCHEMA}`"
+        )))
+    }
 }
 
 impl From<&Durations> for DurationsV1 {
@@ -68,5 +81,25 @@ impl From<&DurationsV1> for Durations {
             durations.insert(&server, &name, learned);
         }
         durations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_not_read() {
+        let read = |version: u32| {
+            let schema = format!("planwright.durations/{version}");
+            serde_json::from_value::<DurationsV1>(
+                serde_json::json!({"schema": schema, "tools": []}),
+            )
+        };
+        assert!(read(1).is_ok());
+        assert_eq!(
+            read(9).unwrap_err().to_string(),
+            "the schema is `planwright.durations/9`, not `planwright.durations/1`"
+        );
     }
 }

@@ -39,7 +39,8 @@ pub struct EntryV1 {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecordV1 {
     /// What happened: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`,
-    /// `closed`, `cancelled`, `out_of_time`, `settled` or `ended`.
+    /// `closed`, `cancelled`, `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Whatever stands between `paused` and `went_on`
+    /// came while the run was computing.
     pub what: &'static str,
     /// Which step, item or round: `outer/inner@instance[item]#round`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +100,9 @@ pub struct RecordV1 {
     /// How many steps the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
+    /// How much of its own work the run had done when it paused, since it was last told something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
     /// The version of the program that has begun to drive the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -280,6 +284,11 @@ impl From<&Record> for RecordV1 {
             Record::Closed => Self::named("closed"),
             Record::Cancelled => Self::named("cancelled"),
             Record::OutOfTime => Self::named("out_of_time"),
+            Record::Paused { after } => Self {
+                after: Some(*after),
+                ..Self::named("paused")
+            },
+            Record::WentOn => Self::named("went_on"),
             Record::Settled {
                 at,
                 status,

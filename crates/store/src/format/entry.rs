@@ -10,7 +10,8 @@ use super::held::{Blob, HeldV1};
 use super::json::parse;
 use super::record::{
     AnswerV1, AnsweredV1, CallV1, ChoiceV1, ChosenV1, DecidedV1, EmptyV1, EndedV1, ErrorV1,
-    ExtendedV1, Find, GivenUpV1, OpenedV1, OutputV1, ReasonV1, SettledV1, TimerFiredV1, nanos,
+    ExtendedV1, Find, GivenUpV1, OpenedV1, OutputV1, PausedV1, ReasonV1, SettledV1, TimerFiredV1,
+    nanos,
 };
 use super::tally::Tally;
 use super::words;
@@ -161,6 +162,8 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
         Record::Closed => body("closed", &EmptyV1 {}),
         Record::Cancelled => body("cancelled", &EmptyV1 {}),
         Record::OutOfTime => body("out_of_time", &EmptyV1 {}),
+        Record::Paused { after } => body("paused", &PausedV1 { after: *after }),
+        Record::WentOn => body("went_on", &EmptyV1 {}),
         Record::Settled {
             at,
             status,
@@ -273,6 +276,8 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
         "closed" => parse(body).map(|EmptyV1 {}| Record::Closed)?,
         "cancelled" => parse(body).map(|EmptyV1 {}| Record::Cancelled)?,
         "out_of_time" => parse(body).map(|EmptyV1 {}| Record::OutOfTime)?,
+        "paused" => parse(body).map(|PausedV1 { after }| Record::Paused { after })?,
+        "went_on" => parse(body).map(|EmptyV1 {}| Record::WentOn)?,
         "settled" => {
             let settled: SettledV1 = parse(body)?;
             Record::Settled {

@@ -139,6 +139,12 @@ pub(super) struct ExtendedV1 {
     pub(super) steps: usize,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PausedV1 {
+    pub(super) after: u64,
+}
+
 /// A body with nothing in it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -230,6 +230,8 @@ fn record() -> impl Strategy<Value = Record> {
         Just(Record::Closed),
         Just(Record::Cancelled),
         Just(Record::OutOfTime),
+        any::<u64>().prop_map(|after| Record::Paused { after }),
+        Just(Record::WentOn),
         settled(),
         run_status.prop_map(|status| Record::Ended { status }),
     ]

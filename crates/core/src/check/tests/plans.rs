@@ -20,7 +20,7 @@ fn plans_by_name() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "faulty"}, {"id": "q", "plan": "faulty"}]}"#,
-        &["faulty: PW0201 at /steps/0/tool: there is no tool `gone` (the only tool is `e`)"],
+        &["PW0201 at /steps/0/tool of `faulty`: there is no tool `gone` (the only tool is `e`)"],
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "summary", "args": {"txt": "t", "most": "five"}}, {"id": "q", "plan": "summary", "args": {"text": "${p}", "most": "${p} and more"}}]}"#,
@@ -77,7 +77,7 @@ fn plans_that_run_themselves() {
         .plan("loop", r#"{"steps": [{"id": "again", "plan": "loop"}]}"#)
         .expect(
             r#"{"steps": [{"id": "p", "plan": "loop"}]}"#,
-            &["loop: PW0208 at /steps/0/plan: the plan `loop` runs itself: `loop` → `loop` (a plan that repeats something says `repeat` or `for_each`)"],
+            &["PW0208 at /steps/0/plan of `loop`: the plan `loop` runs itself: `loop` → `loop` (a plan that repeats something says `repeat` or `for_each`)"],
         );
     World::with_tools(TOOLS)
         .plan("a", r#"{"steps": [{"id": "x", "plan": "b"}, {"id": "y", "plan": "b"}]}"#)
@@ -85,7 +85,7 @@ fn plans_that_run_themselves() {
         .plan("c", r#"{"steps": [{"id": "x", "plan": {"steps": [{"id": "y", "plan": "b"}]}}]}"#)
         .expect(
             r#"{"steps": [{"id": "p", "plan": "a"}]}"#,
-            &["c: PW0208 at /steps/0/plan/steps/0/plan: the plan `b` runs itself: `b` → `c` → `b` (a plan that repeats something says `repeat` or `for_each`)"],
+            &["PW0208 at /steps/0/plan/steps/0/plan of `c`: the plan `b` runs itself: `b` → `c` → `b` (a plan that repeats something says `repeat` or `for_each`)"],
         );
 }
 
@@ -125,7 +125,7 @@ fn depth_counts_wherever_a_plan_is_run() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "a"}]}"#,
-        &["a: PW0704 at /steps/0/plan: plans run plans more than 2 deep (let fewer plans stand inside of each other)"],
+        &["PW0704 at /steps/0/plan of `a`: plans run plans more than 2 deep (let fewer plans stand inside of each other)"],
     );
 }
 
@@ -172,7 +172,7 @@ fn depth_of_plans_by_name() {
         ..Limits::default()
     });
     world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &[]);
-    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["outer: PW0704 at /steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"]);
+    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["PW0704 at /steps/0/plan of `outer`: plans run plans more than 1 deep (let fewer plans stand inside of each other)"]);
 }
 
 #[test]
@@ -181,13 +181,13 @@ fn slots_that_are_shared_need_no_writer() {
         "inner",
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}"}}]}"#,
     );
-    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &["?inner: PW0407 at /steps/0/args/v: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"]);
+    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &["?PW0407 at /steps/0/args/v of `inner`: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"]);
     world.expect(
         r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["state"]}]}"#,
         &[],
     );
     world.expect(
         r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["data"]}]}"#,
-        &["?inner: PW0407 at /steps/0/args/v: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"],
+        &["?PW0407 at /steps/0/args/v of `inner`: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"],
     );
 }

@@ -91,9 +91,7 @@ impl World {
             .iter()
             .map(|finding| {
                 let mark = if finding.is_error() { "" } else { "?" };
-                let text = finding.source.as_ref();
-                let text = text.map_or_else(String::new, |text| format!("{text}: "));
-                format!("{mark}{text}{finding}")
+                format!("{mark}{finding}")
             })
             .collect();
         assert_eq!(found, expected, "in {text}");

@@ -1,7 +1,10 @@
 //! Functions as tools: checked ahead, called with what they take, failing as they say.
 
-use planwright::core::Code;
-use planwright::{Error, Value, parse};
+use planwright::core::plan::Node;
+use planwright::core::{Code, Step};
+use planwright::dialects::{ReadOptions, dialect, parse_as};
+use planwright::engine::backend::ToolOutput;
+use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
 use serde_json::json;
 
 use super::support::planwright;
@@ -120,4 +123,34 @@ async fn findings_of_text_and_check_come_together() {
     let plan = planwright.check(parse(odd)).unwrap();
     let codes: Vec<Code> = plan.warnings().iter().map(|one| one.code).collect();
     assert_eq!(codes, [Code::UnusedInput]);
+}
+
+#[tokio::test]
+async fn a_step_that_is_built_without_arguments_has_none() {
+    let raw = Function::raw(
+        "raw",
+        |args: Value| async move { Ok(ToolOutput::value(args)) },
+    );
+    let functions = Functions::new().with(raw);
+    let builder = Planwright::builder().functions(functions);
+    let planwright = builder.open().await.unwrap();
+    let step = Step::call("a", "raw", Node::default());
+    let plan = Plan {
+        steps: vec![step],
+        ..Plan::default()
+    };
+    let concierge = dialect("concierge").unwrap();
+    let (printed, _) = concierge.print(&plan);
+    let again = parse_as(
+        concierge,
+        printed.unwrap().as_bytes(),
+        &ReadOptions::new("plan"),
+    );
+    assert!(again.plan.is_some(), "{}", again.diagnostics);
+    let mut changed = plan.clone();
+    changed.steps[0].args = Node::default();
+    for plan in [plan, changed] {
+        let summary = planwright.run(planwright.check(plan).unwrap()).await;
+        assert_eq!(summary.output.to_string(), r#"{"a":{}}"#);
+    }
 }

@@ -160,6 +160,10 @@ async fn what_is_in_the_way_is_said() {
     let (message, help) = failure(missing).await;
     assert!(message.starts_with("the server `gone` did not start: "));
     assert!(help.is_some());
+    let broken = Planwright::builder().server("broken", "sh", ["-c", "echo oh no >&2; exit 3"]);
+    let error = broken.open().await.unwrap_err();
+    let told = format!("{error:?}");
+    assert!(told.ends_with("\nIt wrote:\noh no"), "{told}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What the gateway's own tools do, without a protocol in between.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
@@ -143,6 +143,24 @@ impl Caller for Nobody {
 
     fn meta(&self) -> Value {
         Value::Null
+    }
+}
+
+/// A client that keeps what it hears.
+#[derive(Default)]
+struct Listener(Mutex<Vec<Value>>);
+
+impl Caller for Listener {
+    fn notify(&self, _: &str, params: Value) {
+        self.0.lock().unwrap().push(params);
+    }
+
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        Nobody.ask(method, params)
+    }
+
+    fn meta(&self) -> Value {
+        Nobody.meta()
     }
 }
 
@@ -289,6 +307,24 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
     assert_eq!(result["structuredContent"]["done"], json!(["again"]));
     let later = json!({"run": run_of(&result)});
     assert_eq!(scene.call("a", "get_run", later).await, result);
+
+    // So is its progress.
+    let listener = Arc::new(Listener::default());
+    let told = HostCall {
+        name: "execute_plan".to_owned(),
+        arguments: json!({"plan": plan}).into(),
+        client: named("a"),
+        caller: Arc::clone(&listener) as _,
+        progress_token: Some(Value::from(7_u64)),
+    };
+    Arc::clone(&scene.host).call(told).await.unwrap();
+    let heard: Vec<serde_json::Value> = listener.0.lock().unwrap().iter().map(Into::into).collect();
+    assert_eq!(
+        heard,
+        [
+            json!({"progressToken": 7, "progress": 1, "total": 1, "message": "again (echo) succeeded"})
+        ]
+    );
 
     let strangers = scene.execute("b", plan).await;
     assert_eq!(
