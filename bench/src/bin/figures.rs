@@ -31,8 +31,17 @@ use tokio::runtime::{self, Runtime};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What can be measured.
+const PARTS: [&str; 5] = ["scheduler", "soundness", "engine", "store", "stdio"];
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let known = |part: &String| PARTS.contains(&part.as_str());
+    assert!(
+        wanted.iter().all(known),
+        "what can be measured is {}",
+        PARTS.join(", ")
+    );
     let is_wanted = |part: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == part);
     println!("{:<52} {:>12} {:>12}", "what", "measured", "at most");
     let runtime = Runtime::new().expect("a runtime");

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::findings::{Findings, listed};
 use super::survey::Survey;
 use crate::Hashing;
-use crate::plan::{Action, Name, Output};
-use crate::{Catalog, Code, Diagnostic, Lookup, Severity, StepId};
+use crate::plan::{Action, Name, Output, Step};
+use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId};
 
 /// The names under which plan tools are known: a plan that calls one would run plans without an end.
 const PLAN_TOOLS: [&str; 6] = [
@@ -29,7 +29,7 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     instances(survey, findings);
     for (_, step) in survey.steps() {
         if let Action::Tool(name) = &step.action {
-            tool(survey, name, findings);
+            tool(survey, step, name, findings);
         }
         for name in &step.after {
             let says = || format!("the step `{}` waits for", step.id);
@@ -115,8 +115,11 @@ fn instances(survey: &Survey<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
+fn tool(survey: &Survey<'_>, step: &Step, name: &Name, findings: &mut Findings<'_>) {
     let catalog = survey.context.catalog;
+    // A dialect may know where its steps are, and no more.
+    let is_placed = name.place != Place::NOWHERE;
+    let place = if is_placed { name.place } else { step.place };
     match catalog.find(&name.text) {
         Lookup::Found(_) => {}
         Lookup::Ambiguous(tools) => {
@@ -124,7 +127,7 @@ fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
             let finding = findings
                 .error(
                     Code::AmbiguousTool,
-                    name.place,
+                    place,
                     format!("{} servers offer a tool `{}`", tools.len(), name.text),
                 )
                 .help(format!("write one of `{}`", names.join("`, `")));
@@ -134,7 +137,7 @@ fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
             let finding = findings
                 .error(
                     Code::NestedPlanTool,
-                    name.place,
+                    place,
                     format!("a plan cannot call the plan tool `{}`", name.text),
                 )
                 .help("write the steps of the inner plan into this one");
@@ -143,10 +146,14 @@ fn tool(survey: &Survey<'_>, name: &Name, findings: &mut Findings<'_>) {
         Lookup::Unknown => {
             let finding = findings.error(
                 Code::UnknownTool,
-                name.place,
+                place,
                 format!("there is no tool `{}`", name.text),
             );
-            let finding = with_tools(finding, name, catalog, findings);
+            let mut finding = with_tools(finding, name, catalog, findings);
+            if !is_placed {
+                // It would take the place of the whole step.
+                finding.fix = None;
+            }
             findings.push(finding);
         }
     }

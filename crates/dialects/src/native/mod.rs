@@ -11,7 +11,15 @@
 //!  "output": ["warmest"]}
 //! ```
 //!
-//! - The fields are those of [`schema`](crate::native::schema()). A step has exactly one of `tool`, `plan` and `value`.
+//! - The fields are those of [`schema`](crate::native::schema()), which
+//!   [the reference](https://github.com/planwright/planwright/blob/main/docs/reference/plan.md) explains one by one. A step has an
+//!   `id`, and exactly one of `tool` (with `args`), `plan` (a stored or an inner one, with `args` as its inputs) and `value` (made
+//!   of references, without any call).
+//! - When a step runs: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`), in rounds
+//!   (`repeat`: `until`, `max`), for one `instance`, `alone`. What becomes of its output: `writes` to a slot.
+//! - What if it fails: `retry` (`attempts`, `delay`), `timeout`, `on_error`: `"continue"`, or `{"output": …}` in its place; the
+//!   plan's `on_failure` says whether independent steps `keep_going`. `approval` asks a person first; `idempotent` says that a second
+//!   call does no harm.
 //! - `${…}` is a path, alternatives (`a.x ?? b.y ?? "none"`), `all(a, b)` (waits for all, gives the last), or a CEL
 //!   expression; see [`planwright_core::expression::parse_form`]. A `?` after a path gives `null` for whatever is
 //!   missing, `[*?]` in place of `[*]` for what single items lack. A text that is exactly one `${…}` keeps the value's

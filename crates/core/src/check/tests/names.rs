@@ -1,7 +1,25 @@
 //! Names that lead nowhere, or to two things.
 
-use super::sketch::World;
-use crate::Lookup;
+use super::sketch::{World, plan};
+use crate::plan::Action;
+use crate::{Lookup, Place};
+
+#[test]
+fn a_tool_whose_place_is_not_known_is_where_its_step_is() {
+    let world = World::with_tools(r#"{"get_weather": {}}"#);
+    let mut plan = plan(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
+    if let Action::Tool(name) = &mut plan.steps[0].action {
+        name.place = Place::NOWHERE;
+    }
+    let (_, findings) = world.check_plan(plan);
+    let findings: Vec<_> = findings.iter().collect();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        findings[0].to_string(),
+        "PW0201 at /steps/0: there is no tool `get_wether` (did you mean `get_weather`?)"
+    );
+    assert_eq!(findings[0].fix, None);
+}
 
 #[test]
 fn tools() {
