@@ -49,7 +49,7 @@ pub enum Decision {
 
 /// Decides about calls, or asks somebody who does.
 pub trait Approver: Send + Sync + 'static {
-    /// Decides about one call. Dropping the future withdraws the question.
+    /// Decides about one call. Dropping the future withdraws the question. One that panics has said no.
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision>;
 }
 

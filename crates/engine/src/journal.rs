@@ -23,7 +23,7 @@ pub use memory::MemoryJournal;
 /// Remembers what happens in one run.
 pub trait Journal: Send + Sync + 'static {
     /// Takes in `entries`, to be kept behind all that were taken in before. They are taken in at once; the future is
-    /// done when they, and all before them, would outlive a crash of this machine.
+    /// done when they, and all before them, would outlive a crash of this machine. Where it panics, they were not kept.
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
 }
 

@@ -23,16 +23,19 @@ pub(super) struct Progress {
 impl Progress {
     /// Of a run of `plan`; `told`: who hears of it, and by which token.
     pub(super) fn new(plan: &CheckedPlan, told: Option<(Arc<dyn Caller>, Value)>) -> Self {
-        let recalled = recalled(plan).cloned();
-        Self {
-            steps: plan
-                .steps()
-                .len()
-                .saturating_sub(usize::from(recalled.is_some())),
+        let mut progress = Self {
+            steps: 0,
             done: 0,
-            recalled,
+            recalled: recalled(plan).cloned(),
             told,
-        }
+        };
+        progress.expect(plan.steps().len());
+        progress
+    }
+
+    /// Takes in how many steps the run has.
+    fn expect(&mut self, steps: usize) {
+        self.steps = steps.saturating_sub(usize::from(self.recalled.is_some()));
     }
 
     pub(super) fn steps(&self) -> usize {
@@ -47,7 +50,7 @@ impl Progress {
     pub(super) fn event(&mut self, event: &StampedEvent) -> bool {
         match &event.event {
             RunEvent::RunStarted { steps, .. } | RunEvent::PlanExtended { steps } => {
-                self.steps = steps.saturating_sub(usize::from(self.recalled.is_some()));
+                self.expect(*steps);
                 true
             }
             RunEvent::StepEnded {
