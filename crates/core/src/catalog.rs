@@ -1,5 +1,7 @@
 //! The tools that a plan may call, and what is known about them.
 
+mod definition;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use crate::schema::Schema;
 pub struct Tool {
     /// The server that offers it.
     pub server: Arc<str>,
+    /// The identity of that server: how it is reached, as one line. Empty for tools that live in this process.
+    pub origin: Arc<str>,
     /// Its name there.
     pub name: Arc<str>,
     /// A line for people.
@@ -23,11 +27,47 @@ pub struct Tool {
     pub input: Schema,
     /// What it gives; [`Schema::any`] where it does not say.
     pub output: Schema,
-    /// What it says about its effects.
+    /// What it says about its effects, and what the configuration says in its place.
     pub annotations: Annotations,
+    /// The hints that its server states, before any configuration is applied.
+    pub hints: Hints,
     /// Whether a person must agree before each call, whatever the annotations say. It is so for a tool of which its server says that it is
     /// destructive, and for a function that was built so.
     pub approval: bool,
+    /// Why a person must agree, as one clause, if that is known.
+    pub approval_reason: Option<Arc<str>>,
+}
+
+/// The annotations that a server states about a tool (`ToolAnnotations` of MCP); `None` for those that it leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// `readOnlyHint`
+    pub read_only: Option<bool>,
+    /// `destructiveHint`
+    pub destructive: Option<bool>,
+    /// `idempotentHint`
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    /// Whether the server states that the tool may destroy something.
+    pub fn states_destructive(&self) -> bool {
+        self.destructive == Some(true) && self.read_only != Some(true)
+    }
+
+    /// The annotations that follow from the hints, with the defaults of MCP for those that are left out.
+    pub fn annotations(&self, trusted: bool) -> Annotations {
+        let default = Annotations::default();
+        Annotations {
+            read_only: self.read_only.unwrap_or(default.read_only),
+            destructive: self.destructive.unwrap_or(default.destructive),
+            idempotent: self.idempotent.unwrap_or(default.idempotent),
+            open_world: self.open_world.unwrap_or(default.open_world),
+            trusted,
+        }
+    }
 }
 
 /// What a tool says about its effects, with the defaults of MCP 2026-07-28.
@@ -62,13 +102,16 @@ impl Tool {
     pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self {
             server: server.into(),
+            origin: Arc::from(""),
             name: name.into(),
             title: None,
             description: None,
             input: Schema::any(),
             output: Schema::any(),
             annotations: Annotations::default(),
+            hints: Hints::default(),
             approval: false,
+            approval_reason: None,
         }
     }
 

@@ -53,7 +53,7 @@ mod pattern;
 /// The passes that prove a plan sound.
 pub mod check;
 
-pub use catalog::{Annotations, Catalog, Lookup, Tool};
+pub use catalog::{Annotations, Catalog, Hints, Lookup, Tool};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,

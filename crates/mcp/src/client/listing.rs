@@ -81,7 +81,12 @@ impl Session {
                 fault.is_none()
             });
         }
-        let tools = tools::read(&config.name, config.trusted, &entries, &mut warnings);
+        let tools = tools::read(
+            (&config.name, &config.origin()),
+            config.trusted,
+            &entries,
+            &mut warnings,
+        );
         bound(&config.name, &mut warnings);
         Ok(ToolList {
             tools,

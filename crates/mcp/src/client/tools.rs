@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Annotations, Schema, Tool, Value};
+use planwright_core::{Hints, Schema, Tool, Value};
 
 use super::log::brief;
 
 /// Reads the entries of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
+///
+/// `origin` is the identity of the server, see [`ServerConfig::origin`](crate::ServerConfig::origin).
 pub(super) fn read(
-    server: &Arc<str>,
+    (server, origin): (&Arc<str>, &Arc<str>),
     trusted: bool,
     entries: &[Value],
     warnings: &mut Vec<String>,
@@ -25,7 +27,9 @@ pub(super) fn read(
                         "the server `{server}` lists the tool `{name}` twice: the later one counts"
                     ));
                 }
-                tools.push(tool(server, trusted, name, entry));
+                let mut tool = tool(server, trusted, name, entry);
+                tool.origin = Arc::clone(origin);
+                tools.push(tool);
             }
             _ => warnings.push(format!(
                 "the server `{server}` lists a tool without a name, which was left out"
@@ -36,35 +40,32 @@ pub(super) fn read(
 }
 
 fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
-    let hints = entry.get("annotations");
-    let title = text(entry, "title").or_else(|| text(hints?, "title"));
+    let stated = entry.get("annotations");
+    let title = text(entry, "title").or_else(|| text(stated?, "title"));
+    let hints = hints(stated);
     Tool {
         title,
         description: text(entry, "description"),
         input: schema(entry, "inputSchema"),
         output: schema(entry, "outputSchema"),
-        annotations: annotations(hints, trusted),
-        approval: says_destructive(hints),
+        annotations: hints.annotations(trusted),
+        hints,
+        approval: hints.states_destructive(),
+        approval_reason: hints
+            .states_destructive()
+            .then(|| Arc::from("its server says that it may destroy something")),
         ..Tool::new(Arc::clone(server), Arc::clone(name))
     }
 }
 
-/// Whether a server says of itself that a tool may destroy something. That it does not say so is no such claim, though the
-/// protocol takes it for one: most tools of most servers say nothing.
-fn says_destructive(hints: Option<&Value>) -> bool {
-    let says = |name: &str| hints.and_then(|hints| hints.get(name)?.as_bool()) == Some(true);
-    says("destructiveHint") && !says("readOnlyHint")
-}
-
-fn annotations(hints: Option<&Value>, trusted: bool) -> Annotations {
-    let hint = |name: &str| hints.and_then(|hints| hints.get(name)?.as_bool());
-    let default = Annotations::default();
-    Annotations {
-        read_only: hint("readOnlyHint").unwrap_or(default.read_only),
-        destructive: hint("destructiveHint").unwrap_or(default.destructive),
-        idempotent: hint("idempotentHint").unwrap_or(default.idempotent),
-        open_world: hint("openWorldHint").unwrap_or(default.open_world),
-        trusted,
+/// The hints of a `tools/list` entry. One that is not a boolean counts as left out.
+fn hints(stated: Option<&Value>) -> Hints {
+    let hint = |name: &str| stated.and_then(|stated| stated.get(name)?.as_bool());
+    Hints {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+        open_world: hint("openWorldHint"),
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
         let entries = Value::from_json(tools).unwrap();
         let mut warnings = Vec::new();
         let tools = read(
-            &"s".into(),
+            (&"s".into(), &"".into()),
             trusted,
             entries.as_list().unwrap(),
             &mut warnings,

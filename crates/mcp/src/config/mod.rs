@@ -6,6 +6,7 @@ mod fields;
 mod http;
 mod jsonc;
 mod one_server;
+mod origin;
 mod parse;
 mod problem;
 mod program;

@@ -132,6 +132,17 @@ impl ServerConfig {
     }
 }
 
+impl ServerConfig {
+    /// The identity of the server: how it is reached, as its command or address and a SHA-256 over all that decides what
+    /// answers there. Two entries of one name with different origins are different servers.
+    ///
+    /// Secrets do not count, so that a new token is no new server. A relative path of an existing file counts by its absolute
+    /// form: the same words in another folder start another program.
+    pub fn origin(&self) -> Arc<str> {
+        super::origin::of(self)
+    }
+}
+
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerConfig")

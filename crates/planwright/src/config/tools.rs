@@ -57,14 +57,15 @@ impl ToolRules {
     pub(super) fn apply(&self, tool: &mut Tool) {
         let covers =
             |rules: &[ToolRule], tool: &Tool| rules.iter().any(|rule| rule.pattern.covers(tool));
-        if covers(&self.ask, tool) {
-            tool.approval = true;
-        } else if covers(&self.no_ask, tool) {
-            tool.approval = false;
-        }
+        let asks = self.ask.iter().find(|rule| rule.pattern.covers(tool));
         let read_only = covers(&self.read_only, tool);
-        if read_only && !covers(&self.ask, tool) {
+        if let Some(rule) = asks {
+            tool.approval = true;
+            let place = place_of(rule.set_in.as_ref());
+            tool.approval_reason = Some(Arc::from(format!("`ask` in {place} names it")));
+        } else if read_only || covers(&self.no_ask, tool) {
             tool.approval = false;
+            tool.approval_reason = None;
         }
         let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {

@@ -1,6 +1,6 @@
 //! What the server's tools have in common: how they are described, and how they read their arguments.
 
-use planwright_core::{Annotations, Schema, Tool, Value};
+use planwright_core::{Hints, Schema, Tool, Value};
 use planwright_engine::{ErrorKind, ToolError};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -34,19 +34,21 @@ impl WorkspaceTool {
     /// The tool as a catalog lists it.
     pub(super) fn describe(&self, server: &str) -> Tool {
         let writes = self.effect == Effect::Writes;
+        let hints = Hints {
+            read_only: Some(!writes),
+            destructive: Some(writes),
+            idempotent: Some(true),
+            open_world: Some(false),
+        };
         Tool {
             title: Some(self.title.into()),
             description: Some(self.description.into()),
             input: Schema::from_value((self.input)().into()),
             output: Schema::from_value((self.output)().into()),
-            annotations: Annotations {
-                read_only: !writes,
-                destructive: writes,
-                idempotent: true,
-                open_world: false,
-                trusted: true,
-            },
+            annotations: hints.annotations(true),
+            hints,
             approval: writes,
+            approval_reason: writes.then(|| "it may replace what a file holds".into()),
             ..Tool::new(server, self.name)
         }
     }

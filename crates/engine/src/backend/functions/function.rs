@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright_core::{Annotations, Schema, Tool, Value};
+use planwright_core::{Annotations, Hints, Schema, Tool, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -139,6 +139,7 @@ impl Function {
     /// A person must agree before each call.
     pub fn needs_approval(mut self) -> Self {
         self.tool.approval = true;
+        self.tool.approval_reason = Some(Arc::from("the program asks before each call"));
         self
     }
 
@@ -155,8 +156,15 @@ impl Function {
     }
 
     pub(super) fn into_parts(self, server: &Arc<str>) -> (Tool, Body) {
+        let stated = self.tool.annotations;
         let tool = Tool {
             server: Arc::clone(server),
+            hints: Hints {
+                read_only: Some(stated.read_only),
+                destructive: Some(stated.destructive),
+                idempotent: Some(stated.idempotent),
+                open_world: Some(stated.open_world),
+            },
             ..self.tool
         };
         (tool, self.body)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::place::push_pointer_segment;
-use planwright_core::{Annotations, Object, PointerSegment, Schema, Tool, Value};
+use planwright_core::{Hints, Object, PointerSegment, Schema, Tool, Value};
 
 use super::behaviour::{Answer, Behaviour, Case, Trouble};
 use super::{SERVER, Simulated};
@@ -151,38 +151,37 @@ impl Reader {
         if let Some(schema) = fields.get("output_schema") {
             tool.output = Schema::from_value(schema.clone());
         }
-        tool.annotations = self.annotations(fields.get("annotations"));
-        tool.approval = self.flag(fields, "approval").unwrap_or_else(|| {
-            let stated = |hint| fields.get("annotations").and_then(|all| all.get(hint));
-            stated("destructiveHint").and_then(Value::as_bool) == Some(true)
-        });
+        tool.hints = self.hints(fields.get("annotations"));
+        tool.annotations = tool.hints.annotations(true);
+        let approval = self.flag(fields, "approval");
+        tool.approval = approval.unwrap_or(tool.hints.destructive == Some(true));
+        tool.approval_reason = match (tool.approval, approval) {
+            (true, None) => Some(Arc::from("the script says that it may destroy something")),
+            (true, Some(_)) => Some(Arc::from("the script says that it asks first")),
+            (false, _) => None,
+        };
         Some((tool, self.behaviour(fields)))
     }
 
-    fn annotations(&mut self, annotations: Option<&Value>) -> Annotations {
-        let mut read = Annotations {
-            trusted: true,
-            ..Annotations::default()
-        };
+    fn hints(&mut self, annotations: Option<&Value>) -> Hints {
+        let mut hints = Hints::default();
         let Some(annotations) = annotations else {
-            return read;
+            return hints;
         };
         self.key("annotations", |reader| {
             let Some(fields) = reader.object(annotations) else {
                 return;
             };
-            for (hint, value) in [
-                ("readOnlyHint", &mut read.read_only),
-                ("destructiveHint", &mut read.destructive),
-                ("idempotentHint", &mut read.idempotent),
-                ("openWorldHint", &mut read.open_world),
+            for (name, hint) in [
+                ("readOnlyHint", &mut hints.read_only),
+                ("destructiveHint", &mut hints.destructive),
+                ("idempotentHint", &mut hints.idempotent),
+                ("openWorldHint", &mut hints.open_world),
             ] {
-                if let Some(stated) = reader.flag(fields, hint) {
-                    *value = stated;
-                }
+                *hint = reader.flag(fields, name);
             }
         });
-        read
+        hints
     }
 
     fn behaviour(&mut self, fields: &Object) -> Behaviour {
