@@ -1,5 +1,7 @@
 //! People's decisions about calls.
 
+mod subject;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,9 +10,15 @@ use planwright_core::{Tool, Value};
 
 use crate::event::Address;
 
+pub(crate) use subject::hex;
+pub use subject::{CallSubject, SealKey};
+
 /// A call that waits for a decision.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
+    /// The run.
+    pub run: Arc<str>,
     /// The step, item or round that wants to call.
     pub at: Arc<Address>,
     /// The tool.
@@ -19,6 +27,33 @@ pub struct ApprovalRequest {
     pub args: Value,
     /// The arguments as they may be shown and written down: secrets stand as `[redacted]`.
     pub shown: Value,
+    /// What a decision is about.
+    pub subject: CallSubject,
+    /// Why a person is asked, as one clause, if that is known.
+    pub reason: Option<Arc<str>>,
+    /// What differs from the call that was decided about at this place before, one clause each.
+    pub changes: Vec<String>,
+}
+
+impl ApprovalRequest {
+    /// A question about a call of `tool` whose arguments hold no secret.
+    pub fn new(run: impl Into<Arc<str>>, at: Arc<Address>, tool: Arc<Tool>, args: Value) -> Self {
+        Self {
+            run: run.into(),
+            at,
+            subject: CallSubject::new(&tool, args.clone()),
+            reason: tool.approval_reason.clone(),
+            changes: Vec::new(),
+            shown: args.clone(),
+            args,
+            tool,
+        }
+    }
+
+    /// The digest of the call: what a decision from elsewhere has to name.
+    pub fn digest(&self) -> String {
+        self.subject.digest(&self.run, &self.at)
+    }
 }
 
 impl fmt::Debug for ApprovalRequest {

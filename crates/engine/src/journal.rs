@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::Value;
 
+use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::Address;
 use crate::run::{Choice, RunStatus, SkipReason, StepStatus};
@@ -80,6 +81,8 @@ pub enum Record {
         attempt: u32,
         /// The arguments.
         args: Value,
+        /// The [digest of the call](crate::approval::CallSubject::digest), for a call that needs consent.
+        consent: Option<Arc<str>>,
     },
     /// Told: a call was answered.
     Answered {
@@ -101,12 +104,8 @@ pub enum Record {
     Asked {
         /// Who wants to call.
         at: Arc<Address>,
-        /// The tool's server.
-        server: Arc<str>,
-        /// The tool's name at its server.
-        tool: Arc<str>,
-        /// The arguments.
-        args: Value,
+        /// The call that the question is about.
+        subject: Box<CallSubject>,
     },
     /// Told: a person's answer.
     Decided {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
 
+use crate::approval::SealKey;
 use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::guard::Guards;
@@ -36,6 +37,9 @@ pub struct RunOptions {
     pub secrets: Vec<Arc<str>>,
     /// What the plan's references to `env` and `secrets` stand for, masked like `secrets`.
     pub confidential: Confidential,
+    /// The key that consent to calls with secrets is sealed with, from the store of the run. Without it, consent to such a call does
+    /// not outlive the process.
+    pub seal_key: Option<SealKey>,
     /// How long calls are expected to take; what waits for a place starts accordingly. The outcome of a run does not
     /// depend on it.
     pub durations: Durations,
@@ -94,6 +98,7 @@ impl Default for RunOptions {
             arrival: Arrival::Complete,
             secrets: Vec::new(),
             confidential: Confidential::new(),
+            seal_key: None,
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
             computed_bytes: COMPUTED_BYTES,

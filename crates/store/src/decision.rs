@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::Value;
 use planwright_engine::Decision;
 use planwright_engine::event::Address;
 use rusqlite::{Connection, Row, params};
 
 use crate::error::{Fault, StoreError};
-use crate::format::{AddressV1, Digest, parse_value, value_json};
+use crate::format::{AddressV1, parse_value, value_json};
 use crate::run::{find, unreadable};
 use crate::store::Store;
 use crate::times::{from_nanos, to_nanos};
@@ -19,8 +18,8 @@ use crate::times::{from_nanos, to_nanos};
 pub struct NewDecision {
     /// Who wants to call.
     pub at: Arc<Address>,
-    /// The arguments that were shown to whoever decides. The decision is about these and no others.
-    pub args: Value,
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that was shown. The decision is about this call and no other.
+    pub digest: String,
     /// What was decided.
     pub decision: Decision,
     /// Who decided, in words.
@@ -37,26 +36,14 @@ pub struct StoredDecision {
     pub number: i64,
     /// Who wants to call.
     pub at: Arc<Address>,
-    /// What [`args_digest`] gives for the arguments that it is about.
-    pub args_digest: String,
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that it is about.
+    pub digest: String,
     /// What was decided.
     pub decision: Decision,
     /// Who decided, in words.
     pub by: Option<String>,
     /// When.
     pub decided: SystemTime,
-}
-
-/// What stands for the exact arguments of a call: the SHA-256 of their JSON.
-pub fn args_digest(args: &Value) -> String {
-    Digest::of(&args.to_json()).to_string()
-}
-
-impl StoredDecision {
-    /// Whether it is about a call with these arguments.
-    pub fn is_about(&self, at: &Address, args: &Value) -> bool {
-        *self.at == *at && self.args_digest == args_digest(args)
-    }
 }
 
 impl Store {
@@ -95,22 +82,13 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn forget_decision(
-        &self,
-        selector: &str,
-        at: &Address,
-        args: &Value,
-    ) -> Result<(), StoreError> {
-        let unreadable = |error: serde_json::Error| StoreError::Format(error.to_string());
-        let address = serde_json::to_string(&AddressV1::of(at)).map_err(unreadable)?;
-        let (selector, digest) = (selector.to_owned(), args_digest(args));
+    pub fn forget_decision(&self, selector: &str, digest: &str) -> Result<(), StoreError> {
+        let (selector, digest) = (selector.to_owned(), digest.to_owned());
         self.writer().change(move |connection| {
             let (run, _) = find(connection, &selector)?;
             connection
-                .prepare_cached(
-                    "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND args_digest = ?3",
-                )?
-                .execute(params![run, address, digest])?;
+                .prepare_cached("DELETE FROM decisions WHERE run = ?1 AND call_digest = ?2")?
+                .execute(params![run, digest])?;
             Ok(())
         })
     }
@@ -148,7 +126,7 @@ enum Earlier {
 #[derive(Clone)]
 pub(crate) struct Written {
     pub(crate) address: String,
-    pub(crate) args_digest: String,
+    pub(crate) digest: String,
     pub(crate) approved: bool,
     pub(crate) args: Option<String>,
     pub(crate) because: Option<String>,
@@ -166,7 +144,7 @@ impl Written {
         let address = serde_json::to_string(&AddressV1::of(&new.at));
         Ok(Self {
             address: address.map_err(|error| error.to_string())?,
-            args_digest: args_digest(&new.args),
+            digest: new.digest.clone(),
             approved,
             args,
             because,
@@ -179,18 +157,18 @@ impl Written {
     fn by_whom(&self, connection: &Connection, run: i64) -> Result<Option<String>, Fault> {
         let row = connection
             .prepare_cached(
-                "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND args_digest = ?3",
+                "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
             )?
-            .query_row(params![run, self.address, self.args_digest], |row| row.get(0))?;
+            .query_row(params![run, self.address, self.digest], |row| row.get(0))?;
         Ok(row)
     }
 
     fn remove_earlier(&self, connection: &Connection, run: i64) -> Result<(), Fault> {
         connection
             .prepare_cached(
-                "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND args_digest = ?3",
+                "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
             )?
-            .execute(params![run, self.address, self.args_digest])?;
+            .execute(params![run, self.address, self.digest])?;
         Ok(())
     }
 
@@ -198,13 +176,13 @@ impl Written {
     pub(crate) fn insert(&self, connection: &Connection, run: i64) -> Result<bool, Fault> {
         let added = connection
             .prepare_cached(
-                "INSERT INTO decisions (run, address, args_digest, approved, args, because, decided_by, decided_ns)
+                "INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 run,
                 self.address,
-                self.args_digest,
+                self.digest,
                 self.approved,
                 self.args,
                 self.because,
@@ -226,7 +204,7 @@ impl Written {
         Ok(StoredDecision {
             number,
             at: address.read()?,
-            args_digest: self.args_digest,
+            digest: self.digest,
             decision: if self.approved {
                 Decision::Approve { args }
             } else {
@@ -264,13 +242,13 @@ pub(crate) fn rows_after(
     number: i64,
 ) -> Result<Vec<(i64, Written)>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT number, address, args_digest, approved, args, because, decided_by, decided_ns
+        "SELECT number, address, call_digest, approved, args, because, decided_by, decided_ns
          FROM decisions WHERE run = ?1 AND ?2 < number ORDER BY number",
     )?;
     let rows = statement.query_map([run, number], |row: &Row<'_>| {
         let written = Written {
             address: row.get(1)?,
-            args_digest: row.get(2)?,
+            digest: row.get(2)?,
             approved: row.get(3)?,
             args: row.get(4)?,
             because: row.get(5)?,

@@ -48,13 +48,16 @@ mod plan;
 /// How long calls take.
 mod learned;
 
+/// Settings of the store as a whole.
+mod settings;
+
 /// Forgetting runs.
 mod prune;
 
 /// Runs as files that another store can take in.
 mod exchange;
 
-pub use decision::{NewDecision, StoredDecision, args_digest};
+pub use decision::{NewDecision, StoredDecision};
 pub use entries::Entries;
 pub use error::{FileTrouble, StoreError};
 pub use exchange::{EXPORT_FORMAT, Imported};

@@ -3,20 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::PointerSegment;
-use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::{FaultKind, SchemaFault};
+use planwright_core::{PointerSegment, Tool, Value};
+
+use sha2::{Digest, Sha256};
 
 use super::effect::Effect;
 use super::redact::MASK;
 use super::state::Run;
 use super::work::{CallRecord, Group};
-use crate::approval::{ApprovalRequest, Decision};
+use crate::approval::{ApprovalRequest, Decision, hex};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
+
+/// The digits of the digest in an idempotency key: 64 bits, since keys are compared within one place of one run only.
+const KEY_DIGITS: usize = 16;
 
 impl Run {
     pub(super) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
@@ -45,21 +49,23 @@ impl Run {
             tool: Arc::clone(&tool.name),
             args: args.clone(),
         });
+        let reason = self.reason_to_ask(task, &tool);
+        let subject = self.subject(&tool, &args);
         self.remember(effects, || {
             Some(Record::Asked {
                 at: Arc::clone(&at),
-                server: Arc::clone(&tool.server),
-                tool: Arc::clone(&tool.name),
-                args: args.clone(),
+                subject: Box::new(subject.clone()),
             })
         });
-        let mut shown = args.clone();
-        self.redactor.value(&mut shown);
         let request = Box::new(ApprovalRequest {
+            run: Arc::clone(&self.id),
+            shown: subject.args.clone(),
+            changes: self.changes_since_decision(&at, &subject),
             at,
             tool,
             args,
-            shown,
+            subject,
+            reason,
         });
         effects.push(Effect::Ask { task, request });
         if let Some(work) = self.work_mut(task) {
@@ -136,12 +142,16 @@ impl Run {
             return;
         };
         let at = Arc::clone(&work.address);
+        let consent = self.needs_consent(task, &tool).then(|| {
+            let subject = self.subject(&tool, &args);
+            Arc::from(subject.digest(&run, &at))
+        });
         let call = Box::new(ToolCall {
             tool: Arc::clone(&tool),
             args: args.clone(),
             step: at.step.clone(),
             attempt: number,
-            idempotency_key: Arc::from(at.key_below(&run)),
+            idempotency_key: idempotency_key(&run, &at, &tool, &args),
         });
         self.calls.push(CallRecord {
             task,
@@ -158,6 +168,7 @@ impl Run {
                 tool: Arc::clone(&tool.name),
                 attempt: number,
                 args: args.clone(),
+                consent,
             })
         });
         self.emit(effects, || RunEvent::AttemptStarted {
@@ -384,6 +395,19 @@ impl Run {
         }
         self.redactor.occurs(part)
     }
+}
+
+/// The key by which a server knows another attempt at the same call: the run, the place in it, and a digest of tool and
+/// arguments. Another call at the same place has another key, so a server that honours keys does not drop it as a repetition.
+fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
+    let mut hash = Sha256::new();
+    for part in [&*tool.server, &*tool.name, &args.to_json()] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let digest = hex(&hash.finalize());
+    let short = digest.get(..KEY_DIGITS).unwrap_or(&digest);
+    format!("{}:{short}", at.key_below(run)).into()
 }
 
 /// Whether a mask stands in place of a secret.

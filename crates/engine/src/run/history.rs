@@ -7,6 +7,7 @@ use std::time::Duration;
 use planwright_core::{Hashing, StepId, Value};
 
 use super::outcome::StepStatus;
+use crate::approval::CallSubject;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
 use crate::event::Address;
 use crate::journal::{Entry, Record};
@@ -17,6 +18,8 @@ pub struct History {
     steps: HashMap<Arc<Address>, Past, Hashing>,
     /// What was called for steps that are others now, or not there any more.
     gone: Vec<(Arc<Address>, PastCall)>,
+    /// All calls that a person has decided about, in order, those of forgotten steps included.
+    decided: Vec<(Arc<Address>, CallSubject)>,
     /// What a person says about steps, by the address as people write it.
     choices: HashMap<Arc<str>, Choice>,
     last: Duration,
@@ -39,12 +42,10 @@ pub enum Choice {
 pub struct Past {
     /// Its calls, in the order in which they were sent.
     pub calls: Vec<PastCall>,
-    /// The latest decision about its call: for which arguments it was asked, and what was said.
+    /// The answer to the latest question about its call, if there was one.
     pub decided: Option<PastDecision>,
-    /// The latest arguments that somebody was asked about.
-    pub asked: Option<Value>,
-    /// The server and the name of the tool that it was about.
-    asked_tool: Option<(Arc<str>, Arc<str>)>,
+    /// The call that the latest question was about.
+    pub asked: Option<CallSubject>,
     /// What a person wanted to become of it, since its last call.
     pub chosen: Option<Choice>,
     /// How it ended, the last time that it did.
@@ -68,13 +69,17 @@ pub struct PastCall {
     pub ended: Option<Duration>,
     /// The answer, where there was one.
     pub answer: Option<Result<ToolOutput, ToolError>>,
+    /// The [digest of the call](CallSubject::digest), if it needed consent.
+    pub consent: Option<Arc<str>>,
 }
 
 /// A decision of a person, made under an earlier process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastDecision {
-    /// The arguments that the person was asked about.
-    pub asked: Value,
+    /// The call that the person was asked about.
+    pub subject: CallSubject,
+    /// Whether the consent was used: the call was sent, so that another one needs consent of its own.
+    pub is_spent: bool,
     /// Whether the call may be made.
     pub approved: bool,
     /// The arguments that it is made with instead.
@@ -117,6 +122,14 @@ impl History {
         };
         let past = self.steps.entry(Arc::clone(at)).or_default();
         past.add(entry);
+        if let (Record::Decided { .. }, Some(asked)) = (&entry.record, &past.asked) {
+            self.decided.push((Arc::clone(at), asked.clone()));
+        }
+    }
+
+    /// All calls that a person has decided about, in order. Steps that a new plan changed count as well.
+    pub fn decided_calls(&self) -> impl DoubleEndedIterator<Item = (&Arc<Address>, &CallSubject)> {
+        self.decided.iter().map(|(at, subject)| (at, subject))
     }
 
     /// Forgets what was done for a step, all its parts included: it is another one now. That it was called stays known.
@@ -221,9 +234,13 @@ impl Past {
                 tool,
                 attempt,
                 args,
+                consent,
                 ..
             } => {
                 self.chosen = None;
+                if let Some(decided) = self.decided.as_mut().filter(|decided| decided.approved) {
+                    decided.is_spent = true;
+                }
                 self.calls.push(PastCall {
                     attempt: *attempt,
                     server: Arc::clone(server),
@@ -232,6 +249,7 @@ impl Past {
                     sent: entry.at,
                     ended: None,
                     answer: None,
+                    consent: consent.clone(),
                 });
             }
             Record::Answered {
@@ -247,12 +265,9 @@ impl Past {
                     call.ended = Some(entry.at);
                 }
             }
-            Record::Asked {
-                server, tool, args, ..
-            } => {
-                self.asked = Some(args.clone());
-                self.asked_tool = Some((Arc::clone(server), Arc::clone(tool)));
-                // What was said before was about other arguments.
+            Record::Asked { subject, .. } => {
+                self.asked = Some(CallSubject::clone(subject));
+                // The earlier answer was about an earlier question.
                 self.decided = None;
             }
             Record::Decided {
@@ -262,7 +277,8 @@ impl Past {
                 ..
             } => {
                 self.decided = Some(PastDecision {
-                    asked: self.asked.clone().unwrap_or_default(),
+                    subject: self.asked.clone().unwrap_or_default(),
+                    is_spent: false,
                     approved: *approved,
                     changed_args: changed_args.clone(),
                     because: because.clone(),
@@ -296,16 +312,9 @@ impl Past {
             .find(|call| call.attempt == attempt)
     }
 
-    /// The arguments that somebody was asked about who has not answered.
-    pub fn open_question(&self) -> Option<&Value> {
+    /// The call that a person was asked about without an answer so far.
+    pub fn open_question(&self) -> Option<&CallSubject> {
         self.asked.as_ref().filter(|_| self.decided.is_none())
-    }
-
-    /// The server and the name of the tool that somebody was asked about.
-    pub fn asked_tool(&self) -> Option<(&Arc<str>, &Arc<str>)> {
-        self.asked_tool
-            .as_ref()
-            .map(|(server, tool)| (server, tool))
     }
 
     /// How many attempts there were.

@@ -2,6 +2,7 @@
 
 mod bind;
 mod calls;
+mod consent;
 mod effect;
 mod estimate;
 mod frame;

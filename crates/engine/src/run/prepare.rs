@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::plan::{
-    Action, Approval, Company, Name, Node, OnError, PlanTarget, Source, Step,
-};
+use planwright_core::plan::{Action, Company, Name, Node, OnError, PlanTarget, Source, Step};
 use planwright_core::schema::Type;
 use planwright_core::{Object, Tool, Value};
 
@@ -205,10 +203,10 @@ impl Run {
         let in_doubt = self.work(task).is_some_and(|work| work.in_doubt);
         let step_timeout = self.step_timeout(task);
         let lane = self.scheduler.lane(&tool.server, &tool.name);
+        let approval = self.needs_consent(task, &tool);
         let Some((_, step)) = self.step_of(task) else {
             return;
         };
-        let approval = step.approval == Approval::Ask || tool.needs_approval();
         let retry = step.retry;
         let terms = CallTerms {
             lane,

@@ -248,7 +248,8 @@ impl Redactor {
             return;
         }
         match record {
-            Record::Sent { args, .. } | Record::Asked { args, .. } => self.value(args),
+            Record::Sent { args, .. } => self.value(args),
+            Record::Asked { subject, .. } => self.value(&mut subject.args),
             Record::Answered {
                 result: Ok(output), ..
             } => self.output(output),

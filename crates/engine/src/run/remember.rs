@@ -98,7 +98,7 @@ impl Run {
     }
 
     /// What is known from earlier processes of the call that a task is about to make.
-    pub(super) fn before(&mut self, task: TaskId, tool: &Tool, args: &Value) -> Before {
+    pub(super) fn before(&mut self, task: TaskId, tool: &Arc<Tool>, args: &Value) -> Before {
         let Some(history) = self.history.clone() else {
             return Before::Nothing;
         };
@@ -112,20 +112,16 @@ impl Run {
         if let Some(outcome) = self.answered(task, past) {
             return Before::Ended(outcome);
         }
-        let mut shown = args.clone();
-        self.redactor.value(&mut shown);
-        // Consent is for exactly these arguments.
-        let decided = past
-            .decided
-            .as_ref()
-            .filter(|decided| decided.asked == shown);
+        let decided = self.earlier_decision(&at, past, tool, args);
         let (now, earlier) = history.choice(&at);
         let retried = matches!(now.or(earlier), Some(Choice::Retry));
         if retried {
-            // Whoever says that a call is to be made again agrees to it; who takes back a no is asked anew.
+            // To say that a call is to be made again is consent to that very call; after a no, or with another call, it is asked anew.
             return match decided {
                 Some(decided) if decided.approved => Before::Approved(decided.changed_args.clone()),
-                None if past.is_in_doubt() => Before::Approved(None),
+                None if past.is_in_doubt() && self.was_consented(&at, past, tool, args) => {
+                    Before::Approved(None)
+                }
                 _ => Before::Nothing,
             };
         }

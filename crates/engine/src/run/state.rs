@@ -2,13 +2,13 @@
 //! from outside, and whatever is to be done goes out.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Step;
-use planwright_core::{Diagnostic, StepId, Tool};
+use planwright_core::{Diagnostic, Hashing, StepId, Tool};
 
 use super::bind::Scope;
 use super::effect::{Effect, Input};
@@ -56,6 +56,10 @@ pub struct Run {
     pub(super) stopped_by: Option<StepId>,
     pub(super) now: Duration,
     pub(super) redactor: Redactor,
+    /// The digests of the definitions of tools that a person was asked about.
+    pub(super) definitions: RefCell<Vec<(Arc<Tool>, Arc<str>)>>,
+    /// In a replay: the places that the process asked about.
+    pub(super) replayed_questions: Option<HashSet<Arc<Address>, Hashing>>,
     /// Whether nobody wants to hear what happens.
     pub(crate) unheard: bool,
     /// Whether what happens is to be kept in a journal.
@@ -115,6 +119,8 @@ impl Run {
             stopped_by: None,
             now: Duration::ZERO,
             redactor,
+            definitions: RefCell::new(Vec::new()),
+            replayed_questions: None,
             unheard: false,
             remembers: false,
             history: None,

@@ -199,6 +199,7 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
             tool: Arc::from("t"),
             attempt: 1,
             args: Value::empty_object(),
+            consent: None,
         },
     };
     let guards = Guards::new().calls(1).wall_time(Duration::from_secs(9));

@@ -209,6 +209,7 @@ fn a_whole_of_which_a_part_may_have_happened_is_as_unknown_as_that_part() {
                 tool: Arc::from("t"),
                 attempt: 1,
                 args: Value::empty_object(),
+                consent: None,
             },
         };
         check_stopped(step, History::new([&sent]), expected);

@@ -1,6 +1,7 @@
 //! Whole runs, driven by a test in any order it likes, and by tokio.
 
 mod computing;
+mod consent;
 mod drive;
 mod driver;
 mod durations;

@@ -178,7 +178,7 @@ impl Adaptation<'_> {
             );
             return Ok(None);
         }
-        let Some(approved) = approved(course.consent, &plan, course.printer)? else {
+        let Some(approved) = approved(course.consent, &plan, &options, course.printer)? else {
             return Ok(None);
         };
         let revision = RevisionV1 {

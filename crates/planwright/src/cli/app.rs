@@ -4,8 +4,10 @@ use std::path::Path;
 
 use planwright::config::Config;
 use planwright::core::plan::Mode;
+use planwright::engine::Confidential;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
+use planwright::kept;
 use planwright::reading::Reading;
 use planwright::wire::{ReportStatus, ReportV1};
 
@@ -44,29 +46,38 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     let checked = reading.check(&toolbox.catalog);
     let exit = match checked {
         None => rejected(&reading, &toolbox, arguments.format, printer),
-        Some(plan) if arguments.dry_run || plan.plan().mode == Mode::Show => {
-            output::dry_run(&plan, &reading, arguments.format, printer)
-        }
         Some(plan) => {
-            output::findings(&reading, arguments.format, printer);
-            let Some(approved) = approved(&arguments.consent, &plan, printer)? else {
-                toolbox.close().await;
-                return Ok(Exit::Rejected);
-            };
-            let id = run_id();
-            let store = if arguments.no_store {
+            let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
+            let store = if is_dry || arguments.no_store {
                 None
             } else {
                 Some(store::open(&arguments.plan.text.store)?)
             };
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),
-                confidential: outside::get(&plan, &config)?,
+                confidential: if is_dry {
+                    Confidential::masked()
+                } else {
+                    outside::get(&plan, &config)?
+                },
+                seal_key: store::seal_key(store.as_ref())?,
                 ..options
             };
             if let (Some(store), None) = (&store, &arguments.durations) {
                 options.durations = store.durations().map_err(store::explain)?;
             }
+            if is_dry {
+                let consent = kept::plan_consent(&plan, &options);
+                let exit = output::dry_run(&plan, &consent, &reading, arguments.format, printer);
+                toolbox.close().await;
+                return exit;
+            }
+            output::findings(&reading, arguments.format, printer);
+            let Some(approved) = approved(&arguments.consent, &plan, &options, printer)? else {
+                toolbox.close().await;
+                return Ok(Exit::Rejected);
+            };
+            let id = run_id();
             let mut course = Course {
                 id: &id,
                 plan: &plan,

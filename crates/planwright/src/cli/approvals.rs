@@ -282,18 +282,16 @@ mod tests {
 
     #[test]
     fn a_question_shows_what_is_asked() {
-        let request = ApprovalRequest {
-            at: Arc::new(Address {
-                inside: None,
-                instance: None,
-                step: "harmless\r\n\u{1b}[2K".into(),
-                item: None,
-                round: None,
-            }),
-            tool: Arc::new(Tool::new("bank", "pay\u{202e}")),
-            args: Value::Null,
-            shown: Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]),
+        let at = Address {
+            inside: None,
+            instance: None,
+            step: "harmless\r\n\u{1b}[2K".into(),
+            item: None,
+            round: None,
         };
+        let args = Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]);
+        let tool = Arc::new(Tool::new("bank", "pay\u{202e}"));
+        let request = ApprovalRequest::new("run", Arc::new(at), tool, args);
         let shown = legible::lines(&question(&request)).into_owned();
         assert_eq!(
             shown,

@@ -22,13 +22,13 @@ use super::live::Live;
 use super::printer::Printer;
 use super::text_report;
 
-/// Asks about a whole plan, unless `digest` says that somebody has looked at it: whether it may be run.
+/// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
 pub(crate) fn to_plan(
     plan: &CheckedPlan,
+    own: &str,
     digest: Option<&str>,
     printer: Printer,
 ) -> Result<bool, CommandError> {
-    let own = plan.digest();
     if let Some(digest) = digest {
         return if own.starts_with(digest) {
             Ok(true)
@@ -210,9 +210,10 @@ impl FromStore {
 
 /// The latest decision about just this call.
 fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Decision> {
+    let digest = request.digest();
     decisions
         .iter()
         .rev()
-        .find(|decision| decision.is_about(&request.at, &request.shown))
+        .find(|decision| decision.digest == digest)
         .map(|decision| decision.decision.clone())
 }

@@ -33,13 +33,15 @@ use super::{consent, durations, keeping, output, store, telemetry};
 pub(crate) fn approved(
     consent: &ConsentArguments,
     plan: &CheckedPlan,
+    options: &RunOptions,
     printer: Printer,
 ) -> Result<Option<Option<String>>, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
         return Ok(Some(None));
     };
-    if consent::to_plan(plan, digest.as_deref(), printer)? {
-        return Ok(Some(Some(plan.digest().to_owned())));
+    let own = kept::plan_consent(plan, options);
+    if consent::to_plan(plan, &own, digest.as_deref(), printer)? {
+        return Ok(Some(Some(own)));
     }
     printer.talk("the plan was not approved; nothing was called");
     Ok(None)

@@ -6,6 +6,7 @@ use planwright::core::place::push_pointer_segment;
 use planwright::core::{Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
+use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::MASK;
 use planwright::kept::KeptRun;
@@ -59,7 +60,7 @@ struct Question {
     is_driven: bool,
     at: Arc<Address>,
     tool: Option<Tool>,
-    args: Value,
+    subject: CallSubject,
 }
 
 impl Question {
@@ -68,30 +69,26 @@ impl Question {
         let info = store.run(&arguments.run).map_err(store::explain)?;
         let kept = KeptRun::read(&store, &info.id)?;
         let history = kept.history()?;
-        let mut waiting: Vec<(&Arc<Address>, &Value)> = history
+        let mut waiting: Vec<(&Arc<Address>, &CallSubject)> = history
             .steps()
             .filter_map(|(at, past)| Some((at, past.open_question()?)))
             .collect();
         waiting.sort_by_key(|(at, _)| at.to_string());
         let wanted = arguments.step.as_str();
         let found = waiting.iter().find(|(at, _)| at.to_string() == wanted);
-        let Some((at, args)) = found else {
+        let Some((at, subject)) = found else {
             return Err(none_waits(&info.id, wanted, &waiting));
         };
-        let tool = history.past(at).and_then(|past| {
-            let (server, tool) = past.asked_tool()?;
-            let tools = &kept.process.as_ref()?.tools;
-            let kept = tools
-                .iter()
-                .find(|known| *known.server == **server && *known.name == **tool)?;
-            Some(Tool::from(kept))
-        });
+        let tools = kept.process.iter().flat_map(|process| &process.tools);
+        let mut tools =
+            tools.filter(|known| *known.server == *subject.server && *known.name == *subject.tool);
+        let tool = tools.next().map(Tool::from);
         Ok(Self {
             run: info.id,
             is_driven: info.holder.is_some(),
             at: Arc::clone(at),
             tool,
-            args: Value::clone(args),
+            subject: CallSubject::clone(subject),
             store,
         })
     }
@@ -103,7 +100,7 @@ impl Question {
             .as_ref()
             .map(|tool| tool.input.validate(args))
             .unwrap_or_default();
-        if args.to_json().contains(MASK) && self.args.to_json().contains(MASK) {
+        if args.to_json().contains(MASK) && self.subject.args.to_json().contains(MASK) {
             return Err(CommandError::new(format!(
                 "the arguments hold `{MASK}`, which stands for a secret that nobody is shown"
             ))
@@ -133,7 +130,7 @@ impl Question {
     ) -> Result<Exit, CommandError> {
         let new = NewDecision {
             at: Arc::clone(&self.at),
-            args: self.args.clone(),
+            digest: self.subject.digest(&self.run, &self.at),
             decision,
             by: environment::variable("USER"),
             decided: keeping::now(),
@@ -146,12 +143,8 @@ impl Question {
                 }
                 other => store::explain(other),
             })?;
-        let tool = self
-            .tool
-            .as_ref()
-            .map(Tool::qualified_name)
-            .unwrap_or_default();
-        let call = format!("{tool}({})", self.args.to_json());
+        let tool = self.subject.qualified_name();
+        let call = format!("{tool}({})", self.subject.args.to_json());
         printer.quote(&format!(
             "`{}` is {done}: {}",
             legible::one_line(&self.at.to_string()),
@@ -166,7 +159,7 @@ impl Question {
     }
 }
 
-fn none_waits(run: &str, wanted: &str, waiting: &[(&Arc<Address>, &Value)]) -> CommandError {
+fn none_waits(run: &str, wanted: &str, waiting: &[(&Arc<Address>, &CallSubject)]) -> CommandError {
     let names: Vec<String> = waiting.iter().map(|(at, _)| at.to_string()).collect();
     let error = CommandError::new(format!(
         "no call of `{wanted}` waits for a decision in the run `{}`",

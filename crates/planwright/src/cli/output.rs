@@ -57,9 +57,10 @@ pub(crate) fn report(
     }
 }
 
-/// Prints what a run would do.
+/// Prints what a run would do. `consent` is the digest that approves the plan as a whole.
 pub(crate) fn dry_run(
     plan: &CheckedPlan,
+    consent: &str,
     reading: &Reading,
     format: RunFormat,
     printer: Printer,
@@ -69,7 +70,7 @@ pub(crate) fn dry_run(
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
-        let digest = keeping::digest(plan.digest());
+        let digest = keeping::digest(consent);
         printer.data(&format!(
             "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
         ));
@@ -81,7 +82,7 @@ pub(crate) fn dry_run(
         reading.diagnostics.iter().cloned(),
     );
     report.plan.name.clone_from(&plan.plan().name);
-    report.plan.digest = Some(plan.digest().into());
+    report.plan.digest = Some(consent.into());
     report.steps = steps.iter().map(StepV1::from).collect();
     json(&report, format, printer)?;
     Ok(Exit::Success)

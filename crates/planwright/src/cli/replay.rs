@@ -105,6 +105,7 @@ mod tests {
             tool: Arc::from("pay"),
             attempt: 1,
             args: Value::from("\u{1b}"),
+            consent: None,
         };
         let now = Record::Ended {
             status: RunStatus::Failed,

@@ -7,7 +7,7 @@ use planwright::core::{Object, Value};
 use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunStatus, Start};
-use planwright::kept::{GoOn, KeptRun, Ready};
+use planwright::kept::{self, GoOn, KeptRun, Ready};
 use planwright::reading::Reading;
 use planwright::wire::PlanTextV1;
 
@@ -74,6 +74,7 @@ pub(crate) async fn resume(
     let mut options = kept.options();
     options.secrets = toolbox.secrets();
     options.confidential = outside::get(&plan, &config)?;
+    options.seal_key = store::seal_key(Some(&store))?;
     options.guards = guards::go_on(&arguments.guards, &config, options.guards);
     let go_on = GoOn {
         id: &id,
@@ -88,14 +89,14 @@ pub(crate) async fn resume(
         mut process,
         ..
     } = go_on.prepare(&kept, &store)?;
-    let Some(approved) = approved(&arguments.consent, &plan, printer)? else {
+    let Some(approved) = approved(&arguments.consent, &plan, &options, printer)? else {
         toolbox.close().await;
         return Ok(Exit::Rejected);
     };
-    // What was approved once stays so as long as it means the same.
+    // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
     let approved = approved.or_else(|| {
         let before = kept.process.as_ref()?.approved_plan.clone();
-        before.filter(|digest| digest == plan.digest())
+        before.filter(|digest| *digest == kept::plan_consent(&plan, &options))
     });
     process.approved_plan.clone_from(&approved);
     let journal: Arc<dyn Journal> = Arc::new(held);

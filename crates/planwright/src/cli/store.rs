@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use planwright::engine::approval::SealKey;
 use planwright::kept::KeptRunError;
 use planwright_store::{FileTrouble, Holder, Store, StoreError};
 
@@ -17,6 +18,12 @@ pub(crate) fn open(arguments: &StoreArguments) -> Result<Store, CommandError> {
         None => usual_place()?,
     };
     Store::open(path).map_err(explain)
+}
+
+/// The key that consent to calls with secrets is sealed with; `None` without a store.
+pub(crate) fn seal_key(store: Option<&Store>) -> Result<Option<SealKey>, CommandError> {
+    let key = store.map(Store::seal_key).transpose();
+    key.map_err(explain)
 }
 
 /// The store that the arguments name, else the user's own, unless nothing was ever kept in it.

@@ -97,10 +97,11 @@ impl fmt::Debug for AtClient {
 
 /// The latest decision about just this call.
 fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Decision> {
+    let digest = request.digest();
     decisions
         .iter()
         .rev()
-        .find(|decision| decision.is_about(&request.at, &request.shown))
+        .find(|decision| decision.digest == digest)
         .map(|decision| decision.decision.clone())
 }
 

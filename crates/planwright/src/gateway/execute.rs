@@ -200,8 +200,17 @@ impl PlanHost {
         let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
         let durations = self.settings.store.as_ref();
         let durations = durations.and_then(|store| store.durations().ok());
+        let seal_key = match &self.settings.store {
+            Some(store) => Some(
+                store
+                    .seal_key()
+                    .map_err(|error| BadRequest(error.to_string()))?,
+            ),
+            None => None,
+        };
         Ok(RunOptions {
             confidential,
+            seal_key,
             durations: durations.unwrap_or_default(),
             ..self.settings.options.clone()
         })

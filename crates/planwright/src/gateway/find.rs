@@ -127,24 +127,21 @@ impl PlanHost {
         caller: Arc<dyn Caller>,
     ) -> Result<(), BadRequest> {
         let name = tool.qualified_name();
+        let run = random_id();
         let approver = AtClient {
-            run: random_id(),
+            run: Arc::clone(&run),
             store: None,
             form: client.can_fill_forms().then_some(caller),
             task: None,
         };
-        let request = ApprovalRequest {
-            at: Arc::new(Address {
-                inside: None,
-                instance: None,
-                step: "call".into(),
-                item: None,
-                round: None,
-            }),
-            tool: Arc::new(tool),
-            shown: arguments.clone(),
-            args: arguments,
-        };
+        let at = Arc::new(Address {
+            inside: None,
+            instance: None,
+            step: "call".into(),
+            item: None,
+            round: None,
+        });
+        let request = ApprovalRequest::new(run, at, Arc::new(tool), arguments);
         match approver.decide(request).await {
             Decision::Approve { .. } => Ok(()),
             Decision::Reject { because } => {

@@ -78,10 +78,8 @@ impl GoOn<'_> {
 
     /// Forgets the decisions that the run has taken in: who tries a step again is asked anew.
     fn forget_decisions(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
-        for (at, past) in history.steps() {
-            if let Some(decided) = &past.decided {
-                store.forget_decision(self.id, at, &decided.asked)?;
-            }
+        for (at, subject) in history.decided_calls() {
+            store.forget_decision(self.id, &subject.digest(self.id, at))?;
         }
         Ok(())
     }

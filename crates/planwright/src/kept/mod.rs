@@ -1,6 +1,7 @@
 //! Runs as a store keeps them: what they began with, what they came to, how they go on.
 
 mod begin;
+mod consent;
 mod error;
 mod go_on;
 mod pinned;
@@ -10,6 +11,7 @@ mod run;
 mod streamed;
 
 pub use begin::{Begin, process, tools_of};
+pub use consent::plan_consent;
 pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};
 pub use pinned::{Pinned, pinned};

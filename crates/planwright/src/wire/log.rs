@@ -250,6 +250,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
             tool,
             attempt,
             args,
+            ..
         } => LogLineV1 {
             server: Some(Arc::clone(server)),
             tool: Some(Arc::clone(tool)),
@@ -259,13 +260,11 @@ fn line(record: &Record) -> Option<LogLineV1> {
         },
         Record::Asked {
             at: address,
-            server,
-            tool,
-            args,
+            subject,
         } => LogLineV1 {
-            server: Some(Arc::clone(server)),
-            tool: Some(Arc::clone(tool)),
-            args: Some(args.clone()),
+            server: Some(Arc::clone(&subject.server)),
+            tool: Some(Arc::clone(&subject.tool)),
+            args: Some(subject.args.clone()),
             ..at("asked", address)
         },
         Record::Decided {

@@ -208,6 +208,7 @@ impl From<&Record> for RecordV1 {
                 tool,
                 attempt,
                 args,
+                ..
             } => Self {
                 server: Some(Arc::clone(server)),
                 tool: Some(Arc::clone(tool)),
@@ -233,15 +234,10 @@ impl From<&Record> for RecordV1 {
                 attempt: Some(*attempt),
                 ..Self::at("given_up", at)
             },
-            Record::Asked {
-                at,
-                server,
-                tool,
-                args,
-            } => Self {
-                server: Some(Arc::clone(server)),
-                tool: Some(Arc::clone(tool)),
-                args: Some(args.clone()),
+            Record::Asked { at, subject } => Self {
+                server: Some(Arc::clone(&subject.server)),
+                tool: Some(Arc::clone(&subject.tool)),
+                args: Some(subject.args.clone()),
                 ..Self::at("asked", at)
             },
             Record::Decided {

@@ -81,7 +81,8 @@ fn is_false(flag: &bool) -> bool {
 pub struct PlanV1 {
     /// Its name.
     pub name: Option<Arc<str>>,
-    /// The digest of what it means; none where it was rejected.
+    /// The digest of what it means; none if it was rejected. In a dry run it is the one that `--approve plan:DIGEST` takes, which covers
+    /// inputs and tools as well.
     pub digest: Option<Arc<str>>,
 }
 

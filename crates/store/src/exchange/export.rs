@@ -62,7 +62,7 @@ pub(super) fn export(connection: &Connection, run: i64, id: &str) -> Result<Stri
     for (_, written) in decision::rows_after(connection, run, 0)? {
         let decision = DecisionV1 {
             at: read(written.address)?,
-            args_digest: written.args_digest,
+            call_digest: written.digest,
             approved: written.approved,
             args: written.args.map(&read).transpose()?,
             because: written.because,

@@ -182,7 +182,7 @@ fn take_entry(
 fn written(decision: DecisionV1) -> Result<Written, String> {
     let written = Written {
         address: decision.at.to_json(),
-        args_digest: decision.args_digest,
+        digest: decision.call_digest,
         approved: decision.approved,
         args: decision.args.as_ref().map(Value::to_json),
         because: decision.because,

@@ -67,7 +67,9 @@ pub(super) struct EntryV1 {
 #[serde(deny_unknown_fields)]
 pub(super) struct DecisionV1 {
     pub(super) at: Value,
-    pub(super) args_digest: String,
+    /// `args_digest` in files of versions that bound a decision to the arguments alone.
+    #[serde(alias = "args_digest")]
+    pub(super) call_digest: String,
     pub(super) approved: bool,
     /// Missing where there are none; `null` is arguments, too.
     #[serde(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use planwright_engine::approval::CallSubject;
 use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
 
@@ -77,6 +78,7 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             tool,
             attempt,
             args,
+            consent,
         } => body(
             "sent",
             &CallV1 {
@@ -85,6 +87,10 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
                 tool: tool.clone(),
                 attempt: Some(*attempt),
                 args: HeldV1::hold(args, blobs)?,
+                consent: consent.clone(),
+                origin: None,
+                definition: None,
+                seal: None,
             },
         ),
         Record::Answered {
@@ -109,19 +115,18 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
                 attempt: *attempt,
             },
         ),
-        Record::Asked {
-            at,
-            server,
-            tool,
-            args,
-        } => body(
+        Record::Asked { at, subject } => body(
             "asked",
             &CallV1 {
                 at: AddressV1::of(at),
-                server: server.clone(),
-                tool: tool.clone(),
+                server: subject.server.clone(),
+                tool: subject.tool.clone(),
                 attempt: None,
-                args: HeldV1::hold(args, blobs)?,
+                args: HeldV1::hold(&subject.args, blobs)?,
+                consent: None,
+                origin: subject.origin.clone(),
+                definition: subject.definition.clone(),
+                seal: subject.seal.clone(),
             },
         ),
         Record::Decided {
@@ -214,6 +219,7 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
                 tool: call.tool,
                 attempt: call.attempt.ok_or("a call has no attempt")?,
                 args: call.args.whole(find)?,
+                consent: call.consent,
             }
         }
         "answered" => {
@@ -238,9 +244,14 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
             let call: CallV1 = parse(body)?;
             Record::Asked {
                 at: call.at.read()?,
-                server: call.server,
-                tool: call.tool,
-                args: call.args.whole(find)?,
+                subject: Box::new(CallSubject {
+                    server: call.server,
+                    tool: call.tool,
+                    origin: call.origin,
+                    definition: call.definition,
+                    args: call.args.whole(find)?,
+                    seal: call.seal,
+                }),
             }
         }
         "decided" => {

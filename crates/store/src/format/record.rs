@@ -36,6 +36,18 @@ pub(super) struct CallV1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) attempt: Option<u32>,
     pub(super) args: HeldV1,
+    /// The digest that consent was bound to, of a call that was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) consent: Option<Arc<str>>,
+    /// The identity of the server, if a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<Arc<str>>,
+    /// The digest of the tool's definition, if a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) definition: Option<Arc<str>>,
+    /// The keyed digest of arguments with secrets, if a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) seal: Option<Arc<str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

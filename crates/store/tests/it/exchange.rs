@@ -20,7 +20,7 @@ fn filled() -> (crate::support::Scene, String) {
     append(&run, entries(records)).unwrap();
     let decision = NewDecision {
         at: at("a"),
-        args: Value::Null,
+        digest: "0123".to_owned(),
         decision: Decision::Approve {
             args: Some(Value::from(1)),
         },

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::{StepId, Value};
+use planwright_engine::approval::CallSubject;
 use planwright_engine::backend::RetryAdvice;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
@@ -188,27 +189,52 @@ fn record() -> impl Strategy<Value = Record> {
     let result = prop_oneof![output().prop_map(Ok), error().prop_map(Err)];
     prop_oneof![
         (text(), value()).prop_map(|(digest, header)| Record::Opened { digest, header }),
-        (address(), text(), text(), any::<u32>(), value()).prop_map(
-            |(at, server, tool, attempt, args)| Record::Sent {
+        (
+            address(),
+            text(),
+            text(),
+            any::<u32>(),
+            value(),
+            prop::option::of(text())
+        )
+            .prop_map(|(at, server, tool, attempt, args, consent)| Record::Sent {
                 at,
                 server,
                 tool,
                 attempt,
-                args
-            }
-        ),
+                args,
+                consent
+            }),
         (address(), any::<u32>(), result).prop_map(|(at, attempt, result)| Record::Answered {
             at,
             attempt,
             result
         }),
         (address(), any::<u32>()).prop_map(|(at, attempt)| Record::GivenUp { at, attempt }),
-        (address(), text(), text(), value()).prop_map(|(at, server, tool, args)| Record::Asked {
-            at,
-            server,
-            tool,
-            args
-        }),
+        (
+            address(),
+            [text(), text()],
+            value(),
+            [
+                prop::option::of(text()),
+                prop::option::of(text()),
+                prop::option::of(text())
+            ]
+        )
+            .prop_map(|(at, [server, tool], args, [origin, definition, seal])| {
+                let subject = CallSubject {
+                    server,
+                    tool,
+                    origin,
+                    definition,
+                    args,
+                    seal,
+                };
+                Record::Asked {
+                    at,
+                    subject: Box::new(subject),
+                }
+            }),
         (
             address(),
             any::<bool>(),

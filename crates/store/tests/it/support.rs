@@ -93,6 +93,7 @@ pub(crate) fn step(id: &str, output: &Value) -> [Record; 3] {
             tool: "t".into(),
             attempt: 1,
             args: Value::object([("city", Value::from("Oslo"))]),
+            consent: None,
         },
         Record::Answered {
             at: at(id),

@@ -129,7 +129,8 @@ impl ToolBackend for World {
             let address = call
                 .idempotency_key
                 .split_once('/')
-                .map(|(_, address)| address.to_owned())
+                .and_then(|(_, call)| call.rsplit_once(':'))
+                .map(|(address, _)| address.to_owned())
                 .unwrap();
             let number = self.arrives(&call, &address);
             let mut chance = self.chance.of((&address, number));

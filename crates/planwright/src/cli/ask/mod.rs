@@ -127,11 +127,11 @@ impl Asking<'_> {
             output::findings(&reading, RunFormat::Text, self.printer);
             return Ok(Came::Nothing(Exit::Rejected));
         };
-        let Some(approved) = approved(&arguments.consent, &plan, self.printer)? else {
-            return Ok(Came::Nothing(Exit::Rejected));
-        };
         let store = self.store()?;
         let options = self.options(store.as_ref(), outside::get(&plan, self.config)?)?;
+        let Some(approved) = approved(&arguments.consent, &plan, &options, self.printer)? else {
+            return Ok(Came::Nothing(Exit::Rejected));
+        };
         let id = run_id();
         let mut course = self.course(
             &id,
@@ -177,6 +177,7 @@ impl Asking<'_> {
             guards: guards::begin(&self.arguments.guards, self.config),
             secrets: self.toolbox.secrets(),
             confidential,
+            seal_key: store::seal_key(store)?,
             ..RunOptions::default()
         };
         if let Some(store) = store {

@@ -126,6 +126,7 @@ impl<'a> Desk<'a> {
         let mut start = Start::new(id, plan.clone());
         if let Some(store) = self.store.as_ref().filter(|_| calls(plan)) {
             options.durations = store.durations().map_err(store::explain)?;
+            options.seal_key = store::seal_key(Some(store))?;
             let begin = Begin {
                 id,
                 plan,
@@ -190,6 +191,7 @@ impl<'a> Desk<'a> {
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
         options.confidential = outside::get(&plan, self.config)?;
+        options.seal_key = store::seal_key(Some(store))?;
         let go_on = GoOn {
             id,
             plan: &plan,

@@ -26,6 +26,7 @@ impl Calling<'_> {
         let mut options = desk.options(outside::all(desk.config));
         if let Some(store) = &desk.store {
             options.durations = store.durations().map_err(store::explain)?;
+            options.seal_key = store::seal_key(Some(store))?;
         }
         let keeper = KeepAhead {
             id: &run,

@@ -30,6 +30,12 @@ pub struct ToolV1 {
     pub trusted: bool,
     /// Whether a person must agree before each call.
     pub approval: bool,
+    /// The identity of its server; missing in what earlier versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The digest of its definition; missing in what earlier versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
 }
 
 impl From<&Tool> for ToolV1 {
@@ -45,6 +51,8 @@ impl From<&Tool> for ToolV1 {
             open_world: tool.annotations.open_world,
             trusted: tool.annotations.trusted,
             approval: tool.approval,
+            origin: Some(tool.origin.to_string()),
+            definition: Some(tool.definition_digest()),
         }
     }
 }
@@ -60,6 +68,7 @@ impl From<&ToolV1> for Tool {
         tool.annotations.open_world = kept.open_world;
         tool.annotations.trusted = kept.trusted;
         tool.approval = kept.approval;
+        tool.origin = Arc::from(kept.origin.as_deref().unwrap_or_default());
         tool
     }
 }
@@ -87,6 +96,14 @@ impl ToolV1 {
         };
         if says(self) != says(&now) {
             changes.push("what it says of its effects");
+        }
+        if self.origin.is_some() && self.origin != now.origin {
+            changes.push("the program or address of its server");
+        } else if changes.is_empty()
+            && self.definition.is_some()
+            && self.definition != now.definition
+        {
+            changes.push("its description");
         }
         (!changes.is_empty()).then(|| changes.join(" and "))
     }

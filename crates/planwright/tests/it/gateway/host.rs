@@ -459,7 +459,7 @@ async fn a_decision_that_nobody_can_make_now_is_made_elsewhere() {
     let (at, past) = kept.steps().next().unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
-        args: past.open_question().unwrap().clone(),
+        digest: past.open_question().unwrap().digest(&run, at),
         decision: Decision::Approve { args: None },
         by: None,
         decided: now(),
