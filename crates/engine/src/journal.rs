@@ -106,6 +106,8 @@ pub enum Record {
         at: Arc<Address>,
         /// The call that the question is about.
         subject: Box<CallSubject>,
+        /// Why a person is asked, as one clause, if that is known.
+        reason: Option<Arc<str>>,
     },
     /// Told: a person's answer.
     Decided {

@@ -473,6 +473,9 @@ pub mod workspace;
 #[cfg(feature = "gateway")]
 pub mod gateway;
 
+/// Calls as a person sees them who decides about them.
+pub mod call_view;
+
 /// Text that comes from elsewhere, made fit for a terminal.
 pub mod legible;
 

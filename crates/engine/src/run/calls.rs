@@ -55,6 +55,7 @@ impl Run {
             Some(Record::Asked {
                 at: Arc::clone(&at),
                 subject: Box::new(subject.clone()),
+                reason: reason.clone(),
             })
         });
         let request = Box::new(ApprovalRequest {

@@ -71,11 +71,7 @@ impl Run {
         let Some((_, before)) = decided.find(|(decided, _)| ***decided == *at) else {
             return Vec::new();
         };
-        let changes = subject.changes_since(before);
-        if changes.is_empty() {
-            return vec!["the earlier decision about the same call was used up".to_owned()];
-        }
-        changes
+        subject.changes_since_decision(before)
     }
 
     /// The decision that an earlier process was given about just this call, if it has not been used.

@@ -46,6 +46,8 @@ pub struct Past {
     pub decided: Option<PastDecision>,
     /// The call that the latest question was about.
     pub asked: Option<CallSubject>,
+    /// Why that question was asked, as one clause, if that is known.
+    pub reason: Option<Arc<str>>,
     /// What a person wanted to become of it, since its last call.
     pub chosen: Option<Choice>,
     /// How it ended, the last time that it did.
@@ -265,8 +267,11 @@ impl Past {
                     call.ended = Some(entry.at);
                 }
             }
-            Record::Asked { subject, .. } => {
+            Record::Asked {
+                subject, reason, ..
+            } => {
                 self.asked = Some(CallSubject::clone(subject));
+                self.reason.clone_from(reason);
                 // The earlier answer was about an earlier question.
                 self.decided = None;
             }

@@ -314,10 +314,11 @@ fn questions(process: &[Entry]) -> HashSet<Arc<Address>, Hashing> {
 fn is_same(now: &Record, written: &Record) -> bool {
     match (now, written) {
         (
-            Record::Asked { at, subject },
+            Record::Asked { at, subject, .. },
             Record::Asked {
                 at: place,
                 subject: asked,
+                ..
             },
         ) => {
             at == place

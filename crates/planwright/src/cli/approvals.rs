@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
+use planwright::call_view::{CallView, visible};
 use planwright::core::{Catalog, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
-use planwright::legible;
 use planwright_store::Store;
 
 use super::args::{Approve, ConsentArguments};
@@ -224,15 +224,6 @@ pub(super) fn terminal() -> std::io::Result<std::fs::File> {
         .open("/dev/tty")
 }
 
-/// The call in question. A person decides by what this looks like, so nothing in it may break lines or move the cursor.
-fn question(request: &ApprovalRequest) -> String {
-    let (at, tool) = (request.at.to_string(), request.tool.qualified_name());
-    let (at, tool) = (legible::one_line(&at), legible::one_line(&tool));
-    let args = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
-    let args: Vec<String> = args.lines().map(|line| format!("  {line}")).collect();
-    format!("\n{at} wants to call {tool}\n{}", args.join("\n"))
-}
-
 fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
     let Ok(terminal) = terminal() else {
         return Decision::Later;
@@ -242,16 +233,23 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
         let _ = write!(&terminal, "{text}").and_then(|()| (&terminal).flush());
         lines.next().and_then(Result::ok)
     };
-    printer.quote(&question(request));
+    printer.quote(&format!("\n{}", CallView::of(request).text()));
     loop {
-        let Some(answer) = prompt("make this call? [y]es, [n]o, [c]hange the arguments, [l]ater: ")
-        else {
+        let Some(answer) = prompt(
+            "make this call? [y]es, [n]o, [c]hange the arguments, [a]ll arguments, [l]ater: ",
+        ) else {
             return Decision::Later;
         };
         match answer.trim().to_lowercase().as_str() {
             "y" | "yes" => return Decision::Approve { args: None },
             "n" | "no" => return Decision::Reject { because: None },
             "l" | "later" => return Decision::Later,
+            "a" | "all" => {
+                let whole = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
+                for line in whole.lines() {
+                    printer.quote(&format!("  {}", visible(line)));
+                }
+            }
             "c" | "change" => {
                 let Some(text) = prompt("arguments as JSON: ") else {
                     return Decision::Later;
@@ -268,34 +266,5 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use planwright::core::{Tool, Value};
-    use planwright::engine::event::Address;
-
-    use super::*;
-
-    #[test]
-    fn a_question_shows_what_is_asked() {
-        let at = Address {
-            inside: None,
-            instance: None,
-            step: "harmless\r\n\u{1b}[2K".into(),
-            item: None,
-            round: None,
-        };
-        let args = Value::object([("to\u{9b}2J", Value::from("a\u{2066}b\r"))]);
-        let tool = Arc::new(Tool::new("bank", "pay\u{202e}"));
-        let request = ApprovalRequest::new("run", Arc::new(at), tool, args);
-        let shown = legible::lines(&question(&request)).into_owned();
-        assert_eq!(
-            shown,
-            "\nharmless  \\u{1b}[2K wants to call bank.pay\\u{202e}\n  {\n    \"to\\u{9b}2J\": \"a\\u{2066}b\\r\"\n  }"
-        );
     }
 }

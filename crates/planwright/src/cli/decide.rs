@@ -1,45 +1,56 @@
 //! `planwright approve` and `planwright reject`: decisions about calls of a run that another process drives, or will.
 
-use std::sync::Arc;
+use std::io::{BufRead, BufReader, Write};
 
-use planwright::core::place::push_pointer_segment;
-use planwright::core::{Tool, Value};
-use planwright::dialects::document::nearest;
+use planwright::call_view::{self, visible};
+use planwright::core::Value;
 use planwright::engine::Decision;
-use planwright::engine::approval::CallSubject;
-use planwright::engine::event::Address;
-use planwright::engine::run::MASK;
-use planwright::kept::KeptRun;
 use planwright::legible;
-use planwright_store::{NewDecision, Store, StoreError};
 
-use super::args::{ApproveArguments, QuestionArguments, RejectArguments, StoreArguments};
+use super::approvals::terminal;
+use super::args::{ApproveArguments, Format, RejectArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::{environment, keeping, store};
+use super::question::{OpenCall, Question};
+use super::{keeping, output};
 
 /// `planwright approve RUN STEP`
 pub(crate) fn approve(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let args = match &arguments.args {
-        None => None,
-        Some(text) => Some(changed_args(text)?),
-    };
+    let args = arguments.args.as_deref().map(changed_args).transpose()?;
     let question = Question::find(&arguments.question, &arguments.store)?;
+    if arguments.show {
+        return show(&question, arguments.format, printer);
+    }
     if let Some(args) = &args {
         question.check(args)?;
     }
-    question.decide(Decision::Approve { args }, "approved", printer)
+    printer.quote(&question.call.view().text());
+    if let Some(args) = &args {
+        printer.quote("with these arguments instead:");
+        for line in call_view::arguments(args) {
+            printer.quote(&format!("  {line}"));
+        }
+    }
+    match &arguments.digest {
+        Some(digest) => is_meant(&question.call, digest)?,
+        None if is_agreed(&question.call)? => {}
+        None => {
+            printer.talk("nothing was decided");
+            return Ok(Exit::Waiting);
+        }
+    }
+    decide(&question, Decision::Approve { args }, "approved", printer)
 }
 
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
     let question = Question::find(&arguments.question, &arguments.store)?;
     let because = arguments.because.clone();
-    question.decide(Decision::Reject { because }, "rejected", printer)
+    decide(&question, Decision::Reject { because }, "rejected", printer)
 }
 
 fn changed_args(text: &str) -> Result<Value, CommandError> {
@@ -53,123 +64,78 @@ fn changed_args(text: &str) -> Result<Value, CommandError> {
     Ok(args)
 }
 
-/// A call that somebody was asked about and that nobody has decided about.
-struct Question {
-    store: Store,
-    run: String,
-    is_driven: bool,
-    at: Arc<Address>,
-    tool: Option<Tool>,
-    subject: CallSubject,
+/// Prints a call with all of its arguments.
+fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, CommandError> {
+    let call = &question.call;
+    if format == Format::Json {
+        output::json(&call.to_wire(), RunFormat::Json, printer)?;
+        return Ok(Exit::Success);
+    }
+    let lines = call.view().lines();
+    let args = call_view::arguments(&call.subject.args).len();
+    let heading = lines.get(..lines.len().saturating_sub(args));
+    printer.data_line(&heading.unwrap_or_default().join("\n"));
+    let whole = serde_json::to_string_pretty(&call.subject.args);
+    let whole = whole.map_err(|error| CommandError::new(error.to_string()))?;
+    for line in whole.lines() {
+        printer.data_line(&format!("  {}", visible(line)));
+    }
+    printer.data_line(&format!("digest: {}", keeping::digest(&call.digest)));
+    Ok(Exit::Success)
 }
 
-impl Question {
-    fn find(arguments: &QuestionArguments, stored: &StoreArguments) -> Result<Self, CommandError> {
-        let store = store::open(stored)?;
-        let info = store.run(&arguments.run).map_err(store::explain)?;
-        let kept = KeptRun::read(&store, &info.id)?;
-        let history = kept.history()?;
-        let mut waiting: Vec<(&Arc<Address>, &CallSubject)> = history
-            .steps()
-            .filter_map(|(at, past)| Some((at, past.open_question()?)))
-            .collect();
-        waiting.sort_by_key(|(at, _)| at.to_string());
-        let wanted = arguments.step.as_str();
-        let found = waiting.iter().find(|(at, _)| at.to_string() == wanted);
-        let Some((at, subject)) = found else {
-            return Err(none_waits(&info.id, wanted, &waiting));
-        };
-        let tools = kept.process.iter().flat_map(|process| &process.tools);
-        let mut tools =
-            tools.filter(|known| *known.server == *subject.server && *known.name == *subject.tool);
-        let tool = tools.next().map(Tool::from);
-        Ok(Self {
-            run: info.id,
-            is_driven: info.holder.is_some(),
-            at: Arc::clone(at),
-            tool,
-            subject: CallSubject::clone(subject),
-            store,
-        })
+/// Checks that a digest stands for the call.
+fn is_meant(call: &OpenCall, digest: &str) -> Result<(), CommandError> {
+    if call.digest.starts_with(digest) {
+        return Ok(());
     }
+    Err(CommandError::new(format!(
+        "the digest `{}` does not stand for this call",
+        visible(digest)
+    ))
+    .hint(format!("look at the call: {}", call.look())))
+}
 
-    /// Whether the tool takes arguments that a person wrote.
-    fn check(&self, args: &Value) -> Result<(), CommandError> {
-        let faults = self
-            .tool
-            .as_ref()
-            .map(|tool| tool.input.validate(args))
-            .unwrap_or_default();
-        if args.to_json().contains(MASK) && self.subject.args.to_json().contains(MASK) {
-            return Err(CommandError::new(format!(
-                "the arguments hold `{MASK}`, which stands for a secret that nobody is shown"
-            ))
-            .hint("write the secret itself, or approve the call as it is"));
+/// Asks at the terminal whether the call that is shown may be made.
+fn is_agreed(call: &OpenCall) -> Result<bool, CommandError> {
+    let Ok(terminal) = terminal() else {
+        return Err(
+            CommandError::new("there is no terminal to approve the call on").hint(format!(
+                "look at the call with {}, then approve it with `--digest DIGEST`",
+                call.look()
+            )),
+        );
+    };
+    let mut lines = BufReader::new(&terminal).lines();
+    loop {
+        let asked = write!(&terminal, "approve this call? [y]es, [n]o: ")
+            .and_then(|()| (&terminal).flush());
+        let answer = asked.ok().and_then(|()| lines.next()?.ok());
+        match answer.as_deref().map(str::trim) {
+            Some("y" | "yes" | "Y") => return Ok(true),
+            Some("n" | "no" | "N") | None => return Ok(false),
+            Some(_) => {}
         }
-        if faults.is_empty() {
-            return Ok(());
-        }
-        let error = CommandError::new("the tool does not take these arguments");
-        Err(faults.iter().fold(error, |error, fault| {
-            let mut pointer = String::new();
-            for segment in &fault.path {
-                push_pointer_segment(&mut pointer, segment);
-            }
-            error.hint(match &*pointer {
-                "" => fault.message.clone(),
-                at => format!("{} at `{at}`", fault.message),
-            })
-        }))
-    }
-
-    fn decide(
-        self,
-        decision: Decision,
-        done: &str,
-        printer: Printer,
-    ) -> Result<Exit, CommandError> {
-        let new = NewDecision {
-            at: Arc::clone(&self.at),
-            digest: self.subject.digest(&self.run, &self.at),
-            decision,
-            by: environment::variable("USER"),
-            decided: keeping::now(),
-        };
-        self.store
-            .decide(&self.run, &new)
-            .map_err(|error| match error {
-                StoreError::Decided { .. } => {
-                    CommandError::new(error.to_string()).hint("a decision stands once it is made")
-                }
-                other => store::explain(other),
-            })?;
-        let tool = self.subject.qualified_name();
-        let call = format!("{tool}({})", self.subject.args.to_json());
-        printer.quote(&format!(
-            "`{}` is {done}: {}",
-            legible::one_line(&self.at.to_string()),
-            legible::one_line(&call)
-        ));
-        if self.is_driven {
-            printer.quote("the process that has the run goes on by itself if it waits for this");
-        } else {
-            keeping::left(&self.run, true, printer);
-        }
-        Ok(Exit::Success)
     }
 }
 
-fn none_waits(run: &str, wanted: &str, waiting: &[(&Arc<Address>, &CallSubject)]) -> CommandError {
-    let names: Vec<String> = waiting.iter().map(|(at, _)| at.to_string()).collect();
-    let error = CommandError::new(format!(
-        "no call of `{wanted}` waits for a decision in the run `{}`",
-        keeping::short(run)
+fn decide(
+    question: &Question,
+    decision: Decision,
+    done: &str,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    question.decide(decision)?;
+    let call = &question.call;
+    printer.quote(&format!(
+        "`{}` is {done}: {}",
+        legible::one_line(&call.at.to_string()),
+        legible::one_line(&call.subject.qualified_name())
     ));
-    if names.is_empty() {
-        return error.hint("none waits at all");
+    if question.is_driven {
+        printer.quote("the process that has the run continues by itself if it waits for this");
+    } else {
+        keeping::left(&call.run, true, printer);
     }
-    match nearest(wanted, names.iter().map(String::as_str)) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint(format!("there wait `{}`", names.join("`, `"))),
-    }
+    Ok(Exit::Success)
 }

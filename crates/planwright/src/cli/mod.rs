@@ -38,6 +38,7 @@ mod output;
 mod outside;
 mod plan_file;
 mod printer;
+mod question;
 #[cfg(test)]
 mod reference;
 mod replay;

@@ -13,6 +13,7 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::live::words::{BAD, BUSY, DIM, GOOD, ODD, styled, time};
 use super::printer::Printer;
+use super::question::OpenCall;
 use super::{environment, keeping, output, store};
 
 /// The longest name of a plan that is shown whole, in columns.
@@ -40,7 +41,16 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             } => "no runs are kept yet",
             _ => "no run matches",
         }),
-        Format::Text => printer.data(&table(&runs)),
+        Format::Text => {
+            printer.data(&table(&runs));
+            if filter.standing == Some(Standing::Ended(RunStatus::Waiting)) {
+                for run in &runs {
+                    for call in OpenCall::of_stored(&store, &run.id)? {
+                        printer.data_line(&format!("\n{}", call.text()));
+                    }
+                }
+            }
+        }
     }
     Ok(Exit::Success)
 }

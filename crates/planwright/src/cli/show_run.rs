@@ -17,6 +17,7 @@ use super::error::CommandError;
 use super::exit::Exit;
 use super::live::words::{BOLD, counted, styled, time};
 use super::printer::Printer;
+use super::question::OpenCall;
 use super::runs::{described, span, status_style};
 use super::{keeping, store};
 
@@ -63,6 +64,11 @@ pub(super) fn show(
         duration_ms: run.duration_ms,
     };
     draw(&drawing, arguments.picture, Some(drawn), printer)?;
+    if let Picture::Text | Picture::Ascii = arguments.picture {
+        for call in OpenCall::of(id, &kept.history()?) {
+            printer.data_line(&format!("\n{}", call.text()));
+        }
+    }
     Ok(Exit::Success)
 }
 

@@ -176,10 +176,10 @@ fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
     let run = &summary.run;
     match summary.status {
         RunStatus::Waiting if is_in_doubt => format!(
-            "nobody knows whether the calls under `unknown` happened: a person has to look and say `planwright resume {run} --retry STEP`, `--skip STEP` or `--set STEP=VALUE`"
+            "it is unknown whether the calls under `unknown` happened: a person has to look and decide; do not make them again. get_run with {{\"run\": \"{run}\"}} tells how the run stands"
         ),
         RunStatus::Waiting => format!(
-            "a person has to decide: `planwright approve {run} STEP` or `planwright reject {run} STEP`; then call resume_plan with {{\"run\": \"{run}\"}}"
+            "a person has to decide about the calls under `waiting`, and sees them in `planwright runs`; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"
         ),
         _ => format!(
             "resume_plan with {{\"run\": \"{run}\"}} tries again what failed and keeps what is done; add \"plan\" to change it"

@@ -12,9 +12,7 @@ use planwright_mcp::Caller;
 use planwright_store::{Store, StoredDecision};
 
 use super::board::Board;
-
-/// The most bytes of the arguments that a person is shown.
-const SHOWN: usize = 4000;
+use crate::call_view::{CallView, visible};
 
 /// Asks about calls of one run.
 pub(super) struct AtClient {
@@ -107,17 +105,13 @@ fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Deci
 
 /// The question as a form (`elicitation/create`).
 fn form(request: &ApprovalRequest) -> Value {
-    let args = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
-    let shown: String = args.chars().take(SHOWN).collect();
-    let cut = if shown.len() < args.len() {
-        "\n…"
-    } else {
-        ""
-    };
+    let digest = request.digest();
     let message = format!(
-        "The plan's step `{}` wants to call `{}` with:\n{shown}{cut}",
-        request.at,
-        request.tool.qualified_name()
+        "{}\ndigest of the call: {}\nall of its arguments: planwright approve {} {} --show",
+        CallView::of(request).text(),
+        digest.get(..16).unwrap_or(&digest),
+        request.run,
+        visible(&request.at.to_string())
     );
     let field =
         |kind: &str, title: &str| vec![("type", Value::from(kind)), ("title", Value::from(title))];

@@ -127,7 +127,7 @@ impl PlanHost {
         };
         let history = kept.history().map_err(refused)?;
         for (step, _) in &wishes.choices {
-            in_doubt(step, &history, &kept, id).map_err(Unsound::Refused)?;
+            in_doubt(step, &history, &kept).map_err(Unsound::Refused)?;
         }
         let mut options = self.options(&plan).map_err(Unsound::Refused)?;
         let before = kept.options();
@@ -211,7 +211,7 @@ fn unreadable() -> Reading {
 }
 
 /// Sees to it that no model decides about a call of which nobody knows whether it happened.
-fn in_doubt(step: &str, history: &History, kept: &KeptRun, id: &str) -> Result<(), BadRequest> {
+fn in_doubt(step: &str, history: &History, kept: &KeptRun) -> Result<(), BadRequest> {
     let tools = kept.latest_plan().map(|plan| tools_of(&plan));
     let tools = tools.unwrap_or_default();
     for (at, past) in history.steps() {
@@ -223,8 +223,7 @@ fn in_doubt(step: &str, history: &History, kept: &KeptRun, id: &str) -> Result<(
         let is_meant = at.to_string() == step || at.outermost().as_str() == step;
         if is_meant && past.is_in_doubt() && !is_repeatable {
             return Err(BadRequest(format!(
-                "nobody knows whether the call of `{at}` happened, so a person has to look and say: \
-                 `planwright resume {id} --retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
+                "it is unknown whether the call of `{at}` happened, so only a person can decide what becomes of it"
             )));
         }
     }
@@ -235,9 +234,7 @@ fn in_doubt(step: &str, history: &History, kept: &KeptRun, id: &str) -> Result<(
 fn explained(error: &KeptRunError) -> BadRequest {
     let way_out = match error {
         KeptRunError::Hidden(name) => format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}"),
-        KeptRunError::Doubt { .. } => {
-            "; a person has to look and say, with `planwright resume`".to_owned()
-        }
+        KeptRunError::Doubt { .. } => "; only a person can decide what becomes of it".to_owned(),
         KeptRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
         KeptRunError::UnknownStep {
             near: Some(near), ..

@@ -9,7 +9,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_dialects::document::nearest;
 use planwright_engine::StepStatus;
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
+use planwright_engine::run::{Choice, History, Past, PastCall, shown_inputs};
 use planwright_store::Store;
 
 use super::{KeptRun, KeptRunError, process, tools_of};
@@ -76,9 +76,14 @@ impl GoOn<'_> {
         Ok(Ready { history, process })
     }
 
-    /// Forgets the decisions that the run has taken in: who tries a step again is asked anew.
+    /// Forgets the decisions that the run has taken in, so that each is used once. A question that has been asked again since is open:
+    /// the decision about it is a new one.
     fn forget_decisions(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
         for (at, subject) in history.decided_calls() {
+            let past = history.past(at);
+            if past.and_then(Past::open_question) == Some(subject) {
+                continue;
+            }
             store.forget_decision(self.id, &subject.digest(self.id, at))?;
         }
         Ok(())

@@ -261,6 +261,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
         Record::Asked {
             at: address,
             subject,
+            ..
         } => LogLineV1 {
             server: Some(Arc::clone(&subject.server)),
             tool: Some(Arc::clone(&subject.tool)),

@@ -13,6 +13,7 @@ mod estimate;
 mod event;
 mod kept;
 mod log;
+mod open_call;
 mod record;
 #[cfg(test)]
 pub(crate) mod reference;
@@ -42,6 +43,7 @@ pub use kept::{
     ToolV1,
 };
 pub use log::{LOG_SCHEMA, LogLineV1, LogV1};
+pub use open_call::{OPEN_CALL_SCHEMA, OpenCallV1};
 pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1};
 pub use replay::{DivergenceV1, REPLAY_SCHEMA, ReplayV1};
 pub(crate) use report::milliseconds;

@@ -234,7 +234,7 @@ impl From<&Record> for RecordV1 {
                 attempt: Some(*attempt),
                 ..Self::at("given_up", at)
             },
-            Record::Asked { at, subject } => Self {
+            Record::Asked { at, subject, .. } => Self {
                 server: Some(Arc::clone(&subject.server)),
                 tool: Some(Arc::clone(&subject.tool)),
                 args: Some(subject.args.clone()),

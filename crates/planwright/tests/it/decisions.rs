@@ -7,7 +7,7 @@ use std::process::{Child, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{approve, planwright, stderr, stdout};
 
 fn set_up(folder: &Path) {
     let tools = json!({"tools": {
@@ -90,11 +90,10 @@ fn decisions_of_another_process_count_when_the_run_goes_on() {
         // Nobody has decided yet, so nothing changes.
         assert_eq!(resumed(folder.path(), &[&id]).0, Some(4));
         let (command, more) = decision.split_first().unwrap();
-        let decided = planwright(folder.path())
-            .args([command, &id[..8], "pay"])
-            .args(more)
-            .output()
-            .unwrap();
+        let decided = match *command {
+            "approve" => approve(folder.path(), &id[..8], "pay", more),
+            _ => run(folder.path(), &[&[command, &id[..8], "pay"], more].concat()),
+        };
         assert_eq!(decided.status.code(), Some(0), "{}", stderr(&decided));
         assert_eq!(resumed(folder.path(), &[&id]), expected, "{decision:?}");
         // Once more: nothing is called, nobody is asked.
@@ -109,7 +108,7 @@ fn a_no_can_be_taken_back() {
     run(folder.path(), &["reject", &id, "pay"]);
     assert_eq!(resumed(folder.path(), &[&id]).0, Some(1));
     assert_eq!(resumed(folder.path(), &[&id, "--retry", "pay"]).0, Some(4));
-    run(folder.path(), &["approve", &id, "pay"]);
+    approve(folder.path(), &id, "pay", &[]);
     assert_eq!(resumed(folder.path(), &[&id]), (Some(0), json!(3)));
 }
 
@@ -125,7 +124,7 @@ fn what_cannot_be_decided() {
         ),
         (
             vec!["approve", &id, "final"],
-            format!("no call of `final` waits for a decision in the run `{short}`\n  hint: there wait `pay`"),
+            format!("no call of `final` waits for a decision in the run `{short}`\n  hint: steps waiting for approval: `pay`"),
         ),
         (
             vec!["approve", &id, "pay", "--args", "[1]"],
@@ -137,7 +136,7 @@ fn what_cannot_be_decided() {
         ),
         (
             vec!["approve", &id, "pay", "--args", r#"{"token": "[redacted]"}"#],
-            "the arguments hold `[redacted]`, which stands for a secret that nobody is shown\n  hint: write the \
+            "the arguments hold `[redacted]`, which stands for a secret that is not shown\n  hint: write the \
              secret itself, or approve the call as it is"
                 .to_owned(),
         ),
@@ -154,7 +153,7 @@ fn what_cannot_be_decided() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(stderr(&output), format!("error: {message}\n"), "{arguments:?}");
     }
-    run(folder.path(), &["approve", &id, "pay"]);
+    approve(folder.path(), &id, "pay", &[]);
     let again = run(folder.path(), &["reject", &id, "pay"]);
     assert!(
         stderr(&again).contains("was decided about before"),
@@ -202,9 +201,9 @@ fn a_process_that_waits_goes_on_when_another_decides() {
         .split_once("planwright approve ")
         .and_then(|(_, rest)| rest.split(' ').next())
         .unwrap_or_else(|| panic!("{line}"));
-    let decided = run(folder.path(), &["approve", id, "pay"]);
+    let decided = approve(folder.path(), id, "pay", &[]);
     assert!(
-        stderr(&decided).contains("goes on by itself"),
+        stderr(&decided).contains("continues by itself"),
         "{}",
         stderr(&decided)
     );
@@ -250,7 +249,7 @@ fn of_ten_processes_one_has_the_run() {
         }
     }
     assert_eq!(
-        run(folder.path(), &["approve", &id, "pay"]).status.code(),
+        approve(folder.path(), &id, "pay", &[]).status.code(),
         Some(0)
     );
     for (index, child) in ten.into_iter().enumerate() {
@@ -382,4 +381,141 @@ fn a_person_at_a_terminal_is_asked() {
         assert!(screen.contains("[redacted]"), "{screen}");
         assert!(!screen.contains("sesame"), "{screen}");
     }
+}
+
+#[test]
+fn without_a_terminal_only_the_digest_of_the_call_approves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
+    let bare = run(folder.path(), &["approve", &id, "pay"]);
+    assert_eq!(bare.status.code(), Some(2));
+    let said = stderr(&bare);
+    assert!(said.contains("pay wants to call simulated.pay"), "{said}");
+    assert!(
+        said.contains("  amount: 3\n  token: \"[redacted]\"\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("error: there is no terminal to approve the call on"),
+        "{said}"
+    );
+    let other = run(
+        folder.path(),
+        &["approve", &id, "pay", "--digest", "0123456789abcdef"],
+    );
+    assert_eq!(other.status.code(), Some(2));
+    assert!(
+        stderr(&other).contains("the digest `0123456789abcdef` does not stand for this call"),
+        "{}",
+        stderr(&other)
+    );
+    let short = run(folder.path(), &["approve", &id, "pay", "--digest", "01234"]);
+    assert_eq!(short.status.code(), Some(2));
+    let open = resumed(folder.path(), &[&id, "--var", "token=sesame-open"]);
+    assert_eq!(open.0, Some(4));
+    let approved = approve(folder.path(), &id, "pay", &["--args", r#"{"amount": 9}"#]);
+    assert_eq!(approved.status.code(), Some(0), "{}", stderr(&approved));
+    assert!(
+        stderr(&approved).contains("with these arguments instead:\n  amount: 9\n"),
+        "{}",
+        stderr(&approved)
+    );
+    assert_eq!(
+        resumed(folder.path(), &[&id, "--var", "token=sesame-open"]),
+        (Some(0), json!(9))
+    );
+}
+
+#[test]
+fn a_digest_approves_nothing_but_its_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &[]);
+    let look = run(
+        folder.path(),
+        &["approve", &id, "pay", "--show", "--format", "json"],
+    );
+    let call: Value = serde_json::from_str(&stdout(&look)).unwrap();
+    assert_eq!(call["args"], json!({"amount": 3, "token": "[redacted]"}));
+    assert_eq!(call["reason"], "the plan asks before this step");
+    let digest = call["digest"].as_str().unwrap();
+    // Another call has taken the place of the one that was looked at.
+    let plan = fs::read_to_string(folder.path().join("plan.json")).unwrap();
+    let plan = plan.replace(r#""amount":3"#, r#""amount":3000"#);
+    fs::write(folder.path().join("other.json"), plan).unwrap();
+    assert_eq!(
+        resumed(folder.path(), &[&id, "--plan", "other.json"]).0,
+        Some(4)
+    );
+    let output = run(folder.path(), &["approve", &id, "pay", "--digest", digest]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(resumed(folder.path(), &[&id]).0, Some(4));
+    let shown = stdout(&run(folder.path(), &["runs", "--status", "waiting"]));
+    assert!(shown.contains("  amount: 3000\n"), "{shown}");
+    assert!(shown.contains("\n  digest: "), "{shown}");
+    let shown = stdout(&run(folder.path(), &["show", &id]));
+    assert!(shown.contains("  amount: 3000\n"), "{shown}");
+}
+
+#[test]
+fn consent_to_one_tool_is_none_to_another() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let plan = |tool: &str| {
+        let step = json!({"id": "a", "tool": tool, "args": {"to": "x"}});
+        json!({"name": "swap", "steps": [step]}).to_string()
+    };
+    let tools = json!({"tools": {
+        "draft": {"approval": true, "fails": "no"},
+        "send": {"approval": true, "returns": "SENT"},
+    }});
+    fs::write(folder.path().join("tools.json"), tools.to_string()).unwrap();
+    fs::write(folder.path().join("plan.json"), plan("draft")).unwrap();
+    fs::write(folder.path().join("send.json"), plan("send")).unwrap();
+    let output = planwright(folder.path())
+        .args(RUN)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let id = report["run"].as_str().unwrap();
+    approve(folder.path(), id, "a", &[]);
+    // Another tool in the same step, with the same arguments.
+    let swapped = run(folder.path(), &["resume", id, "--plan", "send.json"]);
+    assert_eq!(swapped.status.code(), Some(4), "{}", stderr(&swapped));
+    assert!(!stdout(&swapped).contains("SENT"));
+    let look = stdout(&run(folder.path(), &["approve", id, "a", "--show"]));
+    assert!(
+        look.starts_with("a wants to call simulated.send\n"),
+        "{look}"
+    );
+}
+
+#[test]
+fn an_approved_call_that_failed_is_asked_about_again() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let tools = json!({"tools": {"pay": {"fails": "no"}, "look": {"echo": true}}});
+    fs::write(folder.path().join("tools.json"), tools.to_string()).unwrap();
+    let output = planwright(folder.path())
+        .args(RUN)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let id = report["run"].as_str().unwrap();
+    approve(folder.path(), id, "pay", &[]);
+    assert_eq!(resumed(folder.path(), &[id]).0, Some(1));
+    for _ in 0..3 {
+        assert_eq!(resumed(folder.path(), &[id]).0, Some(4));
+    }
+    let look = run(folder.path(), &["approve", id, "pay", "--show"]);
+    assert!(
+        stdout(&look).contains(
+            "since the last decision: the earlier decision about the same call was used up"
+        ),
+        "{}",
+        stdout(&look)
+    );
+    let logs = stdout(&run(folder.path(), &["logs", id]));
+    assert_eq!(logs.matches("✗ pay").count(), 1, "{logs}");
 }

@@ -24,3 +24,19 @@ pub(crate) fn stdout(output: &Output) -> String {
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("talk is UTF-8")
 }
+
+/// Looks at a call that waits for a decision, and approves it by its digest, as a script does.
+pub(crate) fn approve(folder: &Path, run: &str, step: &str, more: &[&str]) -> Output {
+    let look = planwright(folder)
+        .args(["approve", run, step, "--show", "--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(look.status.code(), Some(0), "{}", stderr(&look));
+    let call: serde_json::Value = serde_json::from_str(&stdout(&look)).unwrap();
+    let digest = call["digest"].as_str().unwrap();
+    planwright(folder)
+        .args(["approve", run, step, "--digest", digest])
+        .args(more)
+        .output()
+        .unwrap()
+}

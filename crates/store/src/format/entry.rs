@@ -91,6 +91,7 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
                 origin: None,
                 definition: None,
                 seal: None,
+                reason: None,
             },
         ),
         Record::Answered {
@@ -115,7 +116,11 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
                 attempt: *attempt,
             },
         ),
-        Record::Asked { at, subject } => body(
+        Record::Asked {
+            at,
+            subject,
+            reason,
+        } => body(
             "asked",
             &CallV1 {
                 at: AddressV1::of(at),
@@ -127,6 +132,7 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
                 origin: subject.origin.clone(),
                 definition: subject.definition.clone(),
                 seal: subject.seal.clone(),
+                reason: reason.clone(),
             },
         ),
         Record::Decided {
@@ -252,6 +258,7 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
                     args: call.args.whole(find)?,
                     seal: call.seal,
                 }),
+                reason: call.reason,
             }
         }
         "decided" => {

@@ -48,6 +48,9 @@ pub(super) struct CallV1 {
     /// The keyed digest of arguments with secrets, if a person was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) seal: Option<Arc<str>>,
+    /// Why a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<Arc<str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

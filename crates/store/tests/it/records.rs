@@ -218,23 +218,27 @@ fn record() -> impl Strategy<Value = Record> {
             [
                 prop::option::of(text()),
                 prop::option::of(text()),
+                prop::option::of(text()),
                 prop::option::of(text())
             ]
         )
-            .prop_map(|(at, [server, tool], args, [origin, definition, seal])| {
-                let subject = CallSubject {
-                    server,
-                    tool,
-                    origin,
-                    definition,
-                    args,
-                    seal,
-                };
-                Record::Asked {
-                    at,
-                    subject: Box::new(subject),
+            .prop_map(
+                |(at, [server, tool], args, [origin, definition, seal, reason])| {
+                    let subject = CallSubject {
+                        server,
+                        tool,
+                        origin,
+                        definition,
+                        args,
+                        seal,
+                    };
+                    Record::Asked {
+                        at,
+                        subject: Box::new(subject),
+                        reason,
+                    }
                 }
-            }),
+            ),
         (
             address(),
             any::<bool>(),

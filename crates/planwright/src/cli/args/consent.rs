@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OPTIONS, RUNNING, StoreArguments};
+use super::{Format, OPTIONS, RUNNING, StoreArguments};
 
 /// How calls that need consent are decided about.
 #[derive(Args, Clone, Debug)]
@@ -27,6 +27,15 @@ pub(crate) struct ApproveArguments {
     /// Make the call with these arguments in place of its own: a JSON object.
     #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
     pub(crate) args: Option<String>,
+    /// Approve the call that this digest stands for, without a question on the terminal: its first 12 digits or more.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
+    pub(crate) digest: Option<String>,
+    /// Print the call with all of its arguments and its digest, and decide nothing.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "digest"])]
+    pub(crate) show: bool,
+    /// How `--show` prints it.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, requires = "show")]
+    pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
@@ -69,6 +78,19 @@ pub(crate) enum Approve {
     Plan(Option<String>),
 }
 
+/// Reads the digest of a call.
+fn digest(text: &str) -> Result<String, String> {
+    if text.len() < SHORTEST_DIGEST {
+        return Err(format!(
+            "a digest has at least its first {SHORTEST_DIGEST} digits"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// The fewest digits that stand for a digest.
+const SHORTEST_DIGEST: usize = 12;
+
 /// Reads what `--approve` takes.
 fn approve(text: &str) -> Result<Approve, String> {
     Ok(match text {
@@ -78,7 +100,9 @@ fn approve(text: &str) -> Result<Approve, String> {
         "wait" => Approve::Wait,
         "plan" => Approve::Plan(None),
         other => match other.strip_prefix("plan:") {
-            Some(digest) if digest.len() >= 12 => Approve::Plan(Some(digest.to_owned())),
+            Some(digest) if digest.len() >= SHORTEST_DIGEST => {
+                Approve::Plan(Some(digest.to_owned()))
+            }
             Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
             None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
         },

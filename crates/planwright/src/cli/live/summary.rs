@@ -102,7 +102,9 @@ fn hint(run: &RunSummary) -> Option<&'static str> {
         RunStatus::Succeeded => None,
         // What to say of a call in doubt is told for each of them.
         RunStatus::Waiting if !asks(&run.steps) => None,
-        RunStatus::Waiting => Some("decide with `--approvals FILE` or `--approve all`"),
+        RunStatus::Waiting => {
+            Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
+        }
         _ => Some("see every step and call with `--format json`"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use planwright::call_view;
 use planwright::core::Value;
 use planwright::legible;
 use planwright::wire::{ErrorV1, LogLineV1, LogV1, RevisionV1};
@@ -62,8 +63,15 @@ pub(super) fn text(log: &LogV1, width: usize) -> String {
 fn one(line: &LogLineV1, room: usize, text: &mut String) {
     let at = format!("{:>8.3}s", line.at_ms / 1000.0);
     let _ = writeln!(text, "{}  {}", styled(DIM, at), headline(line));
-    if let Some(args) = &line.args {
-        value("with", args, room, text);
+    match (&line.args, line.what) {
+        // What a person decides about, or has written, is shown as it was then.
+        (Some(args), "asked" | "decided") => {
+            for line in call_view::arguments(args) {
+                let _ = writeln!(text, "{MARGIN}{line}");
+            }
+        }
+        (Some(args), _) => value("with", args, room, text),
+        (None, _) => {}
     }
     if let Some(error) = &line.error {
         failure(error, text);

@@ -66,10 +66,10 @@ impl<'a> Outcome<'a> {
             },
             StepStatus::Cancelled => "cancelled".to_owned(),
             StepStatus::Waiting => format!(
-                "a person has to decide about this call: `planwright approve {run} {at}` or `planwright reject {run} {at}`; then `planwright resume {run}` goes on"
+                "a person has to decide about this call of `{at}` before the run `{run}` can continue"
             ),
             StepStatus::Unknown => format!(
-                "nobody knows whether this call happened; a person has to look and say, with `planwright resume {run}`"
+                "it is unknown whether this call happened; a person has to look and decide before the run `{run}` can continue"
             ),
             _ => step.status.as_str().to_owned(),
         }

@@ -119,7 +119,7 @@ async fn concierge_tells_step_by_step() {
         },
         "p": {
           "status": "error",
-          "error": "a person has to decide about this call: `planwright approve r1 p` or `planwright reject r1 p`; then `planwright resume r1` goes on"
+          "error": "a person has to decide about this call of `p` before the run `r1` can continue"
         }
       }
     }

@@ -12,10 +12,11 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#" *<?\b\d+(\.\d+)?(ns|µs|us|ms|s)\b|_ms": ?\d+(\.\d+)?"#).unwrap()
 });
 
-/// The id of a run, or the beginning of it: where a command or a heading names it, where it begins a line, behind an arrow.
+/// The id of a run, or the beginning of it: where a command or a heading names it, where it begins a line, behind an arrow; and the digest of
+/// a call.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?m)(?<before>\brun |planwright (?:resume|show|logs|replay|approve|reject|export|diff) |^|→ )(?<id>[0-9a-f]{8,16})\b",
+        r"(?m)(?<before>\brun |planwright (?:resume|show|logs|replay|approve|reject|export|diff) |digest: |^|→ )(?<id>[0-9a-f]{8,16})\b",
     )
     .unwrap()
 });

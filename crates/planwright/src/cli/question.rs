@@ -1,0 +1,209 @@
+//! The calls of a stored run that a person was asked about without an answer so far.
+
+use std::sync::Arc;
+
+use planwright::call_view::CallView;
+use planwright::core::place::push_pointer_segment;
+use planwright::core::{Tool, Value};
+use planwright::dialects::document::nearest;
+use planwright::engine::Decision;
+use planwright::engine::approval::CallSubject;
+use planwright::engine::event::Address;
+use planwright::engine::run::{History, MASK};
+use planwright::kept::KeptRun;
+use planwright::wire::{OPEN_CALL_SCHEMA, OpenCallV1};
+use planwright_store::{NewDecision, Store, StoreError};
+
+use super::args::{QuestionArguments, StoreArguments};
+use super::error::CommandError;
+use super::{environment, keeping, store};
+
+/// A call that waits for a decision.
+pub(crate) struct OpenCall {
+    /// The run.
+    pub(crate) run: String,
+    /// The step, item or round that wants to call.
+    pub(crate) at: Arc<Address>,
+    /// What a decision is about.
+    pub(crate) subject: CallSubject,
+    /// What stands for the call.
+    pub(crate) digest: String,
+    reason: Option<Arc<str>>,
+    changes: Vec<String>,
+}
+
+impl OpenCall {
+    /// The open calls of a run, by address.
+    pub(crate) fn of(run: &str, history: &History) -> Vec<Self> {
+        let mut calls: Vec<Self> = history
+            .steps()
+            .filter_map(|(at, past)| {
+                let subject = past.open_question()?;
+                let mut decided = history.decided_calls().rev();
+                let before = decided.find(|(decided, _)| *decided == at);
+                Some(Self {
+                    run: run.to_owned(),
+                    at: Arc::clone(at),
+                    subject: subject.clone(),
+                    digest: subject.digest(run, at),
+                    reason: past.reason.clone(),
+                    changes: before.map_or_else(Vec::new, |(_, before)| {
+                        subject.changes_since_decision(before)
+                    }),
+                })
+            })
+            .collect();
+        calls.sort_by_key(|call| call.at.to_string());
+        calls
+    }
+
+    /// The open calls of a stored run.
+    pub(crate) fn of_stored(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
+        let history = KeptRun::read(store, run)?.history()?;
+        Ok(Self::of(run, &history))
+    }
+
+    /// The call as a person sees it.
+    pub(crate) fn view(&self) -> CallView<'_> {
+        CallView {
+            at: &self.at,
+            subject: &self.subject,
+            reason: self.reason.as_deref(),
+            changes: &self.changes,
+        }
+    }
+
+    /// The lines of the view, with the digest and the command that decides.
+    pub(crate) fn text(&self) -> String {
+        format!(
+            "{}\n  digest: {}\n  decide with `planwright approve {} {}`",
+            self.view().text(),
+            keeping::digest(&self.digest),
+            keeping::short(&self.run),
+            self.at
+        )
+    }
+
+    /// The command that shows all of it.
+    pub(crate) fn look(&self) -> String {
+        let run = keeping::short(&self.run);
+        format!("`planwright approve {run} {} --show`", self.at)
+    }
+
+    /// The call for other programs.
+    pub(crate) fn to_wire(&self) -> OpenCallV1 {
+        OpenCallV1 {
+            schema: OPEN_CALL_SCHEMA,
+            run: self.run.clone(),
+            address: self.at.to_string(),
+            server: Arc::clone(&self.subject.server),
+            tool: Arc::clone(&self.subject.tool),
+            args: self.subject.args.clone(),
+            reason: self.reason.clone(),
+            changes: self.changes.clone(),
+            digest: self.digest.clone(),
+        }
+    }
+}
+
+/// A call of a run that a command decides about.
+pub(crate) struct Question {
+    store: Store,
+    /// Whether a process drives the run.
+    pub(crate) is_driven: bool,
+    /// The call.
+    pub(crate) call: OpenCall,
+    tool: Option<Tool>,
+}
+
+impl Question {
+    /// Finds the open call that the arguments name.
+    pub(crate) fn find(
+        arguments: &QuestionArguments,
+        stored: &StoreArguments,
+    ) -> Result<Self, CommandError> {
+        let store = store::open(stored)?;
+        let info = store.run(&arguments.run).map_err(store::explain)?;
+        let run = KeptRun::read(&store, &info.id)?;
+        let mut open = OpenCall::of(&info.id, &run.history()?);
+        let wanted = arguments.step.as_str();
+        let Some(index) = open.iter().position(|call| call.at.to_string() == wanted) else {
+            return Err(none_waits(&info.id, wanted, &open));
+        };
+        let call = open.swap_remove(index);
+        let tools = run.process.iter().flat_map(|process| &process.tools);
+        let mut tools = tools.filter(|known| {
+            *known.server == *call.subject.server && *known.name == *call.subject.tool
+        });
+        Ok(Self {
+            tool: tools.next().map(Tool::from),
+            is_driven: info.holder.is_some(),
+            call,
+            store,
+        })
+    }
+
+    /// Checks that the tool takes arguments that a person wrote.
+    pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
+        let tool = self.tool.as_ref();
+        let faults = tool.map(|tool| tool.input.validate(args));
+        let asked = &self.call.subject.args;
+        if args.to_json().contains(MASK) && asked.to_json().contains(MASK) {
+            return Err(CommandError::new(format!(
+                "the arguments hold `{MASK}`, which stands for a secret that is not shown"
+            ))
+            .hint("write the secret itself, or approve the call as it is"));
+        }
+        let faults = faults.unwrap_or_default();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let error = CommandError::new("the tool does not take these arguments");
+        Err(faults.iter().fold(error, |error, fault| {
+            let mut pointer = String::new();
+            for segment in &fault.path {
+                push_pointer_segment(&mut pointer, segment);
+            }
+            error.hint(match &*pointer {
+                "" => fault.message.clone(),
+                at => format!("{} at `{at}`", fault.message),
+            })
+        }))
+    }
+
+    /// Stores the decision about the call that was shown.
+    pub(crate) fn decide(&self, decision: Decision) -> Result<(), CommandError> {
+        let new = NewDecision {
+            at: Arc::clone(&self.call.at),
+            digest: self.call.digest.clone(),
+            decision,
+            by: environment::variable("USER"),
+            decided: keeping::now(),
+        };
+        let decided = self.store.decide(&self.call.run, &new);
+        decided.map_err(|error| match error {
+            StoreError::Decided { .. } => {
+                CommandError::new(error.to_string()).hint("a decision stands once it is made")
+            }
+            other => store::explain(other),
+        })
+    }
+}
+
+fn none_waits(run: &str, wanted: &str, open: &[OpenCall]) -> CommandError {
+    let names: Vec<String> = open.iter().map(|call| call.at.to_string()).collect();
+    let error = CommandError::new(format!(
+        "no call of `{wanted}` waits for a decision in the run `{}`",
+        keeping::short(run)
+    ));
+    if names.is_empty() {
+        return error.hint("no call of the run waits for a decision");
+    }
+    match nearest(wanted, names.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!(
+            "steps waiting for approval: `{}`",
+            names.join("`, `")
+        )),
+    }
+}
