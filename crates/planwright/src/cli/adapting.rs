@@ -178,6 +178,14 @@ impl Adaptation<'_> {
             );
             return Ok(None);
         }
+        let stale = kept::stale(&plan, &changed, &[], &history);
+        if let Some(stale) = stale.iter().find(|stale| stale.has_effects) {
+            course.printer.quote(&format!(
+                "`{}` is done and is not called again, so the new plan, which changes `{}` before it, does not run",
+                stale.step, stale.from
+            ));
+            return Ok(None);
+        }
         let Some(approved) = approved(course.consent, &plan, &options, course.printer)? else {
             return Ok(None);
         };
@@ -188,14 +196,16 @@ impl Adaptation<'_> {
             model: self.adapting.model.name().to_owned(),
         };
         let mut process = kept::process(&plan, &options, keeping::now());
-        process.forgotten = changed
+        let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
+        let forgotten = [changed, forgotten].concat();
+        process.forgotten = forgotten
             .iter()
             .map(|step| step.as_str().to_owned())
             .collect();
         process.plan = reading.to_kept();
         process.revision = Some(revision.clone());
         process.approved_plan.clone_from(&approved);
-        for step in &changed {
+        for step in &forgotten {
             history.forget(step);
         }
         let start = Start::new(course.id, plan.clone())

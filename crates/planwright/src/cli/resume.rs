@@ -7,7 +7,7 @@ use planwright::core::{Object, Value};
 use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunStatus, Start};
-use planwright::kept::{self, GoOn, KeptRun, Ready};
+use planwright::kept::{self, GoOn, KeptRun, Ready, Stale};
 use planwright::reading::Reading;
 use planwright::wire::PlanTextV1;
 
@@ -81,14 +81,25 @@ pub(crate) async fn resume(
         plan: &plan,
         new_plan: arguments.plan.as_ref().and_then(|_| reading.to_kept()),
         options: &options,
+        keep: arguments
+            .keep
+            .iter()
+            .map(|step| step.as_str().into())
+            .collect(),
         choices: choices(arguments)?,
         now: keeping::now(),
     };
     let Ready {
         history,
         mut process,
+        rerun,
         ..
     } = go_on.prepare(&kept, &store)?;
+    for Stale { step, from, .. } in &rerun {
+        printer.quote(&format!(
+            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {step}` keeps it)"
+        ));
+    }
     let Some(approved) = approved(&arguments.consent, &plan, &options, printer)? else {
         toolbox.close().await;
         return Ok(Exit::Rejected);

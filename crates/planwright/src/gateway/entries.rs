@@ -183,11 +183,12 @@ fn resume_plan() -> serde_json::Value {
     json!({
         "name": RESUME_PLAN,
         "title": "Go on with a run",
-        "description": "Go on with a run that failed, waits or was interrupted. What is done stays done. `plan` replaces the plan; `retry`, `skip` and `set` decide about steps.",
+        "description": "Go on with a run that failed, waits or was interrupted. What is done stays done. `plan` replaces the plan: what it changes runs again, and what was computed from that, except for the steps in `keep`; `retry`, `skip` and `set` decide about steps.",
         "inputSchema": {"type": "object", "properties": {
             "run": {"type": "string"},
             "plan": {"type": "object"},
             "inputs": {"type": "object"},
+            "keep": {"type": "array", "items": {"type": "string"}},
             "retry": {"type": "array", "items": {"type": "string"}},
             "skip": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "description": "results by step"}

@@ -25,13 +25,17 @@ pub(super) struct Wishes {
     pub(super) plan: Option<String>,
     pub(super) dialect: Option<String>,
     pub(super) inputs: Object,
+    /// The steps whose results stay though the plan changes what they were computed from.
+    pub(super) keep: Vec<Arc<str>>,
     pub(super) choices: Vec<(Arc<str>, Choice)>,
 }
 
 impl PlanHost {
     /// `resume_plan`
     pub(super) async fn resume(&self, call: &HostCall) -> Result<Value, BadRequest> {
-        let names = ["run", "plan", "dialect", "inputs", "retry", "skip", "set"];
+        let names = [
+            "run", "plan", "dialect", "inputs", "keep", "retry", "skip", "set",
+        ];
         let request = Request::read("resume_plan", &call.arguments, &names)?;
         let id = request.text("run")?;
         let wishes = Wishes::read(&request)?;
@@ -134,7 +138,14 @@ impl PlanHost {
         options.durations = before.durations;
         let new_plan = wishes.plan.as_ref().and_then(|_| reading.to_kept());
         let prepared = self
-            .prepare(id, &plan, new_plan, &options, wishes.choices, kept)
+            .prepare(
+                id,
+                &plan,
+                new_plan,
+                &options,
+                (wishes.keep, wishes.choices),
+                kept,
+            )
             .await
             .map_err(Unsound::Refused)?;
         let start = Start::new(id, plan.clone())
@@ -150,7 +161,7 @@ impl PlanHost {
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<crate::wire::PlanTextV1>,
         options: &planwright_engine::RunOptions,
-        choices: Vec<(Arc<str>, Choice)>,
+        (keep, choices): (Vec<Arc<str>>, Vec<(Arc<str>, Choice)>),
         kept: KeptRun,
     ) -> Result<(Ready, Arc<planwright_store::HeldRun>), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -165,6 +176,7 @@ impl PlanHost {
                 plan: &plan,
                 new_plan,
                 options: &options,
+                keep,
                 choices,
                 now,
             };
@@ -197,6 +209,7 @@ impl Wishes {
             plan,
             dialect: request.optional_text("dialect")?.map(str::to_owned),
             inputs: request.object("inputs")?.unwrap_or_default(),
+            keep: request.texts("keep")?,
             choices,
         })
     }

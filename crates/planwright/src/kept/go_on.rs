@@ -12,7 +12,8 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{Choice, History, Past, PastCall, shown_inputs};
 use planwright_store::Store;
 
-use super::{KeptRun, KeptRunError, process, tools_of};
+use super::stale::check_keep;
+use super::{KeptRun, KeptRunError, Stale, process, stale, tools_of};
 use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
 
 /// How a kept run is to go on.
@@ -24,6 +25,8 @@ pub struct GoOn<'a> {
     pub plan: &'a CheckedPlan,
     /// The plan's text, where it is another than so far.
     pub new_plan: Option<PlanTextV1>,
+    /// The steps whose results stay though the new plan changes what they were computed from.
+    pub keep: Vec<Arc<str>>,
     /// How this process goes about its work.
     pub options: &'a RunOptions,
     /// What was chosen for steps, items and rounds.
@@ -40,6 +43,8 @@ pub struct Ready {
     pub history: History,
     /// What this process begins with.
     pub process: ProcessV1,
+    /// The steps that are done and run again, since the new plan changes what their results were computed from.
+    pub rerun: Vec<Stale>,
 }
 
 impl GoOn<'_> {
@@ -56,9 +61,14 @@ impl GoOn<'_> {
         self.forget_decisions(store, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         self.known(&history)?;
+        let mut rerun = Vec::new();
         if let Some(text) = self.new_plan {
             let before = kept.latest_plan()?;
-            for step in changed(&before, self.plan) {
+            let mut forgotten = changed(&before, self.plan);
+            check_keep(self.plan, &forgotten, &self.keep, &history)?;
+            rerun = stale(self.plan, &forgotten, &self.keep, &history);
+            forgotten.extend(rerun.iter().map(|stale| stale.step.clone()));
+            for step in forgotten {
                 settle_doubt(&step, &history, &before, &self.choices)?;
                 history.forget(&step);
                 process.forgotten.push(step.as_str().to_owned());
@@ -73,7 +83,11 @@ impl GoOn<'_> {
             process.choices.push(ChoiceV1::new(&step, &choice));
             history = history.with_choice(step, choice);
         }
-        Ok(Ready { history, process })
+        Ok(Ready {
+            history,
+            process,
+            rerun,
+        })
     }
 
     /// Forgets the decisions that the run has taken in, so that each is used once. A question that has been asked again since is open:

@@ -7,6 +7,7 @@ mod go_on;
 mod pinned;
 mod replayed;
 mod run;
+mod stale;
 #[cfg(feature = "planner")]
 mod streamed;
 
@@ -16,5 +17,6 @@ pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};
 pub use pinned::{Pinned, pinned};
 pub use run::{KeptRun, PlanChange, history};
+pub use stale::{Stale, stale};
 #[cfg(feature = "planner")]
 pub use streamed::KeepStreamed;

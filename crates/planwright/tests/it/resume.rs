@@ -148,6 +148,72 @@ fn a_patched_plan_keeps_what_it_does_not_change() {
 }
 
 #[test]
+fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
+    let plan = |n: u32| {
+        json!({"name": "chain", "steps": [
+            {"id": "a", "tool": "one", "args": {"n": n}},
+            {"id": "other", "tool": "one", "args": {"n": 0}},
+            {"id": "b", "tool": "one", "args": {"of": "${a.n}"}},
+            {"id": "later", "tool": "one", "args": {"n": 9}, "after": ["a"]},
+            {"id": "c", "tool": "two", "args": {"of": "${b.of}"}},
+        ]})
+    };
+    for (keep, called, given, said) in [
+        (
+            &[][..],
+            &["a", "b", "c"][..],
+            2,
+            "`b` is run again: its result was computed from `a`, which the new plan changes (`--keep b` keeps it)\n",
+        ),
+        (&["--keep", "b"], &["a", "c"], 1, ""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        write(path, "plan.json", &plan(1));
+        tools(path, &json!({"one": {"echo": true}, "two": {"fails": "no"}}));
+        let (code, first) = run(path);
+        assert_eq!(code, Some(1));
+        assert_eq!(calls(&first).len(), 5);
+        let id = first["run"].as_str().unwrap();
+        tools(path, &json!({"one": {"echo": true}, "two": {"echo": true}}));
+        write(path, "new.json", &plan(2));
+        let more = [&["--plan", "new.json"], keep].concat();
+        let (code, report, stderr) = resume(path, id, &more);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert_eq!(report["output"]["c"], json!({"of": given}), "{keep:?}");
+        let logs = stdout(&program(path, &["logs", id, "--format", "json"]));
+        let logs: Value = serde_json::from_str(&logs).unwrap();
+        let lines = logs["lines"].as_array().unwrap().iter();
+        let again: Vec<&str> = lines
+            .skip_while(|line| line["status"] != "failed" || line["what"] != "ended")
+            .filter(|line| line["what"] == "call")
+            .map(|line| line["address"].as_str().unwrap())
+            .collect();
+        assert_eq!(again, called, "{keep:?}");
+        assert!(stderr.starts_with(said), "{stderr}");
+        let replay = program(path, &["replay", id]);
+        assert_eq!(replay.status.code(), Some(0), "{}", stdout(&replay));
+    }
+}
+
+#[test]
+fn only_a_stale_result_can_be_kept_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "plan.json", &chain());
+    tools(path, &json!({"one": {"echo": true}, "two": {"fails": "no"}}));
+    let (_, first) = run(path);
+    let id = first["run"].as_str().unwrap();
+    write(path, "new.json", &chain());
+    for step in ["a", "b", "nowhere"] {
+        let output = program(path, &["resume", id, "--plan", "new.json", "--keep", step]);
+        assert_eq!(output.status.code(), Some(2));
+        let message = format!("the result of `{step}` is not stale, so there is nothing to keep");
+        assert!(stderr(&output).contains(&message), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_patched_plan_must_be_sound() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

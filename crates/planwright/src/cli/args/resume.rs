@@ -24,9 +24,12 @@ pub(crate) struct ResumeArguments {
     /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
     pub(crate) set: Vec<String>,
-    /// A plan in place of the one so far: finished steps that it does not change keep their results.
+    /// A plan in place of the one so far: finished steps keep their results unless it changes them, or what they were computed from.
     #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
+    /// Keep the result of this finished step, though that plan changes what it was computed from.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP", requires = "plan")]
+    pub(crate) keep: Vec<String>,
     /// The dialect of that plan, if its shape does not tell.
     #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
     pub(crate) dialect: Option<String>,

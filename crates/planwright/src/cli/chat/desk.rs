@@ -196,6 +196,7 @@ impl<'a> Desk<'a> {
             id,
             plan: &plan,
             new_plan: None,
+            keep: Vec::new(),
             options: &options,
             choices: Vec::new(),
             now: keeping::now(),

@@ -1,0 +1,112 @@
+//! Results that a new plan makes stale.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use planwright_core::StepId;
+use planwright_core::check::{CheckedPlan, DependencyKind};
+use planwright_engine::StepStatus;
+use planwright_engine::event::Address;
+use planwright_engine::run::{History, PastCall};
+
+use super::{KeptRunError, tools_of};
+
+/// A step that is done, whose result was computed from a step that the new plan changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stale {
+    /// The step.
+    pub step: StepId,
+    /// The changed step that its result was computed from, directly or through others.
+    pub from: StepId,
+    /// Whether one of its calls may have had an effect that another call would have again.
+    pub has_effects: bool,
+}
+
+/// The steps of `now` whose results were computed from a step in `changed`, without those in `keep` and what was computed from
+/// these alone. Steps that are not done are left out: they run in any case.
+pub fn stale(
+    now: &CheckedPlan,
+    changed: &[StepId],
+    keep: &[Arc<str>],
+    history: &History,
+) -> Vec<Stale> {
+    let steps = &now.plan().steps;
+    let mut origins: Vec<Option<StepId>> = steps
+        .iter()
+        .map(|step| changed.contains(&step.id).then(|| step.id.clone()))
+        .collect();
+    // Dependencies may point backwards and forwards, so the marks spread until none is added.
+    let mut spreads = true;
+    while spreads {
+        spreads = false;
+        for (index, (step, checked)) in steps.iter().zip(now.steps()).enumerate() {
+            if origins.get(index).is_some_and(Option::is_some) || keep.contains(step.id.text()) {
+                continue;
+            }
+            let reads = |kind| matches!(kind, DependencyKind::Data | DependencyKind::Slot);
+            let mut read = checked.dependencies.iter().filter(|one| reads(one.kind));
+            let from = read.find_map(|one| origins.get(one.on as usize)?.clone());
+            if let (Some(from), Some(origin)) = (from, origins.get_mut(index)) {
+                *origin = Some(from);
+                spreads = true;
+            }
+        }
+    }
+    let marked = steps.iter().zip(origins);
+    marked
+        .filter_map(|(step, from)| {
+            let is_stale = !changed.contains(&step.id) && is_done(history, &step.id);
+            Some(Stale {
+                step: step.id.clone(),
+                from: from.filter(|_| is_stale)?,
+                has_effects: has_effects(history, now, &step.id),
+            })
+        })
+        .collect()
+}
+
+/// Checks that each name in `keep` is a step whose result would be stale.
+pub(super) fn check_keep(
+    now: &CheckedPlan,
+    changed: &[StepId],
+    keep: &[Arc<str>],
+    history: &History,
+) -> Result<(), KeptRunError> {
+    if keep.is_empty() {
+        return Ok(());
+    }
+    let stale: BTreeSet<Arc<str>> = stale(now, changed, &[], history)
+        .iter()
+        .map(|stale| Arc::clone(stale.step.text()))
+        .collect();
+    match keep.iter().find(|step| !stale.contains(*step)) {
+        Some(step) => Err(KeptRunError::NotStale(step.to_string())),
+        None => Ok(()),
+    }
+}
+
+fn is_done(history: &History, step: &StepId) -> bool {
+    let is_whole = |at: &Address| {
+        at.step == *step && at.inside.is_none() && at.item.is_none() && at.round.is_none()
+    };
+    history.steps().any(|(at, past)| {
+        let end = past.settled.as_ref();
+        is_whole(at) && end.is_some_and(|end| end.status == StepStatus::Succeeded || end.handled)
+    })
+}
+
+fn has_effects(history: &History, plan: &CheckedPlan, step: &StepId) -> bool {
+    let tools = tools_of(plan);
+    let is_repeatable = |call: &PastCall| {
+        let mut tools = tools.iter();
+        tools.any(|tool| {
+            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+        })
+    };
+    history
+        .steps()
+        .filter(|(at, _)| at.outermost() == step)
+        .flat_map(|(_, past)| &past.calls)
+        .any(|call| call.happened() != Some(false) && !is_repeatable(call))
+}
