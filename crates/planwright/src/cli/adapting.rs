@@ -186,7 +186,14 @@ impl Adaptation<'_> {
             ));
             return Ok(None);
         }
-        let Some(approved) = approved(course.consent, &plan, &options, course.printer)? else {
+        let Some(approved) = approved(
+            course.consent,
+            &plan,
+            &options,
+            course.store,
+            course.printer,
+        )?
+        else {
             return Ok(None);
         };
         let revision = RevisionV1 {

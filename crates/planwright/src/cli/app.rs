@@ -73,7 +73,9 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 return exit;
             }
             output::findings(&reading, arguments.format, printer);
-            let Some(approved) = approved(&arguments.consent, &plan, &options, printer)? else {
+            let Some(approved) =
+                approved(&arguments.consent, &plan, &options, store.as_ref(), printer)?
+            else {
                 toolbox.close().await;
                 return Ok(Exit::Rejected);
             };

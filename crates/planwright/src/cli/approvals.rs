@@ -17,6 +17,7 @@ use super::args::{Approve, ConsentArguments};
 use super::consent::{FromStore, Otherwise, WholePlan};
 use super::error::CommandError;
 use super::live::Live;
+use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::text_file;
 use super::toolbox::Toolbox;
@@ -38,6 +39,10 @@ pub(crate) fn approver(
     printer: Printer,
 ) -> Result<Arc<dyn Approver>, CommandError> {
     let waits = arguments.approve == Approve::Wait && !subject.is_approved;
+    let passphrase = PassphraseCheck::open(subject.kept.as_ref().map(|(store, _)| store))?;
+    if arguments.approve == Approve::All {
+        passphrase.confirm()?;
+    }
     let mut otherwise: Arc<dyn Approver> = match arguments.approve {
         _ if subject.is_approved => Arc::new(WholePlan),
         Approve::All => Arc::new(Always(Decision::Approve { args: None })),
@@ -47,6 +52,7 @@ pub(crate) fn approver(
         Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
             printer,
             live: Arc::clone(subject.live),
+            passphrase: passphrase.clone(),
             turn: Arc::new(tokio::sync::Mutex::new(())),
         }),
         Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
@@ -78,6 +84,12 @@ pub(crate) fn approver(
         Some(path) => {
             let decisions = read(path)?;
             known(&decisions, path, subject.toolbox)?;
+            if decisions
+                .values()
+                .any(|decision| matches!(decision, Decision::Approve { .. }))
+            {
+                passphrase.confirm()?;
+            }
             Ok(Arc::new(GivenAhead {
                 decisions,
                 otherwise,
@@ -200,6 +212,7 @@ fn names(catalog: &Catalog) -> BTreeSet<String> {
 struct AtTerminal {
     printer: Printer,
     live: Arc<Live>,
+    passphrase: PassphraseCheck,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -207,10 +220,13 @@ impl Approver for AtTerminal {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         let (printer, live) = (self.printer, Arc::clone(&self.live));
         let turn = Arc::clone(&self.turn);
+        let passphrase = self.passphrase.clone();
         Box::pin(async move {
             let _turn = turn.lock().await;
-            let answer =
-                tokio::task::spawn_blocking(move || live.suspend(|| ask(printer, &request))).await;
+            let answer = tokio::task::spawn_blocking(move || {
+                live.suspend(|| ask(printer, &passphrase, &request))
+            })
+            .await;
             answer.unwrap_or(Decision::Later)
         })
     }
@@ -224,7 +240,7 @@ pub(super) fn terminal() -> std::io::Result<std::fs::File> {
         .open("/dev/tty")
 }
 
-fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
+fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest) -> Decision {
     let Ok(terminal) = terminal() else {
         return Decision::Later;
     };
@@ -241,7 +257,10 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
             return Decision::Later;
         };
         match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Decision::Approve { args: None },
+            "y" | "yes" => match passphrase.confirm() {
+                Ok(()) => return Decision::Approve { args: None },
+                Err(error) => printer.quote(&format!("  {error}")),
+            },
             "n" | "no" => return Decision::Reject { because: None },
             "l" | "later" => return Decision::Later,
             "a" | "all" => {
@@ -255,9 +274,10 @@ fn ask(printer: Printer, request: &ApprovalRequest) -> Decision {
                     return Decision::Later;
                 };
                 match Value::from_json(&text) {
-                    Ok(args) if args.as_object().is_some() => {
-                        return Decision::Approve { args: Some(args) };
-                    }
+                    Ok(args) if args.as_object().is_some() => match passphrase.confirm() {
+                        Ok(()) => return Decision::Approve { args: Some(args) },
+                        Err(error) => printer.quote(&format!("  {error}")),
+                    },
                     Ok(other) => {
                         printer.talk(&format!("  that is a {}, not an object", other.kind()));
                     }

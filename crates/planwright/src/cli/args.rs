@@ -29,7 +29,8 @@ use planwright::config::{size, time as duration};
 pub(crate) use ask::AskArguments;
 pub(crate) use chat::{ChatArguments, Protocol};
 pub(crate) use consent::{
-    Approve, ApproveArguments, ConsentArguments, QuestionArguments, RejectArguments,
+    Approve, ApproveArguments, ConsentArguments, PassphraseArguments, QuestionArguments,
+    RejectArguments,
 };
 pub(crate) use create::{CreateArguments, PlanningArguments};
 pub(crate) use dates::{DatesArguments, MomentArguments};
@@ -106,10 +107,16 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; 2 also where another process has the run.
     Resume(Box<ResumeArguments>),
-    /// Approve a call that waits for a decision, in a run that goes on or that is kept.
+    /// Show a call that waits for a decision, and approve it.
+    ///
+    /// Asks on the terminal. Without one, `--digest` has to name the call that was looked at.
+    ///
+    /// Exit status: 0 approved, 2 usage, 4 not decided.
     Approve(ApproveArguments),
     /// Reject a call that waits for a decision: its step fails.
     Reject(RejectArguments),
+    /// Set the passphrase that decisions from the command line want, or change it.
+    Passphrase(PassphraseArguments),
     /// List the runs that are kept, the newest first.
     Runs(RunsArguments),
     /// Tell what a run did: each call in the order of sending, what people decided, and the processes that drove it.

@@ -19,6 +19,7 @@ use super::approvals::terminal;
 use super::error::CommandError;
 use super::keeping;
 use super::live::Live;
+use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::text_report;
 
@@ -27,11 +28,12 @@ pub(crate) fn to_plan(
     plan: &CheckedPlan,
     own: &str,
     digest: Option<&str>,
+    passphrase: &PassphraseCheck,
     printer: Printer,
 ) -> Result<bool, CommandError> {
     if let Some(digest) = digest {
         return if own.starts_with(digest) {
-            Ok(true)
+            passphrase.confirm().map(|()| true)
         } else {
             Err(CommandError::new(format!(
                 "the plan is not the one that was approved: its digest is `{}`",
@@ -65,7 +67,7 @@ pub(crate) fn to_plan(
         .and_then(|()| (&terminal).flush());
         let answer = asked.ok().and_then(|()| lines.next()?.ok());
         match answer.as_deref().map(str::trim) {
-            Some("y" | "yes" | "Y") => return Ok(true),
+            Some("y" | "yes" | "Y") => return passphrase.confirm().map(|()| true),
             Some("n" | "no" | "N") | None => return Ok(false),
             Some(_) => {}
         }

@@ -19,6 +19,7 @@ use super::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
+use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
@@ -34,13 +35,15 @@ pub(crate) fn approved(
     consent: &ConsentArguments,
     plan: &CheckedPlan,
     options: &RunOptions,
+    store: Option<&Store>,
     printer: Printer,
 ) -> Result<Option<Option<String>>, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
         return Ok(Some(None));
     };
     let own = kept::plan_consent(plan, options);
-    if consent::to_plan(plan, &own, digest.as_deref(), printer)? {
+    let passphrase = PassphraseCheck::open(store)?;
+    if consent::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         return Ok(Some(Some(own)));
     }
     printer.talk("the plan was not approved; nothing was called");

@@ -11,6 +11,7 @@ use super::approvals::terminal;
 use super::args::{ApproveArguments, Format, RejectArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
+use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::question::{OpenCall, Question};
 use super::{keeping, output};
@@ -43,6 +44,7 @@ pub(crate) fn approve(
             return Ok(Exit::Waiting);
         }
     }
+    PassphraseCheck::open(Some(question.store()))?.confirm()?;
     decide(&question, Decision::Approve { args }, "approved", printer)
 }
 

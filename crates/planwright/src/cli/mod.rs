@@ -36,6 +36,7 @@ mod logs;
 mod model;
 mod output;
 mod outside;
+mod passphrase;
 mod plan_file;
 mod printer;
 mod question;
@@ -105,6 +106,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
             Command::Approve(arguments) => decide::approve(&arguments, printer),
             Command::Reject(arguments) => decide::reject(&arguments, printer),
+            Command::Passphrase(arguments) => passphrase::passphrase(&arguments, printer),
             Command::Runs(arguments) => runs::runs(&arguments, printer),
             Command::Logs(arguments) => logs::logs(&arguments, printer),
             Command::Diff(arguments) => diff::diff(&arguments, printer),

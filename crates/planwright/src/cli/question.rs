@@ -143,6 +143,11 @@ impl Question {
         })
     }
 
+    /// The store that the run is in.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Checks that the tool takes arguments that a person wrote.
     pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
         let tool = self.tool.as_ref();

@@ -18,6 +18,7 @@ use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
+use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::settings::Settings;
 use super::signals::Signals;
@@ -37,6 +38,10 @@ pub(crate) async fn resume(
     let kept = KeptRun::read(&store, &id)?;
     if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &kept, arguments, printer);
+    }
+    if !arguments.retry.is_empty() {
+        // To repeat a call whose outcome is unknown is a decision like any other.
+        PassphraseCheck::open(Some(&store))?.confirm()?;
     }
     let old = kept.reading(vars(arguments)?)?;
     let mut reading = match &arguments.plan {
@@ -100,7 +105,8 @@ pub(crate) async fn resume(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {step}` keeps it)"
         ));
     }
-    let Some(approved) = approved(&arguments.consent, &plan, &options, printer)? else {
+    let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
+    else {
         toolbox.close().await;
         return Ok(Exit::Rejected);
     };

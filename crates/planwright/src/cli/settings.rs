@@ -40,6 +40,13 @@ pub(crate) fn load(folder: &Path) -> Result<Settings, CommandError> {
     })
 }
 
+/// Reads the user's own file alone.
+pub(crate) fn own() -> Result<Config, CommandError> {
+    let path = environment::settings_folder().map(|folder| folder.join(NAME));
+    let source = path.map(|path| read(Origin::User, &path)).transpose()?;
+    Ok(Config::of(source.flatten().iter()))
+}
+
 /// The nearest file from a folder upwards, no further than the folder of a repository.
 fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
     let here = std::path::absolute(from).map_err(|error| {

@@ -18,6 +18,8 @@ use super::words::{Pattern, RateLimit, Size, TimeLimit};
 pub(super) struct ConfigFile {
     /// Which tools plans may call, and what is known of them.
     pub(super) tools: ToolsTable,
+    /// How decisions about calls are made.
+    pub(super) approvals: ApprovalsTable,
     /// How much one run may take.
     pub(super) budgets: BudgetsTable,
     /// How fast servers may be called, by their names, such as `github = "100/m"`.
@@ -43,6 +45,17 @@ pub(super) struct ConfigFile {
     pub(super) telemetry: TelemetryTable,
     /// Which model is asked where one writes plans, and how.
     pub(super) model: ModelTable,
+}
+
+/// How decisions about calls are made.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "approvals"))]
+pub(super) struct ApprovalsTable {
+    /// Whether decisions from the command line want the passphrase that `planwright passphrase` sets.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(super) passphrase: Option<Spanned<bool>>,
 }
 
 /// A stage: its tools, and where one can go from it. Calls and plans that need a tool of another stage are refused.

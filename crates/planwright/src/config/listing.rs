@@ -28,6 +28,11 @@ impl Config {
     pub fn settings(&self) -> Vec<Setting> {
         let mut list = List(Vec::new());
         self.list_tools(&mut list);
+        list.one(
+            "approvals.passphrase",
+            self.passphrase.as_ref(),
+            Value::from,
+        );
         let guards = &self.guards;
         list.count("budgets.calls", guards.calls.as_ref());
         let time = guards.wall_time.as_ref();

@@ -24,6 +24,7 @@ use super::tools::ToolRules;
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(super) tools: ToolRules,
+    pub(super) passphrase: Option<Bound<bool>>,
     pub(super) guards: Guards,
     pub(super) max_output: Option<Bound>,
     pub(super) outside: OutsideRules,
@@ -75,6 +76,11 @@ impl Config {
         rules.any(|rule| rule.pattern.covers(tool))
     }
 
+    /// Whether decisions from the command line want a passphrase.
+    pub fn wants_passphrase(&self) -> bool {
+        self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
+    }
+
     /// The bounds of a run.
     pub fn guards(&self) -> &Guards {
         &self.guards
@@ -116,6 +122,10 @@ impl Config {
         self.telemetry.add(source);
         self.model.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
+        if let Some(wanted) = &source.file.approvals.passphrase {
+            let wants = *wanted.get_ref() || self.wants_passphrase();
+            self.passphrase = Some(bound(source, wanted, wants));
+        }
         let budgets = &source.file.budgets;
         let guards = &mut self.guards;
         lower(&mut guards.calls, budgets.calls.as_ref().map(count));

@@ -114,7 +114,14 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         let span = patterns.first()?.span();
         Some((span, message.to_owned(), help.to_owned()))
     });
-    said.collect()
+    let passphrase = source.file.approvals.passphrase.iter().map(|wanted| {
+        (
+            wanted.span(),
+            "a project cannot say whether decisions want a passphrase".to_owned(),
+            "put `passphrase` into your own planwright.toml".to_owned(),
+        )
+    });
+    said.chain(passphrase).collect()
 }
 
 /// The place of a rule, for whoever lists what holds.

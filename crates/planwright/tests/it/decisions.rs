@@ -332,10 +332,16 @@ fn a_whole_plan_is_approved_by_its_digest() {
     assert_eq!(stdout(&output), "paid: 3\n");
 }
 
-/// What a run on a terminal of its own comes to, where somebody types `answers`.
+/// What a run on a terminal of its own comes to, where a person types `answers`.
 fn at_a_terminal(folder: &Path, more: &str, answers: &str) -> (Option<i32>, String) {
+    let line = format!("{} --var token=sesame-open {more}", RUN.join(" "));
+    typed(folder, &line, answers)
+}
+
+/// What a command on a terminal of its own comes to, where a person types `answers`.
+fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_planwright");
-    let line = format!("{program} {} --var token=sesame-open {more}", RUN.join(" "));
+    let line = format!("{program} {arguments}");
     let mut child = std::process::Command::new("/usr/bin/script")
         .args(["--quiet", "--return", "--command", &line, "typed"])
         .current_dir(folder)
@@ -518,4 +524,108 @@ fn an_approved_call_that_failed_is_asked_about_again() {
     );
     let logs = stdout(&run(folder.path(), &["logs", id]));
     assert_eq!(logs.matches("✗ pay").count(), 1, "{logs}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn approve_shows_the_call_and_asks_at_a_terminal() {
+    for (answers, code, decided) in [("y\n", 0, Some(0)), ("n\n", 4, Some(4))] {
+        let folder = tempfile::tempdir().unwrap();
+        let id = waiting(folder.path(), &[]);
+        let (exit, screen) = typed(folder.path(), &format!("approve {id} pay"), answers);
+        assert_eq!(exit, Some(code), "{screen}");
+        let shown = screen
+            .find("amount: 3")
+            .unwrap_or_else(|| panic!("{screen}"));
+        let asked = screen
+            .find("approve this call?")
+            .unwrap_or_else(|| panic!("{screen}"));
+        assert!(shown < asked, "{screen}");
+        assert_eq!(resumed(folder.path(), &[&id]).0, decided, "{screen}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_a_passphrase_no_decision_is_made_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &[]);
+    let (exit, screen) = typed(
+        folder.path(),
+        "passphrase",
+        "correct horse\ncorrect horse\n",
+    );
+    assert_eq!(exit, Some(0), "{screen}");
+    fs::write(
+        folder.path().join("yes.json"),
+        r#"{"pay": {"decision": "approve"}}"#,
+    )
+    .unwrap();
+    // Without a terminal there is no decision at all.
+    let blind = approve(folder.path(), &id, "pay", &[]);
+    assert_eq!(blind.status.code(), Some(2), "{}", stderr(&blind));
+    for more in [
+        &["--approve", "all"][..],
+        &["--approvals", "yes.json"],
+        &["--retry", "pay"],
+    ] {
+        let output = run(folder.path(), &[&["resume", &id], more].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{more:?} {}",
+            stderr(&output)
+        );
+    }
+    // With one, it takes the passphrase.
+    let line = format!("approve {id} pay");
+    for answers in ["y\n", "y\nwrong guess\n", "y\n\n"] {
+        let (exit, screen) = typed(folder.path(), &line, answers);
+        assert_ne!(exit, Some(0), "{answers:?} {screen}");
+    }
+    for (more, answers) in [
+        ("--approve all", "wrong guess\n"),
+        ("--approve plan", "y\nwrong guess\n"),
+        ("", "y\nwrong guess\nl\n"),
+    ] {
+        let (exit, screen) = at_a_terminal(folder.path(), more, answers);
+        assert_ne!(exit, Some(0), "{more} {answers:?} {screen}");
+        assert!(!screen.contains("paid: 3"), "{more} {answers:?} {screen}");
+    }
+    assert_eq!(resumed(folder.path(), &[&id]).0, Some(4));
+    let (exit, screen) = typed(folder.path(), "passphrase --remove", "wrong guess\n");
+    assert_eq!(exit, Some(2), "{screen}");
+    let (exit, screen) = typed(folder.path(), &line, "y\ncorrect horse\n");
+    assert_eq!(exit, Some(0), "{screen}");
+    assert_eq!(resumed(folder.path(), &[&id]), (Some(0), json!(3)));
+}
+
+#[test]
+fn settings_that_want_a_passphrase_want_one_to_be_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &[]);
+    let settings = folder.path().join(".config/planwright");
+    fs::create_dir_all(&settings).unwrap();
+    fs::write(
+        settings.join("planwright.toml"),
+        "[approvals]\npassphrase = true\n",
+    )
+    .unwrap();
+    let output = approve(folder.path(), &id, "pay", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("decisions want a passphrase, and none is set"),
+        "{}",
+        stderr(&output)
+    );
+    // Another store is no way around it, nor is none.
+    for more in [&["--no-store"][..], &["--store", "other.db"]] {
+        let output = planwright(folder.path())
+            .args(RUN)
+            .args(["--approve", "all"])
+            .args(more)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
 }

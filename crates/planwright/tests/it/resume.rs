@@ -170,7 +170,10 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         write(path, "plan.json", &plan(1));
-        tools(path, &json!({"one": {"echo": true}, "two": {"fails": "no"}}));
+        tools(
+            path,
+            &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+        );
         let (code, first) = run(path);
         assert_eq!(code, Some(1));
         assert_eq!(calls(&first).len(), 5);
@@ -201,7 +204,10 @@ fn only_a_stale_result_can_be_kept_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     write(path, "plan.json", &chain());
-    tools(path, &json!({"one": {"echo": true}, "two": {"fails": "no"}}));
+    tools(
+        path,
+        &json!({"one": {"echo": true}, "two": {"fails": "no"}}),
+    );
     let (_, first) = run(path);
     let id = first["run"].as_str().unwrap();
     write(path, "new.json", &chain());

@@ -52,6 +52,16 @@ pub(crate) struct RejectArguments {
     pub(crate) store: StoreArguments,
 }
 
+/// `passphrase`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PassphraseArguments {
+    /// Take the passphrase away.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// A call that waits for a decision.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct QuestionArguments {

@@ -129,7 +129,14 @@ impl Asking<'_> {
         };
         let store = self.store()?;
         let options = self.options(store.as_ref(), outside::get(&plan, self.config)?)?;
-        let Some(approved) = approved(&arguments.consent, &plan, &options, self.printer)? else {
+        let Some(approved) = approved(
+            &arguments.consent,
+            &plan,
+            &options,
+            store.as_ref(),
+            self.printer,
+        )?
+        else {
             return Ok(Came::Nothing(Exit::Rejected));
         };
         let id = run_id();
