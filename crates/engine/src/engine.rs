@@ -64,6 +64,10 @@ impl Engine {
 
     /// Starts a run of which nothing is kept, and gives its events as they happen. It must be called within a tokio
     /// runtime with time enabled. Dropping the handle gives the run up.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
     pub fn start(
         &self,
         run: impl Into<Arc<str>>,
@@ -73,6 +77,12 @@ impl Engine {
     }
 
     /// Starts a run, or goes on with one, and gives its events as they happen. See [`start`](Self::start).
+    ///
+    /// A run that [must not start](Start::check) calls nothing, and its summary says why.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
     pub fn launch(&self, start: Start) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
         let (wishes, heard) = mpsc::unbounded_channel();

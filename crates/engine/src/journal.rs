@@ -5,6 +5,7 @@
 
 mod held_back;
 mod memory;
+mod refused;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +16,48 @@ use planwright_core::Value;
 use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::Address;
-use crate::run::{Choice, RunStatus, SkipReason, StepStatus};
+use crate::run::{Choice, History, RunStatus, SkipReason, StepStatus};
 use crate::schedule::Timer;
 
 pub use held_back::HeldBack;
 pub use memory::MemoryJournal;
+pub(crate) use refused::RefusedJournal;
 
 /// Remembers what happens in one run.
 pub trait Journal: Send + Sync + 'static {
+    /// Prepares the journal for a process that drives `run` and resumes it from `history`, or begins it if there is none. It is
+    /// called before the first [`append`](Self::append) of a process, and may be called again before that.
+    ///
+    /// A journal that knows what it holds refuses what does not belong to it: another run, a history that is not what it
+    /// holds. The default accepts everything.
+    ///
+    /// # Errors
+    ///
+    /// Why the run must not use the journal. Nothing is called then.
+    fn open(&self, _run: &str, _history: Option<&History>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     /// Takes in `entries`, to be kept behind all that were taken in before. They are taken in at once; the future is
     /// done when they, and all before them, would outlive a crash of this machine. Where it panics, they were not kept.
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
+}
+
+/// Compares the number of entries that a journal holds with the number that the history of a run was read from.
+///
+/// # Errors
+///
+/// If they differ: the history is missing, stale, or of another journal.
+pub fn check_history(held: usize, history: Option<&History>) -> Result<(), JournalError> {
+    let read = history.map_or(0, History::entry_count);
+    if held == read {
+        return Ok(());
+    }
+    Err(JournalError::new(if read == 0 {
+        "the journal holds a run already, and the run was started without its history".to_owned()
+    } else {
+        format!("the journal has {held} entries, and the history was read from {read}")
+    }))
 }
 
 /// Why a journal could not keep something. Nothing that was to be kept behind it is kept either.
@@ -64,6 +96,8 @@ pub enum Record {
     /// A process has begun to drive the run: the first, or one that resumes it. What it was told to do differently is
     /// up to whoever keeps the journal.
     Opened {
+        /// The run's id, if the journal says to which run it belongs.
+        run: Option<Arc<str>>,
         /// The plan's digest.
         digest: Arc<str>,
         /// What else whoever opened it wants to know later.

@@ -89,4 +89,4 @@ pub use handle::{Canceller, RunHandle};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use run::{History, RunStatus, RunSummary, StepStatus};
-pub use start::Start;
+pub use start::{Start, StartError, is_run_id};

@@ -6,10 +6,44 @@ use std::sync::Arc;
 use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
 
-use crate::journal::{Entry, Journal, Record};
+use crate::journal::{Entry, Journal, JournalError, Record, RefusedJournal};
 use crate::keeping::Keeping;
 use crate::options::{Arrival, RunOptions};
 use crate::run::{History, Run};
+
+/// The longest id of a run, in bytes.
+const MAX_ID: usize = 128;
+
+/// Whether `text` can be the id of a run: 1 to 128 ASCII letters, digits, `_`, `-` and `.`, with no `.` in front.
+pub fn is_run_id(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    !text.is_empty()
+        && text.len() <= MAX_ID
+        && !text.starts_with('.')
+        && text.bytes().all(is_letter)
+}
+
+/// Why a run must not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The id is [none](is_run_id).
+    #[error(
+        "`{0}` cannot be the id of a run: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` in front"
+    )]
+    BadId(Arc<str>),
+    /// The history belongs to another run.
+    #[error("the history is that of the run `{history}`, not of `{run}`")]
+    OtherRun {
+        /// The run that was to start.
+        run: Arc<str>,
+        /// The run that the history belongs to.
+        history: Arc<str>,
+    },
+    /// The journal refuses the run.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
 
 /// What a run begins with.
 #[derive(Clone)]
@@ -59,7 +93,8 @@ impl Start {
         self
     }
 
-    /// Goes on with a run after what its journal holds.
+    /// Resumes a run after what its journal holds. The caller sees to it that the plan is that of the journal, or that what
+    /// belongs to changed steps was [forgotten](History::forget).
     #[must_use]
     pub fn after(mut self, history: History) -> Self {
         self.history = Some(Arc::new(history));
@@ -73,7 +108,40 @@ impl Start {
         self
     }
 
-    pub(crate) fn open(self, mut options: RunOptions) -> (Run, Option<Keeping>) {
+    /// Checks that the run may start: that its id is one, that its history belongs to it, and that its journal accepts it. A run
+    /// that is launched although it must not start calls nothing, and its summary says why it was not
+    /// [stored](crate::RunSummary::unkept).
+    ///
+    /// # Errors
+    ///
+    /// Why it must not start.
+    pub fn check(&self) -> Result<(), StartError> {
+        if !is_run_id(&self.run) {
+            let shown: String = self.run.chars().take(MAX_ID).collect();
+            return Err(StartError::BadId(shown.into()));
+        }
+        let history = self.history.as_deref();
+        if let Some(of) = history.and_then(History::run)
+            && **of != *self.run
+        {
+            return Err(StartError::OtherRun {
+                run: Arc::clone(&self.run),
+                history: Arc::clone(of),
+            });
+        }
+        match &self.journal {
+            Some(journal) => Ok(journal.open(&self.run, history)?),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn open(mut self, mut options: RunOptions) -> (Run, Option<Keeping>) {
+        if let Err(error) = self.check() {
+            // Without an acknowledged entry, no call is sent.
+            let refused = RefusedJournal(JournalError::new(error.to_string()));
+            self.journal = Some(Arc::new(refused));
+        }
+        let id = Arc::clone(&self.run);
         let digest = Arc::from(self.plan.digest());
         options.arrival = self.arrival.unwrap_or(options.arrival);
         let mut run = Run::new(self.run, self.plan, options);
@@ -90,6 +158,7 @@ impl Start {
             at: run.now(),
             turn,
             record: run.redacted(Record::Opened {
+                run: Some(id),
                 digest,
                 header: self.header,
             }),

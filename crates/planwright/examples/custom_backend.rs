@@ -74,7 +74,7 @@ async fn main() -> Result<(), Error> {
         .open()
         .await?;
     let plan = planwright.check(parse(PLAN))?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     println!("{}: {}", summary.status, summary.output);
     for step in summary.steps {
         if let Some(error) = step.error {

@@ -1,91 +1,125 @@
-//! A run that is kept on disk, fails in the middle, and goes on later with what it has done already.
+//! A run that survives its process: the first process dies in the middle, the next resumes the run up to a payment that needs
+//! consent, another one consents, and the last brings the run to its end. Without arguments the example is all of them.
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::process::Command;
 use std::time::SystemTime;
 
-use planwright::engine::History;
-use planwright::engine::backend::ToolOutput;
-use planwright::engine::journal::Entry;
-use planwright::store::{Holder, NewRun, Store};
-use planwright::{Function, Functions, Planwright, RunSummary, ToolError, Value, parse};
+use planwright::engine::Decision;
+use planwright::kept::open_questions;
+use planwright::schemars::{self, JsonSchema};
+use planwright::store::Store;
+use planwright::{Function, Functions, Planwright, RunSummary, ToolError, parse};
+use serde::Deserialize;
+
+const RUN: &str = "order-1";
 
 const PLAN: &str = r#"{"steps": [
-  {"id": "order", "tool": "order", "args": {"article": "tea"}},
-  {"id": "print", "tool": "print", "args": {"text": "ordered: ${order}"}}
+  {"id": "ordered", "tool": "order", "args": {"article": "tea"}},
+  {"id": "printed", "tool": "print", "args": {"text": "ordered: ${ordered}"}},
+  {"id": "paid", "tool": "pay", "args": {"amount": 3}, "after": ["printed"]}
 ]}"#;
 
-/// A printer that has no paper at first.
-fn office() -> (Functions, Arc<AtomicBool>) {
-    let has_paper = Arc::new(AtomicBool::new(false));
-    let paper = Arc::clone(&has_paper);
-    let functions = Functions::new()
-        .with(Function::raw("order", |args: Value| async move {
-            println!("  the order is placed");
-            Ok(ToolOutput::value(
-                args.get("article").cloned().unwrap_or_default(),
-            ))
-        }))
-        .with(Function::raw("print", move |args: Value| {
-            let paper = Arc::clone(&paper);
-            async move {
-                if paper.load(Ordering::Relaxed) {
-                    Ok(ToolOutput::value(
-                        args.get("text").cloned().unwrap_or_default(),
-                    ))
-                } else {
-                    Err(ToolError::tool("out of paper", Value::Null))
-                }
-            }
-        }));
-    (functions, has_paper)
+#[derive(Deserialize, JsonSchema)]
+struct Order {
+    article: String,
 }
 
-fn tell(summary: &RunSummary) {
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Payment {
+    amount: u32,
+}
+
+async fn order(order: Order) -> Result<String, ToolError> {
+    println!("  {} is ordered", order.article);
+    Ok(order.article)
+}
+
+async fn pay(payment: Payment) -> Result<String, ToolError> {
+    println!("  {} is paid", payment.amount);
+    Ok("thank you".to_owned())
+}
+
+/// The tools. The printer of the first process takes that down with it.
+async fn open(printer_works: bool) -> Result<Planwright, planwright::Error> {
+    let print = Function::new("print", move |text: Text| async move {
+        if !printer_works {
+            println!("  the process dies");
+            std::process::abort();
+        }
+        println!("  \"{}\" is printed", text.text);
+        Ok::<_, ToolError>(())
+    });
+    let functions = Functions::new()
+        .with(Function::new("order", order))
+        // A page more does no harm, so the call that was lost is made again.
+        .with(print.idempotent())
+        .with(Function::new("pay", pay).needs_approval());
+    Planwright::builder().functions(functions).open().await
+}
+
+async fn begin(store: &Store) -> Result<(), planwright::Error> {
+    let planwright = open(false).await?;
+    let plan = planwright.check(parse(PLAN))?;
+    show(&planwright.run(plan).stored_in(store, RUN).await?);
+    Ok(())
+}
+
+async fn resume(store: &Store) -> Result<(), planwright::Error> {
+    let planwright = open(true).await?;
+    show(&planwright.resume(store, RUN).await?);
+    Ok(())
+}
+
+fn approve(store: &Store) -> Result<(), Box<dyn Error>> {
+    #[expect(clippy::disallowed_methods, reason = "a program knows what time it is")]
+    let now = SystemTime::now();
+    for question in open_questions(store, RUN)? {
+        let tool = question.subject.qualified_name();
+        println!("  {tool} {} is approved", question.subject.args);
+        let yes = Decision::Approve { args: None };
+        question.decide(store, yes, Some("ada".to_owned()), now)?;
+    }
+    Ok(())
+}
+
+fn show(summary: &RunSummary) {
     for step in &summary.steps {
         println!("  {}: {}", step.at, step.status);
     }
+    println!("  the run: {}", summary.status);
+}
+
+/// Runs this program as all of the processes, one after the other.
+fn play_all() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("runs.db");
+    for process in ["begin", "resume", "approve", "resume"] {
+        println!("{process}:");
+        let program = std::env::current_exe()?;
+        Command::new(program).arg(process).arg(&file).status()?;
+    }
+    Ok(())
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let folder = tempfile::tempdir()?;
-    let store = Store::open(folder.path().join("runs.db"))?;
-    let (functions, has_paper) = office();
-    let planwright = Planwright::builder().functions(functions).open().await?;
-    let plan = planwright.check(parse(PLAN))?;
-    #[expect(clippy::disallowed_methods, reason = "a program knows what time it is")]
-    let now = SystemTime::now();
-    let this_process = Holder::this_process("here", now);
-
-    println!("first:");
-    let kept = store.create_run(
-        NewRun {
-            id: "order-1".to_owned(),
-            plan: None,
-            digest: plan.digest().to_owned(),
-            dialect: None,
-            steps: plan.steps().len(),
-            created: now,
-            header: Value::from(PLAN),
-        },
-        &this_process,
-    )?;
-    let run = planwright.run(plan.clone()).id("order-1");
-    tell(&run.journal(kept, Value::Null).await);
-
-    has_paper.store(true, Ordering::Relaxed);
-    println!("later, perhaps in another process:");
-    let kept = store.hold("order-1", &this_process)?;
-    let entries: Vec<Entry> = store.entries("order-1")?.collect::<Result<_, _>>()?;
-    let run = planwright
-        .run(plan)
-        .id("order-1")
-        .after(History::new(&entries));
-    let summary = run.journal(kept, Value::Null).await;
-    tell(&summary);
-    println!("{}", summary.output);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [process, file] = arguments.as_slice() else {
+        return play_all();
+    };
+    let store = Store::open(Path::new(file))?;
+    match process.as_str() {
+        "begin" => begin(&store).await?,
+        "approve" => approve(&store)?,
+        _ => resume(&store).await?,
+    }
     Ok(())
 }

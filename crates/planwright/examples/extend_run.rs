@@ -34,7 +34,7 @@ async fn main() -> Result<(), Error> {
 
     let [first, more @ ..] = LINES;
     let plan = planwright.check(parse(plan_of(first)))?;
-    let mut run = planwright.run(plan).growing().start();
+    let mut run = planwright.run(plan).growing().start()?;
     for line in more {
         // The steps so far are under way, and those that are rejected do them no harm.
         if let Err(error) = run.extend(plan_of(line)) {

@@ -44,7 +44,7 @@ async fn main() -> Result<(), Error> {
 
     let planwright = Planwright::builder().functions(functions).open().await?;
     let plan = planwright.check(parse(PLAN))?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     println!("{}: {}", summary.status, summary.output);
     Ok(())
 }

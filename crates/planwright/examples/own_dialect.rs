@@ -139,7 +139,7 @@ async fn main() -> Result<(), Error> {
     ] {
         let read = parse_as(&Calls, text.as_bytes(), &ReadOptions::new("calls.json"));
         match planwright.check(read) {
-            Ok(plan) => println!("{}", planwright.run(plan).await.output),
+            Ok(plan) => println!("{}", planwright.run(plan).await?.output),
             Err(Error::Rejected(findings)) => println!("{findings}"),
             Err(error) => return Err(error),
         }

@@ -84,7 +84,7 @@ async fn main() -> Result<(), planwright::Error> {
     }
 
     let plan = planwright.check(parse(PLAN))?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     for step in &summary.steps {
         match (&step.output, &step.error) {
             (Some(output), _) => println!("{} gave {output}", step.at),

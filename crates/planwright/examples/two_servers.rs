@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("warning: {warning}");
     }
     let plan = planwright.check_with(parse(PLAN), [("file", file)])?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     println!("{}: {}", summary.status, summary.output);
     planwright.close().await;
     Ok(())

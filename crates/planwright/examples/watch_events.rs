@@ -33,7 +33,7 @@ async fn main() -> Result<(), Error> {
         .run(plan)
         .attempts(NonZeroU32::MIN.saturating_add(2))
         .retry_delay(Duration::from_millis(1))
-        .start();
+        .start()?;
     while let Some(stamped) = run.next_event().await {
         match stamped.event {
             RunEvent::AttemptStarted { at, attempt, .. } => println!("{at}: attempt {attempt}"),

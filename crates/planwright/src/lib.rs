@@ -5,7 +5,7 @@
 //! - [MCP servers](#mcp-servers)
 //! - [What check finds](#what-check-finds)
 //! - [Events](#events), [durations](#durations), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
-//! - [Runs that grow](#runs-that-grow), [runs that go on later](#runs-that-go-on-later),
+//! - [Runs that grow](#runs-that-grow), [durable runs](#durable-runs),
 //!   [plans that models write](#plans-that-models-write)
 //! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own),
 //!   [plans without text](#plans-without-text)
@@ -49,7 +49,7 @@
 //! #     .with(Function::new("tell", tell));
 //! let planwright = Planwright::builder().functions(functions).open().await?;
 //! let plan = planwright.check(parse(PLAN))?;
-//! let summary = planwright.run(plan).await;
+//! let summary = planwright.run(plan).await?;
 //! println!("{}: {}", summary.status, summary.output);
 //! # assert_eq!(summary.output.get("tell").unwrap().as_text(), Some("Oslo 4°, Rome 4°"));
 //! # Ok(())
@@ -59,7 +59,8 @@
 //! It all happens in the tokio runtime that you have, of whichever kind; it needs its clock, and its input and output
 //! where there are MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
 //!
-//! A failure of a tool is no [`Error`]: the [`RunSummary`] says what became of each step, and `summary.status` of
+//! An [`Error`] means that nothing was called: the plan is not sound, or was [checked with other tools](Planwright::verify) than those that it
+//! is to run with, or a run with its id is in progress. A failure of a tool is no error: the [`RunSummary`] says what became of each step, and `summary.status` of
 //! the whole. `serde_json::from_value::<T>(summary.output.into())` reads what the plan selects into a type of your own.
 //!
 //! # Tools of your own
@@ -104,7 +105,7 @@
 //! let plan = parse(r#"{"steps": [
 //!     {"id": "sent", "tool": "send", "args": {"to": "ada@example.com", "text": "Dear Ada", "copies": 2}}
 //! ], "output": "${sent.pages}"}"#);
-//! let summary = planwright.run(planwright.check(plan)?).await;
+//! let summary = planwright.run(planwright.check(plan)?).await?;
 //! assert_eq!(summary.output, Value::from(2));
 //! # Ok(())
 //! # }
@@ -120,6 +121,8 @@
 //! - [`Function::raw`] takes and gives bare [`Value`]s.
 //! - What functions share, such as a pool of connections, is cloned into each call, so that a call owns what it needs:
 //!   `move |letter: Letter| { let pool = pool.clone(); async move { pool.send(letter).await } }`.
+//! - A call runs in a task of its own: a `task_local!` of the task that started the run is not visible to it. What a call needs is an argument, or
+//!   cloned into the function.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
 //!   [minute](embedding::RunBuilder::attempt_timeout), and 16 [go together](embedding::RunBuilder::max_parallel), where nothing else is said.
@@ -144,13 +147,13 @@
 //! let plan = planwright.check(parse(r#"{"steps": [
 //!     {"id": "now", "tool": "time.get_current_time", "args": {"timezone": "Europe/Oslo"}}
 //! ]}"#))?;
-//! let summary = planwright.run(plan).await;
+//! let summary = planwright.run(plan).await?;
 //! planwright.close().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [`close`](Planwright::close) lets them end in peace; a [`Planwright`] that is dropped kills them, with all that they
+//! [`close`](Planwright::close) shuts them down gracefully, while functions go on working; a [`Planwright`] that is dropped kills them, with all that they
 //! started. [`embedding::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
 //!
 //! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
@@ -201,7 +204,7 @@
 //!     .run(plan)
 //!     .attempt_timeout(Duration::from_secs(5))
 //!     .fail_fast()
-//!     .start();
+//!     .start()?;
 //! while let Some(stamped) = run.next_event().await {
 //!     if let RunEvent::StepEnded { at, status, .. } = stamped.event {
 //!         println!("{:?} {at} {status}", stamped.at);
@@ -226,9 +229,9 @@
 //! # async fn main() -> Result<(), Error> {
 //! # let planwright = Planwright::builder().open().await?;
 //! # let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
-//! let first = planwright.run(plan.clone()).await;
+//! let first = planwright.run(plan.clone()).await?;
 //! println!("{:?}", planwright.estimate(&plan, &first.durations).expected);
-//! let second = planwright.run(plan).durations(first.durations).await;
+//! let second = planwright.run(plan).durations(first.durations).await?;
 //! # assert_eq!(second.steps.len(), 1);
 //! # Ok(())
 //! # }
@@ -254,7 +257,7 @@
 //!     .calls_of("mail.*", 5)
 //!     .failures_in_a_row(3)
 //!     .wall_time(Duration::from_secs(600));
-//! let summary = planwright.run(plan).guards(guards).await;
+//! let summary = planwright.run(plan).guards(guards).await?;
 //! # assert_eq!(summary.steps.len(), 1);
 //! # Ok(())
 //! # }
@@ -273,7 +276,7 @@
 //! # async fn main() -> Result<(), Error> {
 //! # let planwright = Planwright::builder().open().await?;
 //! let plan = planwright.check(parse(r#"{"steps": [{"id": "a", "value": 1}]}"#))?;
-//! let mut run = planwright.run(plan).growing().start();
+//! let mut run = planwright.run(plan).growing().start()?;
 //! run.extend(r#"{"steps": [{"id": "b", "value": "${a + 1}"}]}"#)?;
 //! let summary = run.finish().await;
 //! # assert_eq!(summary.output.get("b").unwrap().as_u64(), Some(2));
@@ -322,10 +325,58 @@
 //! a run, though [bounds](#bounds) tell how far it came. Where a summary is there, nothing is under way any more, but for a function that blocks its thread: nobody can interrupt
 //! one, so it is waited for a second and then left to itself.
 //!
-//! # Runs that go on later
+//! # Durable runs
 //!
-//! A journal remembers what a run was told. With it the plan can go on later: after a failure, once somebody has decided, in another
-//! process. What is done is not done again.
+//! With the feature `store`, a run is stored in a file as it goes, and resumed after a failure, a decision, or the death of its process.
+//! Steps that succeeded are not run again; a call whose outcome is unknown is made again only if its tool is
+//! [idempotent](Function::idempotent), or if you [say so](embedding::Resume::retry).
+//!
+//! ```
+//! use planwright::engine::Decision;
+//! use planwright::kept::open_questions;
+//! use planwright::store::Store;
+//! # use std::time::SystemTime;
+//! # use planwright::{Function, Functions, Planwright, parse};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("runs.db");
+//! # let pay = Function::new("pay", async |()| Ok::<_, planwright::ToolError>("paid"));
+//! # let functions = Functions::new().with(pay.needs_approval());
+//! # let planwright = Planwright::builder().functions(functions).open().await?;
+//! # let plan = planwright.check(parse(r#"{"steps": [{"id": "paid", "tool": "pay"}]}"#))?;
+//! # let now = SystemTime::UNIX_EPOCH;
+//! let store = Store::open(&file)?;
+//! let summary = planwright.run(plan).stored_in(&store, "order-1").await?;
+//! # assert_eq!(summary.status.as_str(), "waiting");
+//!
+//! // Another process decides:
+//! for question in open_questions(&store, "order-1")? {
+//!     println!("{} {}", question.subject.qualified_name(), question.subject.args);
+//!     question.decide(&store, Decision::Approve { args: None }, Some("ada".to_owned()), now)?;
+//! }
+//!
+//! // This one or another resumes the run:
+//! let summary = planwright.resume(&store, "order-1").await?;
+//! # assert_eq!(summary.status.as_str(), "succeeded");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - The plan is stored with the run, in Planwright's own dialect, whichever it was written in or built by. [`Resume`](embedding::Resume)
+//!   may take [another plan](embedding::Resume::plan) in its place: the steps that it changes are run again, the others keep their results.
+//! - A decision is about one exact call of one run, and counts once. [`wait_for_decisions`](embedding::RunBuilder::wait_for_decisions) waits for
+//!   one instead of ending the run as waiting. `planwright approve` decides as well.
+//! - Secret inputs are not stored: [give them again](embedding::Resume::input).
+//! - An id is used once in a store, and one process at a time has a run.
+//! - Methods of a [`Store`](store::Store) wait for the disk where they are called, which takes milliseconds: in a server with much to do, call
+//!   them in [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html).
+//!
+//! The [example `durable_run`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/durable_run.rs) survives its
+//! process. [`kept`] is the level below, for programs that store more along with their runs.
+//!
+//! Without a store, a [`Journal`](engine::Journal) of your own, or one in memory, records what a run was told. The same plan is resumed with
+//! what was read from it, under the same id:
 //!
 //! ```
 //! use planwright::engine::{History, MemoryJournal};
@@ -341,18 +392,14 @@
 //! # let planwright = Planwright::builder().functions(functions).open().await?;
 //! let plan = planwright.check(parse(r#"{"steps": [{"id": "printed", "tool": "print"}]}"#))?;
 //! let journal = MemoryJournal::new();
-//! let failed = planwright.run(plan.clone()).id("r1").journal(journal.clone(), Value::Null).await;
+//! let failed = planwright.run(plan.clone()).id("r1").journal(journal.clone(), Value::Null).await?;
 //!
 //! let history = History::new(&journal.entries());
-//! let summary = planwright.run(plan).id("r1").journal(journal, Value::Null).after(history).await;
+//! let summary = planwright.run(plan).journal(journal, Value::Null).after(history).await?;
 //! # assert_eq!((failed.status.as_str(), summary.status.as_str()), ("failed", "succeeded"));
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! With the feature `store`, a [`Store`](store::Store) keeps journals in a file, as the
-//! [example `durable_run`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/durable_run.rs) shows. [`kept`] is for
-//! programs that keep plans along with their runs, and read and check them again.
 //!
 //! # Plans that models write
 //!

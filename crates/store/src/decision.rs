@@ -1,10 +1,11 @@
 //! Decisions of people, from whichever process, about calls of runs.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_engine::Decision;
 use planwright_engine::event::Address;
+use planwright_engine::{Decision, History};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::{Fault, StoreError};
@@ -91,6 +92,24 @@ impl Store {
                 .execute(params![run, digest])?;
             Ok(())
         })
+    }
+
+    /// Forgets the decisions that the journal of the run with the id `run` has taken in, as `history` was read from it: each decision
+    /// counts once. A [held run](crate::HeldRun) does so when it is opened as a journal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn forget_used_decisions(&self, run: &str, history: &History) -> Result<(), StoreError> {
+        let stored = self.decisions(run)?;
+        if stored.is_empty() {
+            return Ok(());
+        }
+        let used: HashSet<String> = history.used_decisions(run).collect();
+        for decision in stored.iter().filter(|stored| used.contains(&stored.digest)) {
+            self.forget_decision(run, &decision.digest)?;
+        }
+        Ok(())
     }
 
     fn keep_decision(

@@ -1,9 +1,10 @@
 //! Entries, read back in order.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use planwright_core::Value;
-use planwright_engine::journal::Entry;
+use planwright_engine::journal::{Entry, Record};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::{Fault, StoreError};
@@ -80,12 +81,15 @@ impl Entries {
         self.next += 1;
         let (connection, values) = (&self.connection, &mut self.values);
         let entry = decode(&row, &mut |digest| find(connection, values, digest));
-        let entry = entry.map_err(|reason| {
+        let mut entry = entry.map_err(|reason| {
             run::unreadable(
                 &self.id,
                 &format!("entry {number} makes no sense: {reason}"),
             )
         })?;
+        if let Record::Opened { run, .. } = &mut entry.record {
+            *run = Some(Arc::from(self.id.as_str()));
+        }
         Ok(Some(entry))
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
-use planwright_engine::journal::{Entry, Journal, JournalError};
+use planwright_engine::History;
+use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 
 use crate::error::{FileTrouble, StoreError};
 use crate::format::{Tally, encode};
@@ -109,6 +110,25 @@ impl HeldRun {
 }
 
 impl Journal for HeldRun {
+    /// Refuses another run, and a history that is not what the store has of this one. Forgets the decisions that the history has
+    /// taken in.
+    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+        let id = self.id();
+        if run != id {
+            let message = format!("the journal belongs to the run `{id}`, not to `{run}`");
+            return Err(JournalError::new(message));
+        }
+        let held = usize::try_from(self.progress.state().next).unwrap_or(usize::MAX);
+        check_history(held, history)?;
+        match history {
+            Some(history) => self
+                .store
+                .forget_used_decisions(id, history)
+                .map_err(|error| JournalError::new(error.to_string())),
+            None => Ok(()),
+        }
+    }
+
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
         let (done, result) = oneshot::channel();
         // Written down here, so that the one thread that writes for all has little to do for each.

@@ -1,8 +1,10 @@
 //! Ids of runs and names of plans: words that are never mistaken for paths, patterns or each other.
 
+use planwright_engine::is_run_id;
+
 use crate::error::StoreError;
 
-/// How long an id or a name may be.
+/// How much of a name that is none is shown, in characters; also the longest name.
 const LONGEST: usize = 128;
 
 /// Whether something may be called `name`.
@@ -16,13 +18,9 @@ pub(crate) fn check(what: &'static str, name: &str) -> Result<(), StoreError> {
     })
 }
 
-/// Letters, digits, `_`, `-` and `.`, with no `.` in front.
+/// Plans are called as runs are.
 pub(crate) fn is_name(name: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    !name.is_empty()
-        && name.len() <= LONGEST
-        && !name.starts_with('.')
-        && name.bytes().all(is_letter)
+    is_run_id(name)
 }
 
 #[cfg(test)]

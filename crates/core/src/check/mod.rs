@@ -1,6 +1,7 @@
 //! Soundness: everything that can be known before the first call, found in one go.
 
 mod arguments;
+mod binding;
 mod checked;
 mod contents;
 mod context;
@@ -30,6 +31,7 @@ mod soundness;
 mod survey;
 mod writers;
 
+pub use binding::ToolMismatch;
 pub use checked::{CheckedPlan, CheckedStep};
 pub use context::{CheckContext, Library};
 pub use dependencies::{Dependency, DependencyKind, dependencies};

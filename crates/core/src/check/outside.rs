@@ -98,7 +98,12 @@ impl Pass<'_> {
 }
 
 /// What to do so that the tool may be given the value, where it may not.
-fn objection(releases: &Releases, what: Outside, name: &str, tool: &Tool) -> Option<String> {
+pub(super) fn objection(
+    releases: &Releases,
+    what: Outside,
+    name: &str,
+    tool: &Tool,
+) -> Option<String> {
     let Releases::Listed(all) = releases else {
         return None;
     };

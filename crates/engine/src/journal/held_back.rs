@@ -122,6 +122,7 @@ mod tests {
             at: Duration::ZERO,
             turn: 0,
             record: Record::Opened {
+                run: None,
                 digest: Arc::from("d"),
                 header: Value::from(header),
             },

@@ -22,6 +22,12 @@ pub struct History {
     decided: Vec<(Arc<Address>, CallSubject)>,
     /// What a person says about steps, by the address as people write it.
     choices: HashMap<Arc<str>, Choice>,
+    /// The run that the journal belongs to, if it says so.
+    run: Option<Arc<str>>,
+    /// The digest of the plan, as the latest process had it in the end.
+    plan_digest: Option<Arc<str>>,
+    /// How many entries were read.
+    entries: usize,
     last: Duration,
     next_turn: u64,
 }
@@ -119,6 +125,17 @@ impl History {
     pub fn add(&mut self, entry: &Entry) {
         self.last = self.last.max(entry.at);
         self.next_turn = self.next_turn.max(entry.turn.saturating_add(1));
+        self.entries += 1;
+        match &entry.record {
+            Record::Opened { run, digest, .. } => {
+                if run.is_some() {
+                    self.run.clone_from(run);
+                }
+                self.plan_digest = Some(Arc::clone(digest));
+            }
+            Record::Extended { digest, .. } => self.plan_digest = Some(Arc::clone(digest)),
+            _ => {}
+        }
         let Some(at) = entry.record.address() else {
             return;
         };
@@ -127,6 +144,33 @@ impl History {
         if let (Record::Decided { .. }, Some(asked)) = (&entry.record, &past.asked) {
             self.decided.push((Arc::clone(at), asked.clone()));
         }
+    }
+
+    /// The run that the journal belongs to, if it says so.
+    pub fn run(&self) -> Option<&Arc<str>> {
+        self.run.as_ref()
+    }
+
+    /// The [digest](planwright_core::CheckedPlan::digest) of the run's plan, with all that was added to it under the latest process.
+    pub fn plan_digest(&self) -> Option<&Arc<str>> {
+        self.plan_digest.as_ref()
+    }
+
+    /// The number of entries that it was read from.
+    pub fn entry_count(&self) -> usize {
+        self.entries
+    }
+
+    /// The digests of the calls whose decisions the journal has taken in. Each decision counts once: a later question about the
+    /// same call needs another, so the digest of a question that is open is not among them.
+    pub fn used_decisions(&self, run: &str) -> impl Iterator<Item = String> {
+        let is_open = |at: &Address, subject: &CallSubject| {
+            self.past(at).and_then(Past::open_question) == Some(subject)
+        };
+        self.decided
+            .iter()
+            .filter(move |(at, subject)| !is_open(at, subject))
+            .map(move |(at, subject)| subject.digest(run, at))
     }
 
     /// All calls that a person has decided about, in order. Steps that a new plan changed count as well.

@@ -95,7 +95,7 @@ pub fn replay<E>(
     let mut summary = None;
     let mut rest = entries;
     while let Some((first, behind)) = rest.split_first() {
-        let Record::Opened { digest, header } = &first.record else {
+        let Record::Opened { digest, header, .. } = &first.record else {
             return Err(ReplayError::NoOpening);
         };
         let length = behind

@@ -118,6 +118,7 @@ impl UnderWay {
 fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Option<RunSummary> {
     let plan = short();
     let opened = Record::Opened {
+        run: None,
         digest: Arc::from(plan.digest()),
         header: Value::Null,
     };

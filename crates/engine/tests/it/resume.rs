@@ -104,6 +104,7 @@ fn opened(plan: &CheckedPlan) -> Entry {
         at: Duration::ZERO,
         turn: 0,
         record: Record::Opened {
+            run: None,
             digest: Arc::from(plan.digest()),
             header: Value::Null,
         },

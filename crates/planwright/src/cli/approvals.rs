@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
@@ -11,10 +11,11 @@ use planwright::core::{Catalog, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
+use planwright::kept::StoreApprover;
 use planwright_store::Store;
 
 use super::args::{Approve, ConsentArguments};
-use super::consent::{FromStore, Otherwise, WholePlan};
+use super::consent::{Announced, WholePlan};
 use super::error::CommandError;
 use super::live::Live;
 use super::passphrase::PassphraseCheck;
@@ -59,18 +60,20 @@ pub(crate) fn approver(
     };
     match subject.kept {
         Some((store, run)) => {
-            otherwise = Arc::new(FromStore {
-                store,
-                run: run.to_owned(),
-                otherwise: if waits {
-                    Otherwise::Wait
-                } else {
-                    Otherwise::Ask(otherwise)
-                },
-                live: Arc::clone(subject.live),
-                printer,
-                news: OnceLock::new(),
-            });
+            if waits {
+                otherwise = Arc::new(Announced {
+                    run: run.to_owned(),
+                    live: Arc::clone(subject.live),
+                    printer,
+                });
+            }
+            let live = Arc::clone(subject.live);
+            let stored = StoreApprover::new(store, run)
+                .or(otherwise)
+                .on_error(move |error| {
+                    live.suspend(|| printer.quote(&format!("warning: {error}")))
+                });
+            otherwise = Arc::new(if waits { stored.waiting() } else { stored });
         }
         None if waits => {
             return Err(CommandError::new(

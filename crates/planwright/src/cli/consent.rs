@@ -1,7 +1,7 @@
 //! Consent that is given once to a whole plan, or by another process.
 
 use std::io::{BufRead, BufReader, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::core::check::CheckedPlan;
@@ -12,8 +12,6 @@ use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::run::preview;
 use planwright::kept::tools_of;
 use planwright::legible;
-use planwright_store::{Store, StoredDecision};
-use tokio::sync::watch;
 
 use super::approvals::terminal;
 use super::error::CommandError;
@@ -112,110 +110,21 @@ impl Approver for WholePlan {
     }
 }
 
-/// Decisions of other processes, as the store has them; where there is none, somebody else decides, or it is waited for.
-pub(crate) struct FromStore {
-    pub(crate) store: Store,
+/// Says how another process can decide about a call, and leaves it to that.
+pub(crate) struct Announced {
     pub(crate) run: String,
-    pub(crate) otherwise: Otherwise,
     pub(crate) live: Arc<Live>,
     pub(crate) printer: Printer,
-    pub(crate) news: OnceLock<watch::Receiver<News>>,
 }
 
-/// What is known of decisions: those that were made, or why nobody can tell.
-pub(crate) type News = Result<Vec<StoredDecision>, String>;
-
-/// What becomes of a call that nobody has decided about.
-pub(crate) enum Otherwise {
-    /// Somebody else decides.
-    Ask(Arc<dyn Approver>),
-    /// It waits for another process.
-    Wait,
-}
-
-impl Approver for FromStore {
+impl Approver for Announced {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        match self.store.decisions(&self.run) {
-            Ok(decisions) => {
-                if let Some(decision) = about(&decisions, &request) {
-                    return Box::pin(std::future::ready(decision));
-                }
-            }
-            Err(error) => self.say(&format!("warning: {error}")),
-        }
-        match &self.otherwise {
-            Otherwise::Ask(other) => other.decide(request),
-            Otherwise::Wait => Box::pin(self.wait(request)),
-        }
-    }
-}
-
-impl FromStore {
-    async fn wait(&self, request: ApprovalRequest) -> Decision {
         let (run, step) = (keeping::short(&self.run), request.at.to_string());
-        self.say(&format!(
-            "`{step}` waits: `planwright approve {run} {step}`, or `planwright reject {run} {step}`"
-        ));
-        let mut news = self.news.get_or_init(|| self.listen()).clone();
-        let decided = news
-            .wait_for(|news| match news {
-                Ok(decisions) => about(decisions, &request).is_some(),
-                Err(_) => true,
-            })
-            .await;
-        match decided.as_deref() {
-            Ok(Ok(decisions)) => about(decisions, &request).unwrap_or(Decision::Later),
-            Ok(Err(error)) => {
-                self.say(&format!("warning: {error}"));
-                Decision::Later
-            }
-            Err(_) => Decision::Later,
-        }
-    }
-
-    /// Hears of decisions from now on. One task listens for all calls that wait.
-    fn listen(&self) -> watch::Receiver<News> {
-        let (sender, receiver) = watch::channel(Ok(Vec::new()));
-        let (store, run) = (self.store.clone(), self.run.clone());
-        tokio::spawn(async move {
-            let mut decisions = match store.watch_decisions(&run) {
-                Ok(decisions) => decisions,
-                Err(error) => {
-                    drop(sender.send_replace(Err(error.to_string())));
-                    return;
-                }
-            };
-            loop {
-                tokio::select! {
-                    () = sender.closed() => return,
-                    news = decisions.next() => match news {
-                        Ok(more) => sender.send_modify(|known| {
-                            if let Ok(known) = known {
-                                known.extend(more);
-                            }
-                        }),
-                        Err(error) => {
-                            drop(sender.send_replace(Err(error.to_string())));
-                            return;
-                        }
-                    }
-                }
-            }
+        self.live.suspend(|| {
+            self.printer.quote(&format!(
+                "`{step}` waits: `planwright approve {run} {step}`, or `planwright reject {run} {step}`"
+            ));
         });
-        receiver
+        Box::pin(std::future::ready(Decision::Later))
     }
-
-    fn say(&self, text: &str) {
-        self.live.suspend(|| self.printer.quote(text));
-    }
-}
-
-/// The latest decision about just this call.
-fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Decision> {
-    let digest = request.digest();
-    decisions
-        .iter()
-        .rev()
-        .find(|decision| decision.digest == digest)
-        .map(|decision| decision.decision.clone())
 }

@@ -8,9 +8,10 @@ use planwright_core::check::{Library, Policy};
 use planwright_core::{Plan, Tool};
 use planwright_engine::approval::Always;
 use planwright_engine::backend::{Functions, Simulated};
-use planwright_engine::{Approver, Decision, Engine, RunOptions, ToolBackend};
+use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
 use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
+use super::active::ActiveRuns;
 use super::planwright::Open;
 use super::sources::{Lookup, Sources, environment};
 use super::{Error, Planwright};
@@ -44,9 +45,7 @@ enum Missing {
 impl Builder {
     /// Adds functions of the program.
     pub fn functions(mut self, functions: Functions) -> Self {
-        let tools = functions.tools().cloned().collect();
-        self.sources
-            .add_backend(Arc::clone(functions.name()), tools, Arc::new(functions));
+        self.sources.add_functions(functions);
         self
     }
 
@@ -181,7 +180,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// What cannot be read, or the first server that does not start.
+    /// What cannot be read, the first server that does not start, or a function, tool or server that plans could not name: one without
+    /// a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
     pub async fn open(self) -> Result<Planwright, Error> {
         let tools = self.sources.open(&self.lookup, self.connect).await?;
         if self.missing == Missing::Fails
@@ -190,8 +190,8 @@ impl Builder {
             return Err(Error::Server(failure.clone()));
         }
         let mut open = Open {
-            engine: Engine::new(tools.backends),
             catalog: tools.catalog,
+            active: ActiveRuns::default(),
             connections: tools.connections,
             warnings: tools.warnings,
             library: self.library,
@@ -206,7 +206,7 @@ impl Builder {
             open.policy = config.restrict(open.policy);
             open.options.guards = config.guards().clone();
         }
-        Ok(Planwright::new(open))
+        Ok(Planwright::new(open, tools.backends))
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use planwright_core::Diagnostics;
+use planwright_core::check::ToolMismatch;
+use planwright_engine::StartError;
 use planwright_mcp::{ConfigError, ServerFailure};
 
 /// Why tools could not be opened, or a plan not be run.
@@ -35,6 +37,38 @@ pub enum Error {
     /// Two servers have one name, so that nobody could tell their tools apart.
     #[error("two servers are called `{0}`")]
     SameName(Arc<str>),
+    /// A server or tool of the program has a name that plans cannot write.
+    #[error(
+        "`{name}` cannot be the name of a {what}: only up to 128 letters, digits, `_` and `-` can, and `.` and `/` in those of tools"
+    )]
+    BadName {
+        /// What it was to be.
+        what: &'static str,
+        /// The name.
+        name: Arc<str>,
+    },
+    /// Two tools have one name, as `server.tool`.
+    #[error("two tools are called `{0}`")]
+    SameTool(Arc<str>),
+    /// The parameters of a function are not the fields of an object, so that no plan could name its arguments.
+    #[error("the parameters of `{0}` are not the fields of an object")]
+    NoParameters(Arc<str>),
+    /// The plan was checked with other tools or rules than those that it is to run with. Nothing was called.
+    #[error("the plan was checked with other tools: {}", mismatches(.0))]
+    OtherTools(Vec<ToolMismatch>),
+    /// The history is that of another plan. Nothing was called.
+    #[error("the history is that of another plan")]
+    OtherPlan,
+    /// A run with this id is in progress. Nothing was called.
+    #[error("a run with the id `{0}` is in progress")]
+    InProgress(Arc<str>),
+    /// The id, the history or the journal does not fit the run. Nothing was called.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The run cannot be stored, or not be resumed. Nothing was called.
+    #[cfg(feature = "store")]
+    #[error(transparent)]
+    StoredRun(#[from] crate::kept::KeptRunError),
     /// The run has ended, so that nothing can be added to it.
     #[error("the run has ended")]
     Ended,
@@ -54,6 +88,14 @@ impl Error {
         match self {
             Self::Config(error) => Some(&error.help),
             Self::Server(failure) => Some(&failure.help),
+            Self::NoParameters(_) => Some(
+                "give the function one parameter: a struct that derives `Deserialize` and `JsonSchema`",
+            ),
+            Self::OtherTools(_) => Some("check the plan with the `Planwright` that runs it"),
+            Self::OtherPlan => Some(
+                "resume the plan that the history was read for; a stored run takes another plan by `Resume::plan`",
+            ),
+            Self::InProgress(_) => Some("wait until it has ended, or use another id"),
             _ => None,
         }
     }
@@ -86,4 +128,10 @@ fn rejection(diagnostics: &Diagnostics) -> String {
         (Some(only), 0) => format!("the plan is not sound: {only}"),
         (Some(first), more) => format!("the plan is not sound: {first}; and {more} more"),
     }
+}
+
+/// What differs, one after the other.
+fn mismatches(found: &[ToolMismatch]) -> String {
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    found.join("; ")
 }

@@ -1,15 +1,23 @@
 //! The library as others embed it: tools that are opened once, plans that are checked against them and run over them.
 
+mod active;
+mod binding;
 mod builder;
 mod error;
 mod planwright;
+#[cfg(feature = "store")]
+mod resume;
 mod run;
 mod run_builder;
 mod sources;
+#[cfg(feature = "store")]
+mod storage;
 
 pub use builder::Builder;
 pub use error::Error;
 pub use planwright::{Planwright, parse};
+#[cfg(feature = "store")]
+pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 #[cfg(feature = "gateway")]

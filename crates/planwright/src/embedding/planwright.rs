@@ -8,9 +8,15 @@ use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::run::{Estimate, estimate};
-use planwright_engine::{Approver, Durations, Engine, RunOptions};
+use planwright_engine::{Approver, Backends, Durations, Engine, RunOptions};
 use planwright_mcp::{Connections, ServerFailure};
+#[cfg(feature = "store")]
+use planwright_store::Store;
 
+#[cfg(feature = "store")]
+use super::Resume;
+use super::active::{ActiveRuns, Claim};
+use super::binding::BoundBackend;
 use super::{Builder, Error, Run, RunBuilder};
 
 /// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
@@ -28,13 +34,18 @@ pub fn parse(text: impl AsRef<[u8]>) -> ParseResult {
 /// It lives in the caller's tokio runtime, whichever kind that is. Dropping the last clone, and the runs made from
 /// it, kills the servers that were started; [`close`](Self::close) lets them end in peace.
 #[derive(Clone)]
-pub struct Planwright(Arc<Open>);
+pub struct Planwright(Arc<Inner>);
+
+struct Inner {
+    open: Open,
+    engine: Engine,
+}
 
 pub(super) struct Open {
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) policy: Policy,
-    pub(super) engine: Engine,
+    pub(super) active: ActiveRuns,
     pub(super) approver: Arc<dyn Approver>,
     pub(super) options: RunOptions,
     pub(super) connections: Option<Connections>,
@@ -47,8 +58,14 @@ impl Planwright {
         Builder::default()
     }
 
-    pub(super) fn new(open: Open) -> Self {
-        Self(Arc::new(open))
+    pub(super) fn new(open: Open, backends: Backends) -> Self {
+        let bound = BoundBackend {
+            backends,
+            catalog: open.catalog.clone(),
+            policy: open.policy.clone(),
+        };
+        let engine = Engine::new(bound);
+        Self(Arc::new(Inner { open, engine }))
     }
 
     /// Checks a plan against the tools and the rules: what [`parse`] read, or a [`Plan`](crate::Plan) that a program built.
@@ -81,57 +98,95 @@ impl Planwright {
         self.checked(plan.into(), &inputs)
     }
 
-    /// Runs a plan: await it for the summary, or say more first.
+    /// Runs a plan: await it for the summary, or set more first.
     ///
-    /// The plan holds the verdict of who checked it: whether a call needs consent was decided then, by the tools and the policy of that
-    /// [`Planwright`]. So check a plan with the one that is to run it.
+    /// The plan may have been checked by another [`Planwright`], as long as its tools are the same here and the policy allows them; see
+    /// [`verify`](Self::verify).
     pub fn run(&self, plan: CheckedPlan) -> RunBuilder {
         RunBuilder::new(self.clone(), plan)
     }
 
     /// Starts a plan, to watch it or to add to it.
-    pub fn start(&self, plan: CheckedPlan) -> Run {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RunBuilder::start`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, as [`RunBuilder::start`] does.
+    pub fn start(&self, plan: CheckedPlan) -> Result<Run, Error> {
         self.run(plan).start()
+    }
+
+    /// Compares the tools that a plan was checked with, those of the plans that it runs included, with the tools and the policy here.
+    /// Whether a call needs consent is part of the check, so a plan runs only with the tools that it was checked with:
+    /// each must have the same definition, server, effects and need for approval.
+    ///
+    /// Every run begins with this. Call it yourself for plans that you run on the [`engine`](Self::engine).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherTools`] with all differences.
+    pub fn verify(&self, plan: &CheckedPlan) -> Result<(), Error> {
+        let found = plan.tool_mismatches(&self.check_context());
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::OtherTools(found))
+        }
+    }
+
+    /// Resumes the run `id` of `store`, which this or another process [began](RunBuilder::stored_in): await it for the summary, or set more
+    /// first.
+    #[cfg(feature = "store")]
+    pub fn resume(&self, store: &Store, id: impl Into<Arc<str>>) -> Resume {
+        Resume::new(self.clone(), store.clone(), id.into())
     }
 
     /// What a run of `plan` is expected to take, by the `durations` of earlier [summaries](planwright_engine::RunSummary::durations) and the
     /// [options](Self::options). Nothing is called.
     pub fn estimate(&self, plan: &CheckedPlan, durations: &Durations) -> Estimate {
-        let options = &self.0.options;
+        let options = &self.0.open.options;
         estimate(plan, durations, &options.limits, &options.evaluation)
     }
 
     /// The tools that plans may call.
     pub fn catalog(&self) -> &Catalog {
-        &self.0.catalog
+        &self.0.open.catalog
     }
 
     /// How runs go about their work where they do not say otherwise, with the secrets of the servers.
     pub fn options(&self) -> &RunOptions {
-        &self.0.options
+        &self.0.open.options
     }
 
     /// What plans are checked against: the tools, the library, the policy. For [`check`](planwright_core::check::check()) itself, and for whatever
     /// has plans checked, such as a planner.
     pub fn check_context(&self) -> CheckContext<'_> {
-        CheckContext::new(&self.0.catalog)
-            .with_library(&self.0.library)
-            .with_policy(&self.0.policy)
+        CheckContext::new(&self.0.open.catalog)
+            .with_library(&self.0.open.library)
+            .with_policy(&self.0.open.policy)
     }
 
-    /// The engine that runs plans, with the [options](Self::options) and the approver, for whatever runs plans itself.
+    /// The engine that runs plans, with the [options](Self::options) and the approver, for programs that start runs themselves.
     /// What it learns of durations is its own.
+    ///
+    /// It is the lower level: it does not compare ids with those in progress, histories with plans, or plans with the tools before they
+    /// start. Call [`verify`](Self::verify) first. A call of a tool that is another one here than where the plan was checked is refused all
+    /// the same, so that no call is made without the consent that it needs here: its step fails with the kind `policy`.
     pub fn engine(&self) -> Engine {
         self.0
             .engine
             .clone()
-            .with_options(self.0.options.clone())
-            .with_approver(Arc::clone(&self.0.approver))
+            .with_options(self.0.open.options.clone())
+            .with_approver(Arc::clone(&self.0.open.approver))
     }
 
     /// The servers that did not start, where that is [allowed](Builder::without_missing_servers).
     pub fn missing_servers(&self) -> &[ServerFailure] {
         self.0
+            .open
             .connections
             .as_ref()
             .map_or(&[], Connections::failures)
@@ -139,18 +194,29 @@ impl Planwright {
 
     /// What was odd about the servers and their configuration.
     pub fn warnings(&self) -> &[String] {
-        &self.0.warnings
+        &self.0.open.warnings
     }
 
-    /// Lets the servers end in peace. Calls from now on fail.
+    /// Shuts the MCP servers down gracefully. Later calls to them fail; functions and other backends of the program still work.
     pub async fn close(&self) {
-        if let Some(connections) = &self.0.connections {
+        if let Some(connections) = &self.0.open.connections {
             connections.shutdown().await;
         }
     }
 
+    /// Claims the id of a run that is about to start.
+    pub(super) fn claim(&self, id: &Arc<str>) -> Result<Claim, Error> {
+        let claim = self.0.open.active.claim(id);
+        claim.ok_or_else(|| Error::InProgress(Arc::clone(id)))
+    }
+
     pub(super) fn open(&self) -> &Open {
-        &self.0
+        &self.0.open
+    }
+
+    /// The engine without options and approver.
+    pub(super) fn plain_engine(&self) -> Engine {
+        self.0.engine.clone()
     }
 
     pub(super) fn context<'a>(&'a self, given: &'a Object) -> CheckContext<'a> {
@@ -185,9 +251,9 @@ pub(super) fn sound(
 impl fmt::Debug for Planwright {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Planwright")
-            .field("tools", &self.0.catalog.len())
-            .field("connections", &self.0.connections)
-            .field("options", &self.0.options)
+            .field("tools", &self.0.open.catalog.len())
+            .field("connections", &self.0.open.connections)
+            .field("options", &self.0.open.options)
             .finish_non_exhaustive()
     }
 }

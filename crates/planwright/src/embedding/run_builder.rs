@@ -8,12 +8,21 @@ use std::time::Duration;
 
 use planwright_core::plan::Outside;
 use planwright_core::{CheckedPlan, Value};
+#[cfg(feature = "store")]
+use planwright_engine::StartError;
+#[cfg(feature = "store")]
+use planwright_engine::journal::check_history;
 use planwright_engine::options::{Arrival, FailurePolicy};
 use planwright_engine::{
     Approver, Durations, Guards, History, Journal, RunOptions, RunSummary, Start,
 };
+#[cfg(feature = "store")]
+use planwright_store::Store;
 
-use super::{Planwright, Run};
+use super::active::{Claim, ClaimingApprover};
+#[cfg(feature = "store")]
+use super::storage::Storage;
+use super::{Error, Planwright, Run};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -27,6 +36,10 @@ pub struct RunBuilder {
     options: RunOptions,
     journal: Option<(Arc<dyn Journal>, Value)>,
     history: Option<History>,
+    #[cfg(feature = "store")]
+    store: Option<Store>,
+    #[cfg(feature = "store")]
+    waits: bool,
 }
 
 impl RunBuilder {
@@ -38,13 +51,17 @@ impl RunBuilder {
             options: open.options.clone(),
             journal: None,
             history: None,
+            #[cfg(feature = "store")]
+            store: None,
+            #[cfg(feature = "store")]
+            waits: false,
             planwright,
             plan,
         }
     }
 
-    /// The run's id; a random one where none is given. Servers see it as a part of each call's key, so a run that goes on
-    /// [after](Self::after) what earlier processes did needs the id that they gave it.
+    /// The run's id, up to 128 ASCII letters, digits, `_`, `-` and `.`; a random one by default, or that of the [history](Self::after).
+    /// Servers see it as a part of each call's idempotency key, so no two runs in progress have one id.
     pub fn id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.id = Some(id.into());
         self
@@ -138,51 +155,138 @@ impl RunBuilder {
         self
     }
 
-    /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` goes
-    /// into its first entry, for whoever wants the run to go on later; [`Value::Null`] will do for a program that knows its plans. Give
-    /// such a run an [id](Self::id).
+    /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` is data of your own,
+    /// stored first; [`Value::Null`] if you supply the plan again on resume. Give such a run an [id](Self::id): a journal belongs to one
+    /// run.
+    ///
+    /// It takes the place of [`stored_in`](Self::stored_in), which needs no journal.
     pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
         self.journal = Some((Arc::new(journal), header));
+        #[cfg(feature = "store")]
+        {
+            self.store = None;
+        }
         self
     }
 
-    /// Goes on with a run after what its journal holds: what is done is not done again. Steps are known by their ids alone, so that a plan
-    /// may be mended in between: a step that is done stays done, whatever its arguments would be now. Whether it is the plan of that
-    /// journal is for its caller to know, or for [`kept`](crate::kept), which does; so is the [id](Self::id).
+    /// Resumes from the journal that `history` was read from: steps that succeeded are not run again. The plan must be the one that the
+    /// journal was written for, and the run has the journal's [id](Self::id) unless you set it.
+    ///
+    /// For a plan that changed in between, resume a [stored](Self::stored_in) run with [`Resume::plan`](super::Resume::plan).
     pub fn after(mut self, history: History) -> Self {
         self.history = Some(history);
         self
     }
 
-    /// Starts the run in the tokio runtime that this is called in. It needs the runtime's clock.
-    pub fn start(self) -> Run {
-        let engine = self
-            .planwright
-            .open()
-            .engine
-            .clone()
-            .with_options(self.options)
-            .with_approver(self.approver);
-        let id = self.id.unwrap_or_else(random_id);
-        let mut start = Start::new(Arc::clone(&id), self.plan.clone());
+    /// Stores the run in `store` under `id`, with its plan and its inputs, so that this or another process can
+    /// [resume](Planwright::resume) it. Decisions that another process [stores](planwright_store::Store::decide) about its calls are
+    /// honoured; calls without one are left to the [approver](Self::approver).
+    #[cfg(feature = "store")]
+    pub fn stored_in(mut self, store: &Store, id: impl Into<Arc<str>>) -> Self {
+        self.store = Some(store.clone());
+        self.journal = None;
+        self.id(id)
+    }
+
+    /// Waits for decisions that other processes [store](planwright_store::Store::decide), if the approver puts a call off, instead of ending
+    /// the run as waiting. Only for runs that are [stored](Self::stored_in).
+    #[cfg(feature = "store")]
+    pub fn wait_for_decisions(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// Starts the run in the tokio runtime that this is called in.
+    ///
+    /// # Errors
+    ///
+    /// If the run must not start. Nothing was called then.
+    ///
+    /// - [`Error::OtherTools`]: the plan was checked with other tools or rules, see [`Planwright::verify`].
+    /// - [`Error::OtherPlan`]: the [history](Self::after) is that of another plan.
+    /// - [`Error::InProgress`]: a run with this id is in progress.
+    /// - [`Error::Start`]: the id is none; the history belongs to another run; the journal holds another run, or more than the history.
+    /// - [`Error::StoredRun`]: the store has a run of this id, cannot store this one, or could not read the plan again.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime. The runtime needs its clock
+    /// ([`enable_time`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_time)): without it, the run panics, and
+    /// with it whatever awaits it.
+    pub fn start(self) -> Result<Run, Error> {
+        self.planwright.verify(&self.plan)?;
+        let known = self.history.as_ref().and_then(History::plan_digest);
+        if known.is_some_and(|digest| **digest != *self.plan.digest()) {
+            return Err(Error::OtherPlan);
+        }
+        let of_history = self.history.as_ref().and_then(History::run);
+        let id = self.id.clone().or_else(|| of_history.cloned());
+        let id = id.unwrap_or_else(random_id);
+        let claim = self.planwright.claim(&id)?;
+        #[cfg(feature = "store")]
+        if let Some(store) = self.store.clone() {
+            // The run begins here: what was done before is resumed from where it is stored.
+            check_history(0, self.history.as_ref()).map_err(StartError::from)?;
+            let storage = Storage::new(store, Arc::clone(&id), self.waits);
+            let seal_key = storage.seal_key()?;
+            let options = RunOptions {
+                seal_key: Some(seal_key),
+                ..self.options
+            };
+            let (journal, header) = storage.begin(&self.planwright, &self.plan, &options)?;
+            let approver = storage.approver(self.approver);
+            let start =
+                Start::new(Arc::clone(&id), self.plan.clone()).with_journal(journal, header);
+            return launch(self.planwright, start, self.plan, options, approver, claim);
+        }
+        let mut start = Start::new(id, self.plan.clone());
         if let Some((journal, header)) = self.journal {
             start = start.with_journal(journal, header);
         }
         if let Some(history) = self.history {
             start = start.after(history);
         }
-        let (handle, events) = engine.launch(start);
-        Run::new(self.planwright, id, self.plan, handle, events)
+        launch(
+            self.planwright,
+            start,
+            self.plan,
+            self.options,
+            self.approver,
+            claim,
+        )
     }
 }
 
-impl IntoFuture for RunBuilder {
-    type Output = RunSummary;
-    type IntoFuture = Pin<Box<dyn Future<Output = RunSummary> + Send>>;
+/// Starts a run that has claimed its id.
+pub(super) fn launch(
+    planwright: Planwright,
+    start: Start,
+    plan: CheckedPlan,
+    options: RunOptions,
+    approver: Arc<dyn Approver>,
+    claim: Claim,
+) -> Result<Run, Error> {
+    start.check()?;
+    let approver = ClaimingApprover {
+        approver,
+        _claim: claim,
+    };
+    let engine = planwright
+        .plain_engine()
+        .with_options(options)
+        .with_approver(Arc::new(approver));
+    let id = start.id();
+    let (handle, events) = engine.launch(start);
+    Ok(Run::new(planwright, id, plan, handle, events))
+}
 
-    /// Dropping the future gives the run up, and its calls with it.
+impl IntoFuture for RunBuilder {
+    type Output = Result<RunSummary, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    /// [Starts](Self::start) the run and waits for its end. Dropping the future gives the run up, and its calls with it.
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.start().finish().await })
+        Box::pin(async move { Ok(self.start()?.finish().await) })
     }
 }
 

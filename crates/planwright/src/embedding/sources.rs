@@ -5,11 +5,16 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use planwright_core::{Catalog, Tool};
+use planwright_core::schema::Type;
+use planwright_core::{Catalog, Tool, Value};
+use planwright_engine::backend::Functions;
 use planwright_engine::{Backends, ToolBackend};
 use planwright_mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig};
 
 use super::Error;
+
+/// The longest name of a server or tool of the program, in bytes.
+const MAX_NAME: usize = 128;
 
 /// What a name in a configuration stands for.
 pub(super) type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -20,6 +25,7 @@ pub(super) struct Sources(Vec<Source>);
 
 enum Source {
     Backend(Arc<str>, Vec<Tool>, Arc<dyn ToolBackend>),
+    Functions(Functions),
     #[cfg(feature = "workspace")]
     Workspace(PathBuf),
     File(PathBuf),
@@ -37,6 +43,10 @@ pub(super) struct Tools {
 }
 
 impl Sources {
+    pub(super) fn add_functions(&mut self, functions: Functions) {
+        self.0.push(Source::Functions(functions));
+    }
+
     pub(super) fn add_backend(
         &mut self,
         server: Arc<str>,
@@ -75,7 +85,16 @@ impl Sources {
         for source in self.0 {
             let (config, warnings) = match source {
                 Source::Backend(server, listed, backend) => {
-                    tools.add(names.claim(server)?, listed, backend);
+                    tools.add(names.claim_own(server)?, listed, backend)?;
+                    continue;
+                }
+                Source::Functions(functions) => {
+                    let server = names.claim_own(Arc::clone(functions.name()))?;
+                    if let Some(name) = functions.duplicates().first() {
+                        return Err(Error::SameTool(format!("{server}.{name}").into()));
+                    }
+                    let listed = functions.tools().cloned().collect();
+                    tools.add(server, listed, Arc::new(functions))?;
                     continue;
                 }
                 #[cfg(feature = "workspace")]
@@ -91,7 +110,7 @@ impl Sources {
                         }
                     };
                     let name = names.claim(Workspace::NAME.into())?;
-                    tools.add(name, workspace.tools(), Arc::new(workspace));
+                    tools.add(name, workspace.tools(), Arc::new(workspace))?;
                     continue;
                 }
                 Source::File(path) => match std::fs::read_to_string(&path) {
@@ -117,30 +136,68 @@ impl Sources {
             servers.unusable.extend(config.unusable);
         }
         if !servers.servers.is_empty() || !servers.unusable.is_empty() {
-            tools.connect(&servers, options).await;
+            tools.connect(&servers, options).await?;
         }
         Ok(tools)
     }
 }
 
 impl Tools {
-    fn add(&mut self, server: Arc<str>, listed: Vec<Tool>, backend: Arc<dyn ToolBackend>) {
+    /// Adds the tools of a server of the program.
+    fn add(
+        &mut self,
+        server: Arc<str>,
+        listed: Vec<Tool>,
+        backend: Arc<dyn ToolBackend>,
+    ) -> Result<(), Error> {
+        let mut seen = HashSet::new();
         for tool in listed {
-            self.catalog.add(tool);
+            if !seen.insert(Arc::clone(&tool.name)) {
+                return Err(Error::SameTool(tool.qualified_name().into()));
+            }
+            if !is_own_name(&tool.name, &['_', '-', '.', '/']) {
+                return Err(Error::BadName {
+                    what: "tool",
+                    name: tool.name,
+                });
+            }
+            if !takes_objects(&tool) {
+                return Err(Error::NoParameters(tool.qualified_name().into()));
+            }
+            self.add_tool(tool)?;
         }
         self.backends.add(server, backend);
+        Ok(())
     }
 
-    async fn connect(&mut self, servers: &ServersConfig, options: ConnectOptions) {
+    /// Adds a tool whose qualified name no other server has: `b.c` of the server `a` is called as `c` of the server `a.b` is.
+    fn add_tool(&mut self, tool: Tool) -> Result<(), Error> {
+        let name = tool.qualified_name();
+        if let planwright_core::Lookup::Found(found) = self.catalog.find(&name)
+            && found.qualified_name() == name
+            && found.server != tool.server
+        {
+            return Err(Error::SameTool(name.into()));
+        }
+        self.catalog.add(tool);
+        Ok(())
+    }
+
+    async fn connect(
+        &mut self,
+        servers: &ServersConfig,
+        options: ConnectOptions,
+    ) -> Result<(), Error> {
         let connections = Connections::connect(servers, options).await;
         for tool in connections.tools() {
-            self.catalog.add(tool.clone());
+            self.add_tool(tool.clone())?;
         }
         self.backends.join(connections.backends());
         self.warnings.extend_from_slice(connections.warnings());
         let secrets = servers.servers.iter().flat_map(|server| &server.secrets);
         self.secrets.extend(secrets.cloned());
         self.connections = Some(connections);
+        Ok(())
     }
 
     /// The servers that did not start.
@@ -166,7 +223,25 @@ impl Default for Tools {
 struct Names(HashSet<Arc<str>>);
 
 impl Names {
+    /// Claims the name of a server of the program, as plans can write it.
+    fn claim_own(&mut self, name: Arc<str>) -> Result<Arc<str>, Error> {
+        if is_own_name(&name, &['_', '-']) {
+            self.claim(name)
+        } else {
+            Err(Error::BadName {
+                what: "server",
+                name,
+            })
+        }
+    }
+
     fn claim(&mut self, name: Arc<str>) -> Result<Arc<str>, Error> {
+        if name.is_empty() {
+            return Err(Error::BadName {
+                what: "server",
+                name,
+            });
+        }
         if self.0.insert(Arc::clone(&name)) {
             Ok(name)
         } else {
@@ -175,9 +250,27 @@ impl Names {
     }
 }
 
+/// Whether a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
+/// server's name ends is always clear then.
+fn is_own_name(name: &str, others: &[char]) -> bool {
+    let is_allowed = |character: char| character.is_alphanumeric() || others.contains(&character);
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
+}
+
+/// Whether a tool can be called with named arguments.
+fn takes_objects(tool: &Tool) -> bool {
+    tool.input.structure().members().iter().any(|member| {
+        matches!(
+            member,
+            Type::Any | Type::Object(_) | Type::Literal(Value::Object(_))
+        )
+    })
+}
+
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Functions(functions) => f.debug_tuple("Functions").field(functions).finish(),
             Self::Backend(server, ..) => f.debug_tuple("Backend").field(server).finish(),
             #[cfg(feature = "workspace")]
             Self::Workspace(folder) => f.debug_tuple("Workspace").field(folder).finish(),

@@ -9,61 +9,41 @@ use planwright_core::Value;
 use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_mcp::Caller;
-use planwright_store::{Store, StoredDecision};
+use planwright_store::Store;
 
 use super::board::Board;
 use crate::call_view::{CallView, visible};
+use crate::kept::StoreApprover;
 
-/// Asks about calls of one run.
+/// Asks at the client about calls.
 pub(super) struct AtClient {
-    pub(super) run: Arc<str>,
-    pub(super) store: Option<Store>,
     /// The client, where it can show a form to a person.
     pub(super) form: Option<Arc<dyn Caller>>,
     /// Where questions go of a run that has become a task.
     pub(super) task: Option<Arc<Board>>,
 }
 
+/// Decides about the calls of a run: by what the store has, or whichever decides first of the client and another process.
+pub(super) fn of_run(run: &Arc<str>, store: Option<Store>, client: AtClient) -> Arc<dyn Approver> {
+    let Some(store) = store else {
+        return Arc::new(client);
+    };
+    let stored = StoreApprover::new(store, Arc::clone(run))
+        .or(Arc::new(client))
+        .watching()
+        .on_error(
+            |error| tracing::warn!(%error, "the decisions of other processes cannot be read"),
+        );
+    Arc::new(stored)
+}
+
 impl Approver for AtClient {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        Box::pin(async move {
-            if let Some(decision) = self.decided(&request) {
-                return decision;
-            }
-            if self.form.is_none() && self.task.is_none() {
-                return Decision::Later;
-            }
-            tokio::select! {
-                decision = self.ask(&request) => decision,
-                decision = self.elsewhere(&request) => decision,
-            }
-        })
+        Box::pin(async move { self.ask(&request).await })
     }
 }
 
 impl AtClient {
-    /// What another process has decided already.
-    fn decided(&self, request: &ApprovalRequest) -> Option<Decision> {
-        let decisions = self.store.as_ref()?.decisions(&self.run).ok()?;
-        about(&decisions, request)
-    }
-
-    /// Waits for another process to decide.
-    async fn elsewhere(&self, request: &ApprovalRequest) -> Decision {
-        let watched = self
-            .store
-            .as_ref()
-            .and_then(|store| store.watch_decisions(&self.run).ok());
-        if let Some(mut decisions) = watched {
-            while let Ok(more) = decisions.next().await {
-                if let Some(decision) = about(&more, request) {
-                    return decision;
-                }
-            }
-        }
-        std::future::pending().await
-    }
-
     /// Asks at the client: while the call is under way by a form, afterwards by the task.
     async fn ask(&self, request: &ApprovalRequest) -> Decision {
         let form = form(request);
@@ -87,20 +67,8 @@ impl AtClient {
 
 impl fmt::Debug for AtClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AtClient")
-            .field("run", &self.run)
-            .finish_non_exhaustive()
+        f.debug_struct("AtClient").finish_non_exhaustive()
     }
-}
-
-/// The latest decision about just this call.
-fn about(decisions: &[StoredDecision], request: &ApprovalRequest) -> Option<Decision> {
-    let digest = request.digest();
-    decisions
-        .iter()
-        .rev()
-        .find(|decision| decision.digest == digest)
-        .map(|decision| decision.decision.clone())
 }
 
 /// The question as a form (`elicitation/create`).

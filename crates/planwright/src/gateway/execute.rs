@@ -14,7 +14,7 @@ use planwright_mcp::Caller;
 use planwright_mcp::gateway::{Client, HostCall};
 
 use super::answer;
-use super::approver::AtClient;
+use super::approver::{self, AtClient};
 use super::aside::aside;
 use super::board::Board;
 use super::host::PlanHost;
@@ -234,16 +234,18 @@ impl PlanHost {
         }
         let board = Arc::new(Board::default());
         let id = start.id();
-        let approver = AtClient {
-            run: Arc::clone(&id),
-            store: self.settings.store.clone(),
+        let client_asked = AtClient {
             form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
             task: client.takes_tasks().then(|| Arc::clone(&board)),
         };
         let known = options.durations.clone();
         let engine = Engine::new(self.backends(Some(Arc::clone(&call.caller))))
             .with_options(options)
-            .with_approver(Arc::new(approver));
+            .with_approver(approver::of_run(
+                &id,
+                self.settings.store.clone(),
+                client_asked,
+            ));
         let told = call.progress_token.clone();
         let told = told.map(|token| (Arc::clone(&call.caller), token));
         let progress = Progress::new(plan, told);

@@ -129,8 +129,6 @@ impl PlanHost {
         let name = tool.qualified_name();
         let run = random_id();
         let approver = AtClient {
-            run: Arc::clone(&run),
-            store: None,
             form: client.can_fill_forms().then_some(caller),
             task: None,
         };

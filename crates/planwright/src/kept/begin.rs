@@ -40,7 +40,7 @@ impl Begin<'_> {
     ///
     /// # Errors
     ///
-    /// Where its text is in no dialect, or the store cannot keep it.
+    /// If its text is in no dialect, or in one of the program's own, which no other process could read; if the store cannot keep it.
     pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
         self.keep_as(store, holder, false)
     }
@@ -64,6 +64,9 @@ impl Begin<'_> {
             is_unfinished,
             ..self.reading.to_kept().ok_or(KeptRunError::NoDialect)?
         };
+        if planwright_dialects::dialect(&text.dialect).is_none() {
+            return Err(KeptRunError::UnknownDialect(text.dialect));
+        }
         let inputs = shown_inputs(self.plan, self.secrets);
         let header = RunV1 {
             client: self.client,

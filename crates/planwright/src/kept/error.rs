@@ -22,6 +22,17 @@ pub enum KeptRunError {
     /// The plan that was sound when the run began is so no more.
     #[error("the plan of the run is not sound any more")]
     Unsound,
+    /// The plan is not the one that the run began with, or resumed with last, and is not said to take its place.
+    #[error("the plan is not that of the run")]
+    OtherPlan,
+    /// The plan was written in a dialect of a program, which no other process could read.
+    #[error(
+        "the plan cannot be stored: the dialect `{0}` is not one of Planwright's, so no process could read it again"
+    )]
+    UnknownDialect(String),
+    /// The plan cannot be written down so that it means the same when it is read again.
+    #[error("the plan cannot be stored: {0}")]
+    Unwritable(String),
     /// The run was ended before its plan was there in full.
     #[error("the run cannot go on: its plan was never whole")]
     Unfinished,

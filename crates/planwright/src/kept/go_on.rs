@@ -9,7 +9,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_dialects::document::nearest;
 use planwright_engine::StepStatus;
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::{Choice, History, Past, PastCall, shown_inputs};
+use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
 use planwright_store::Store;
 
 use super::stale::check_keep;
@@ -58,11 +58,26 @@ impl GoOn<'_> {
             return Err(KeptRunError::Unfinished);
         }
         let mut history = kept.history()?;
-        self.forget_decisions(store, &history)?;
+        // The journal does so when it is opened; here nothing waits for it.
+        store.forget_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         self.known(&history)?;
+        let is_beginning = kept
+            .process
+            .as_ref()
+            .is_some_and(|process| process.beginning.is_some());
+        if self.new_plan.is_none()
+            && !is_beginning
+            && let Some(digest) = history.plan_digest()
+            && **digest != *self.plan.digest()
+        {
+            return Err(KeptRunError::OtherPlan);
+        }
         let mut rerun = Vec::new();
         if let Some(text) = self.new_plan {
+            if planwright_dialects::dialect(&text.dialect).is_none() {
+                return Err(KeptRunError::UnknownDialect(text.dialect));
+            }
             let before = kept.latest_plan()?;
             let mut forgotten = changed(&before, self.plan);
             check_keep(self.plan, &forgotten, &self.keep, &history)?;
@@ -88,19 +103,6 @@ impl GoOn<'_> {
             process,
             rerun,
         })
-    }
-
-    /// Forgets the decisions that the run has taken in, so that each is used once. A question that has been asked again since is open:
-    /// the decision about it is a new one.
-    fn forget_decisions(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
-        for (at, subject) in history.decided_calls() {
-            let past = history.past(at);
-            if past.and_then(Past::open_question) == Some(subject) {
-                continue;
-            }
-            store.forget_decision(self.id, &subject.digest(self.id, at))?;
-        }
-        Ok(())
     }
 
     /// Sees to it that each choice is about something that is there and not done, and is the only one about it.

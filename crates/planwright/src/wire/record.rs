@@ -193,7 +193,7 @@ impl RecordV1 {
 impl From<&Record> for RecordV1 {
     fn from(record: &Record) -> Self {
         match record {
-            Record::Opened { digest, header } => {
+            Record::Opened { digest, header, .. } => {
                 let process = ProcessV1::from_value(header).ok();
                 Self {
                     digest: Some(Arc::clone(digest)),

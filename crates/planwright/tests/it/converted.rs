@@ -104,7 +104,7 @@ impl Case {
         }
         let planwright = builder.open().await.unwrap();
         let checked = planwright.check_with(plan, self.given.clone()).ok()?;
-        Some(planwright.run(checked).await)
+        Some(planwright.run(checked).await.unwrap())
     }
 }
 

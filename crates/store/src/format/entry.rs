@@ -65,7 +65,7 @@ pub(crate) fn decode(row: &Row, find: Find<'_>) -> Result<Entry, String> {
 
 fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String), String> {
     match record {
-        Record::Opened { digest, header } => body(
+        Record::Opened { digest, header, .. } => body(
             "opened",
             &OpenedV1 {
                 digest: digest.clone(),
@@ -213,6 +213,8 @@ fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
         "opened" => {
             let OpenedV1 { digest, header } = parse(body)?;
             Record::Opened {
+                // The store knows it, see `Entries`.
+                run: None,
                 digest,
                 header: header.whole(find)?,
             }

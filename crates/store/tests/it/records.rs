@@ -188,7 +188,11 @@ fn record() -> impl Strategy<Value = Record> {
     ];
     let result = prop_oneof![output().prop_map(Ok), error().prop_map(Err)];
     prop_oneof![
-        (text(), value()).prop_map(|(digest, header)| Record::Opened { digest, header }),
+        (text(), value()).prop_map(|(digest, header)| Record::Opened {
+            run: Some("r".into()),
+            digest,
+            header
+        }),
         (
             address(),
             text(),

@@ -75,6 +75,7 @@ pub(crate) fn at(step: &str) -> Arc<Address> {
 
 pub(crate) fn opened() -> Record {
     Record::Opened {
+        run: None,
         digest: "d1".into(),
         header: Value::Null,
     }

@@ -34,6 +34,7 @@ use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 pub struct Functions {
     name: Arc<str>,
     by_name: IndexMap<Arc<str>, (Tool, Body), Hashing>,
+    duplicates: Vec<Arc<str>>,
 }
 
 impl Functions {
@@ -50,14 +51,28 @@ impl Functions {
         Self {
             name: name.into(),
             by_name: IndexMap::default(),
+            duplicates: Vec::new(),
         }
     }
 
-    /// Adds a function; an earlier one of its name is replaced.
+    /// Adds a function. An earlier one of its name is replaced, and the name is among the [`duplicates`](Self::duplicates), which
+    /// an embedding program is refused for when it opens its tools.
     pub fn with(mut self, function: Function) -> Self {
         let (tool, body) = function.into_parts(&self.name);
-        self.by_name.insert(Arc::clone(&tool.name), (tool, body));
+        let name = Arc::clone(&tool.name);
+        if self
+            .by_name
+            .insert(Arc::clone(&name), (tool, body))
+            .is_some()
+        {
+            self.duplicates.push(name);
+        }
         self
+    }
+
+    /// The names that several functions were added with.
+    pub fn duplicates(&self) -> &[Arc<str>] {
+        &self.duplicates
     }
 
     /// The server's name, as plans write it before the dot.
@@ -94,6 +109,7 @@ impl fmt::Debug for Functions {
         f.debug_struct("Functions")
             .field("name", &self.name)
             .field("tools", &self.by_name.keys().collect::<Vec<_>>())
+            .field("duplicates", &self.duplicates)
             .finish()
     }
 }

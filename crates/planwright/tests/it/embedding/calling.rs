@@ -13,7 +13,7 @@ use super::support::planwright;
 async fn outcome(steps: serde_json::Value) -> Result<serde_json::Value, Error> {
     let planwright = planwright().await;
     let plan = planwright.check(parse(json!({"steps": steps}).to_string()))?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     let failures = summary.steps.iter().filter_map(|step| step.error.as_ref());
     let failures: Vec<String> = failures.map(ToString::to_string).collect();
     Ok(json!({"output": serde_json::Value::from(summary.output), "failures": failures}))
@@ -73,7 +73,7 @@ async fn sharable_parameters_take_data_in_concierge() {
     let read = |text: String| planwright::dialects::parse(text.as_bytes(), &options);
 
     let plan_to_run = planwright.check(read(plan("text", "to"))).unwrap();
-    let summary = planwright.run(plan_to_run).await;
+    let summary = planwright.run(plan_to_run).await.unwrap();
     assert_eq!(summary.steps[1].output, Some(Value::from("Ada: Oslo")));
 
     let error = planwright.check(read(plan("to", "text"))).unwrap_err();
@@ -92,7 +92,7 @@ async fn inputs_are_given_to_the_check() {
     let plan = planwright
         .check_with(parse(text), [("city", "Bergen")])
         .unwrap();
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await.unwrap();
     assert_eq!(
         summary.output,
         Value::from(json!({"a": {"city": "Bergen", "temp": 6}}))
@@ -150,7 +150,10 @@ async fn a_step_that_is_built_without_arguments_has_none() {
     let mut changed = plan.clone();
     changed.steps[0].args = Node::default();
     for plan in [plan, changed] {
-        let summary = planwright.run(planwright.check(plan).unwrap()).await;
+        let summary = planwright
+            .run(planwright.check(plan).unwrap())
+            .await
+            .unwrap();
         assert_eq!(summary.output.to_string(), r#"{"a":{}}"#);
     }
 }

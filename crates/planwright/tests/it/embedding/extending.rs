@@ -11,7 +11,9 @@ const FIRST: &str = r#"{"steps": [{"id": "a", "tool": "weather", "args": {"city"
 #[tokio::test]
 async fn a_run_tells_what_happens() {
     let planwright = planwright().await;
-    let mut run = planwright.start(planwright.check(parse(FIRST)).unwrap());
+    let mut run = planwright
+        .start(planwright.check(parse(FIRST)).unwrap())
+        .unwrap();
     let mut ended = Vec::new();
     let mut last = None;
     while let Some(stamped) = run.next_event().await {
@@ -29,7 +31,7 @@ async fn a_run_tells_what_happens() {
 async fn steps_may_come_later() {
     let planwright = planwright().await;
     let plan = planwright.check(parse(FIRST)).unwrap();
-    let mut run = planwright.run(plan).id("grows").growing().start();
+    let mut run = planwright.run(plan).id("grows").growing().start().unwrap();
     assert_eq!(&**run.id(), "grows");
     while let Some(stamped) = run.next_event().await {
         if matches!(stamped.event, RunEvent::StepEnded { .. }) {
@@ -57,7 +59,7 @@ async fn steps_may_come_later() {
 async fn a_rejected_extension_changes_nothing() {
     let planwright = planwright().await;
     let plan = planwright.check(parse(FIRST)).unwrap();
-    let mut run = planwright.run(plan).growing().start();
+    let mut run = planwright.run(plan).growing().start().unwrap();
     let wrong =
         r#"{"steps": [{"id": "b", "tool": "note", "args": {"to": "Ada", "text": "${z.city}"}}]}"#;
     let error = run.extend(wrong).unwrap_err();
@@ -72,7 +74,9 @@ async fn a_rejected_extension_changes_nothing() {
 #[tokio::test]
 async fn an_ended_run_takes_nothing() {
     let planwright = planwright().await;
-    let mut run = planwright.start(planwright.check(parse(FIRST)).unwrap());
+    let mut run = planwright
+        .start(planwright.check(parse(FIRST)).unwrap())
+        .unwrap();
     while run.next_event().await.is_some() {}
     let more = r#"{"steps": [{"id": "b", "tool": "weather", "args": {"city": "Rome"}}]}"#;
     assert!(matches!(run.extend(more), Err(Error::Ended)));
@@ -84,7 +88,7 @@ async fn a_run_that_was_cancelled_takes_nothing() {
     let planwright = planwright().await;
     let text = r#"{"steps": [{"id": "a", "tool": "never"}]}"#;
     let plan = planwright.check(parse(text)).unwrap();
-    let mut run = planwright.run(plan).growing().start();
+    let mut run = planwright.run(plan).growing().start().unwrap();
     while let Some(stamped) = run.next_event().await {
         match stamped.event {
             RunEvent::AttemptStarted { .. } => run.cancel(),

@@ -1,8 +1,12 @@
 //! The library as programs embed it.
 
+mod bank;
+mod bound;
 mod calling;
 mod extending;
+mod identity;
 mod opening;
 mod runtimes;
 mod stopping;
+mod stored;
 mod support;

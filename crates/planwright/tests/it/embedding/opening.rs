@@ -83,7 +83,8 @@ async fn check_configured(builder: Builder) {
         {"id": "b", "tool": "weather", "args": {"city": "Rome"}}]}"#;
     let summary = planwright
         .run(planwright.check(parse(twice)).unwrap())
-        .await;
+        .await
+        .unwrap();
     assert_eq!(summary.calls.len(), 1);
     let error = summary.steps[1].error.as_ref().unwrap();
     assert_eq!(
@@ -107,7 +108,7 @@ async fn variables_are_looked_up() {
     let text =
         r#"{"steps": [{"id": "a", "tool": "echo", "args": {"x": "has secret-value inside"}}]}"#;
     let plan = planwright.check(parse(text)).unwrap();
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await.unwrap();
     assert_eq!(
         summary.output,
         Value::from(json!({"a": {"x": "has [redacted] inside"}}))
@@ -132,7 +133,11 @@ async fn what_is_open_can_be_used_without_it() {
     let summary = planwright.engine().run("r", plan.clone()).await;
     assert_eq!(summary.output, hidden);
     // Other options do not show what was secret.
-    let summary = planwright.run(plan).options(RunOptions::default()).await;
+    let summary = planwright
+        .run(plan)
+        .options(RunOptions::default())
+        .await
+        .unwrap();
     assert_eq!(summary.output, hidden);
     assert_eq!(planwright.options().attempts.get(), 2);
 }

@@ -16,7 +16,7 @@ const PLAN: &str = r#"{"steps": [
 async fn all() -> Result<String, Error> {
     let planwright = Planwright::builder().functions(functions()).open().await?;
     let plan = planwright.check(parse(PLAN))?;
-    let summary = planwright.run(plan).await;
+    let summary = planwright.run(plan).await?;
     Ok(summary.output.to_string())
 }
 
@@ -39,7 +39,7 @@ fn what_programs_hold_crosses_threads() {
     fn sends<T: Send>(_: impl FnOnce() -> T) {}
     fn futures(planwright: &Planwright, plan: CheckedPlan, run: &mut Run) {
         sends(|| planwright.run(plan.clone()).into_future());
-        sends(|| planwright.start(plan).finish());
+        sends(|| planwright.start(plan).map(Run::finish));
         sends(|| planwright.close());
         sends(|| run.next_event());
     }
@@ -53,7 +53,7 @@ fn what_programs_hold_crosses_threads() {
     is_send::<Builder>();
     is_send::<RunBuilder>();
     is_send::<Run>();
-    is_send::<Pin<Box<dyn Future<Output = RunSummary> + Send>>>();
+    is_send::<Pin<Box<dyn Future<Output = Result<RunSummary, Error>> + Send>>>();
     sends(|| Planwright::builder().open());
     // It is enough that this compiles.
     let _: fn(&Planwright, CheckedPlan, &mut Run) = futures;

@@ -74,7 +74,7 @@ async fn a_dropped_run_leaves_no_process() {
     let server = Watched::new();
     let planwright = stuck_server(&server.address).await;
     let plan = planwright.check(parse(STUCK)).unwrap();
-    let run = planwright.start(plan);
+    let run = planwright.start(plan).unwrap();
     // The run alone keeps the server.
     drop(planwright);
     server
@@ -107,7 +107,7 @@ fn a_runtime_that_ends_leaves_no_process() {
     let plan = planwright.check(parse(STUCK)).unwrap();
     let run = {
         let _inside = runtime.enter();
-        planwright.start(plan)
+        planwright.start(plan).unwrap()
     };
     drop(runtime);
     drop((run, planwright));
@@ -162,7 +162,9 @@ async fn calls_are_gone_when_a_cancelled_run_is() {
         .open()
         .await
         .unwrap();
-    let run = planwright.start(planwright.check(parse(STUCK)).unwrap());
+    let run = planwright
+        .start(planwright.check(parse(STUCK)).unwrap())
+        .unwrap();
     begun.notified().await;
     run.cancel();
     let summary = run.await;

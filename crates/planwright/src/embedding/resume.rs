@@ -1,0 +1,260 @@
+//! A stored run before it is resumed.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use planwright_core::plan::Outside;
+use planwright_core::{CheckedPlan, Object, Value};
+use planwright_engine::run::Choice;
+use planwright_engine::{Approver, Confidential, Guards, RunOptions, RunSummary, Start};
+use planwright_store::{Store, StoreError};
+
+use super::run_builder::launch;
+use super::storage::{Storage, holder, now, plan_text};
+use super::{Error, Planwright, Run};
+use crate::kept::{GoOn, KeptRun, KeptRunError, Ready};
+
+/// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
+///
+/// Steps that succeeded keep their results. A call whose outcome is unknown is made again only if its tool is idempotent or
+/// [you say so](Self::retry). The options are those that the run had last.
+#[must_use = "a run is resumed when it is awaited or started"]
+pub struct Resume {
+    planwright: Planwright,
+    store: Store,
+    id: Arc<str>,
+    plan: Option<CheckedPlan>,
+    inputs: Object,
+    keep: Vec<Arc<str>>,
+    choices: Vec<(Arc<str>, Choice)>,
+    approver: Arc<dyn Approver>,
+    waits: bool,
+    options: Option<RunOptions>,
+    guards: Option<Guards>,
+    secrets: Vec<Arc<str>>,
+    confidential: Confidential,
+}
+
+impl Resume {
+    pub(super) fn new(planwright: Planwright, store: Store, id: Arc<str>) -> Self {
+        let open = planwright.open();
+        Self {
+            approver: Arc::clone(&open.approver),
+            secrets: open.options.secrets.clone(),
+            confidential: open.options.confidential.clone(),
+            planwright,
+            store,
+            id,
+            plan: None,
+            inputs: Object::default(),
+            keep: Vec::new(),
+            choices: Vec::new(),
+            waits: false,
+            options: None,
+            guards: None,
+        }
+    }
+
+    /// Resumes with this plan in the place of the stored one. Steps that it says as before keep their results, unless those were computed
+    /// from a step that it changes: [`stale`](crate::kept::stale) lists such steps, and [`keep`](Self::keep) keeps their results. Steps that it
+    /// changes, and those that are new, are run. A step whose call is in doubt must not be changed or dropped without a
+    /// [choice](Self::retry) about it.
+    pub fn plan(mut self, plan: CheckedPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// Keeps the result of a step although the [new plan](Self::plan) changes what it was computed from.
+    pub fn keep(mut self, step: impl Into<Arc<str>>) -> Self {
+        self.keep.push(step.into());
+        self
+    }
+
+    /// The value of an input of the stored plan, in place of the stored one. Secret inputs are not stored, so they are given again.
+    pub fn input(mut self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
+        self.inputs.insert(name.into(), value.into());
+        self
+    }
+
+    /// Calls the tool of a step again, even if it may have been called before. `step` is its address, as summaries and events write it.
+    pub fn retry(self, step: impl Into<Arc<str>>) -> Self {
+        self.choice(step, Choice::Retry)
+    }
+
+    /// Skips a step.
+    pub fn skip(self, step: impl Into<Arc<str>>) -> Self {
+        self.choice(step, Choice::Skip)
+    }
+
+    /// Resumes as if a step had given `value`.
+    pub fn set(self, step: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
+        self.choice(step, Choice::Set(value.into()))
+    }
+
+    fn choice(mut self, step: impl Into<Arc<str>>, choice: Choice) -> Self {
+        self.choices.push((step.into(), choice));
+        self
+    }
+
+    /// Decides about calls that need consent, unless the store has a decision.
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Waits for decisions that other processes [store](Store::decide), if the approver puts a call off, instead of ending the run as
+    /// waiting.
+    pub fn wait_for_decisions(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// All options at once, in place of those that the run had last. Secrets stay secret that were so before.
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = Some(options);
+        self
+    }
+
+    /// The bounds of the run, in place of those that it had.
+    pub fn guards(mut self, guards: Guards) -> Self {
+        self.guards = Some(guards);
+        self
+    }
+
+    /// Text that no event and no summary may show, as [`RunBuilder::secret`](super::RunBuilder::secret) has it.
+    pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.secrets.push(text.into());
+        self
+    }
+
+    /// The value of `${env.NAME}` or `${secrets.NAME}`, as [`RunBuilder::outside`](super::RunBuilder::outside) has it.
+    pub fn outside(
+        mut self,
+        what: Outside,
+        name: impl Into<Arc<str>>,
+        text: impl Into<Arc<str>>,
+    ) -> Self {
+        self.confidential = self.confidential.with(what, name, text);
+        self
+    }
+
+    /// Resumes the run in the tokio runtime that this is called in.
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot be resumed. Nothing was called then.
+    ///
+    /// - [`Error::StoredRun`]: there is no such run, another process has it, it cannot be read, a secret input is missing, or a choice or
+    ///   the new plan makes no sense of it.
+    /// - [`Error::Rejected`]: the stored plan is not sound with the tools here.
+    /// - [`Error::InProgress`]: a run with this id is in progress in this process.
+    /// - [`Error::OtherTools`]: the [new plan](Self::plan) was checked with other tools.
+    ///
+    /// # Panics
+    ///
+    /// As [`RunBuilder::start`](super::RunBuilder::start) does.
+    pub fn start(self) -> Result<Run, Error> {
+        let Self {
+            planwright,
+            store,
+            id,
+            plan,
+            inputs,
+            keep,
+            choices,
+            approver,
+            waits,
+            options,
+            guards,
+            secrets,
+            confidential,
+        } = self;
+        let claim = planwright.claim(&id)?;
+        // A store takes the beginning of an id for it, which is for people alone.
+        let info = store.run(&id).map_err(KeptRunError::from)?;
+        if *info.id != *id {
+            let missing = StoreError::Missing {
+                what: "run",
+                selector: id.to_string(),
+            };
+            return Err(KeptRunError::from(missing).into());
+        }
+        let held = store.hold(&id, &holder()).map_err(KeptRunError::from)?;
+        let kept = KeptRun::read(&store, &id)?;
+        let is_given = plan.is_some();
+        let plan = match plan {
+            Some(plan) => {
+                planwright.verify(&plan)?;
+                plan
+            }
+            None => stored_plan(&planwright, &kept, inputs)?,
+        };
+        let storage = Storage::new(store.clone(), Arc::clone(&id), waits);
+        let mut options = options.unwrap_or_else(|| RunOptions {
+            // What is not stored.
+            evaluation: planwright.options().evaluation.clone(),
+            computed_bytes: planwright.options().computed_bytes,
+            ..kept.options()
+        });
+        options.secrets.extend(secrets);
+        options.confidential = confidential;
+        options.seal_key = Some(storage.seal_key()?);
+        options.guards = guards.unwrap_or(options.guards);
+        let before = kept.history()?;
+        let is_new =
+            is_given && before.plan_digest().map(|digest| &**digest) != Some(plan.digest());
+        let go_on = GoOn {
+            id: &id,
+            plan: &plan,
+            new_plan: is_new.then(|| plan_text(&planwright, &plan)).transpose()?,
+            options: &options,
+            keep,
+            choices,
+            now: now(),
+        };
+        let Ready {
+            history, process, ..
+        } = go_on.prepare(&kept, &store)?;
+        let start = Start::new(Arc::clone(&id), plan.clone())
+            .after(history)
+            .with_journal(Arc::new(held), process.to_value());
+        let approver = storage.approver(approver);
+        launch(planwright, start, plan, options, approver, claim)
+    }
+}
+
+/// The stored plan, checked with the tools here.
+fn stored_plan(
+    planwright: &Planwright,
+    kept: &KeptRun,
+    inputs: Object,
+) -> Result<CheckedPlan, Error> {
+    let open = planwright.open();
+    let mut reading = kept.reading(inputs)?;
+    reading.restrict(|_| open.policy.clone());
+    match reading.check(&open.catalog) {
+        Some(plan) => Ok(plan.with_warnings(reading.diagnostics)),
+        None => Err(Error::Rejected(reading.diagnostics)),
+    }
+}
+
+impl IntoFuture for Resume {
+    type Output = Result<RunSummary, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    /// [Resumes](Self::start) the run and waits for its end. Dropping the future gives the run up, and its calls with it.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { Ok(self.start()?.finish().await) })
+    }
+}
+
+impl fmt::Debug for Resume {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resume")
+            .field("id", &self.id)
+            .field("store", &self.store)
+            .field("choices", &self.choices)
+            .finish_non_exhaustive()
+    }
+}

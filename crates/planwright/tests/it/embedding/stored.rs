@@ -1,0 +1,537 @@
+//! Runs that are stored: resumed by another process, with the decisions that others stored.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright::core::plan::{Node, Step};
+use planwright::dialects::{Dialect as _, ReadOptions, parse_as};
+use planwright::engine::approval::{Always, ApprovalRequest};
+use planwright::engine::backend::BoxFuture;
+use planwright::engine::journal::Entry;
+use planwright::engine::{Approver, Decision, History, RunStatus};
+use planwright::kept::{Begin, GoOn, KeptRun, KeptRunError, StoreApprover, open_questions};
+use planwright::reading::Reading;
+use planwright::store::{Holder, NewRun, Store, StoreError};
+use planwright::wire::ToolSourcesV1;
+use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use super::bank::{Bank, PAY};
+
+/// A file for a store, which every process opens by itself.
+struct Disk(TempDir);
+
+impl Disk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("runs.db")
+    }
+
+    fn open(&self) -> Store {
+        Store::open(self.path()).unwrap()
+    }
+
+    /// Decides about the only call of the run that waits, as another process does.
+    fn decide(&self, run: &str, decision: Decision) {
+        let store = self.open();
+        let questions = open_questions(&store, run).unwrap();
+        let [question] = questions.as_slice() else {
+            panic!("{questions:?}");
+        };
+        let by = Some("ada".to_owned());
+        question
+            .decide(&store, decision, by, SystemTime::UNIX_EPOCH)
+            .unwrap();
+    }
+
+    fn approve(&self, run: &str) {
+        self.decide(run, Decision::Approve { args: None });
+    }
+}
+
+#[tokio::test]
+async fn a_program_with_functions_alone_resumes_its_run() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let plan = planwright.check(parse(PAY)).unwrap();
+    let run = planwright.run(plan).stored_in(&disk.open(), "order-1");
+    assert_eq!(run.await.unwrap().status, RunStatus::Failed);
+    drop(planwright);
+
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let summary = planwright.resume(&disk.open(), "order-1").await.unwrap();
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert_eq!(&*summary.run, "order-1");
+    assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"paid ada"}"#);
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
+    // What is done stays done.
+    let again = planwright.resume(&disk.open(), "order-1").await.unwrap();
+    assert_eq!(again.status, RunStatus::Succeeded);
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_decision_of_another_process_is_honoured_once() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.asking().await;
+    let plan = planwright.check(parse(PAY)).unwrap();
+    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    assert_eq!(run.await.unwrap().status, RunStatus::Waiting);
+    assert_eq!(bank.paid(), [""; 0]);
+    disk.approve("r");
+
+    let resume = || async { planwright.resume(&disk.open(), "r").await.unwrap().status };
+    // The payment is made, and fails: that decision is used up.
+    assert_eq!(resume().await, RunStatus::Failed);
+    assert_eq!(bank.paid().len(), 1);
+    for _ in 0..2 {
+        assert_eq!(resume().await, RunStatus::Waiting);
+        assert_eq!(bank.paid().len(), 1);
+    }
+    // Another decision about the same call counts again.
+    disk.approve("r");
+    assert_eq!(resume().await, RunStatus::Succeeded);
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_rejection_and_other_arguments_count_as_well() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let plan = planwright.check(parse(PAY)).unwrap();
+    let no = Decision::Reject {
+        because: Some("too much".to_owned()),
+    };
+    let bob = Value::object([("to", Value::from("bob"))]);
+    let changed = Decision::Approve { args: Some(bob) };
+    for (id, decision, status) in [
+        ("no", no, RunStatus::Failed),
+        ("bob", changed, RunStatus::Succeeded),
+    ] {
+        let run = planwright.run(plan.clone()).stored_in(&disk.open(), id);
+        assert_eq!(run.await.unwrap().status, RunStatus::Waiting);
+        disk.decide(id, decision);
+        let summary = planwright.resume(&disk.open(), id).await.unwrap();
+        assert_eq!(summary.status, status);
+    }
+    assert_eq!(bank.paid(), ["bob"]);
+}
+
+/// Puts every call off, and says that it was asked.
+struct Asked(Arc<Notify>);
+
+impl Approver for Asked {
+    fn decide(&self, _: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        self.0.notify_one();
+        Box::pin(std::future::ready(Decision::Later))
+    }
+}
+
+#[tokio::test]
+async fn a_run_waits_for_a_decision_if_told_to() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let plan = planwright.check(parse(PAY)).unwrap();
+    let asked = Arc::new(Notify::new());
+    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    let run = run.approver(Asked(Arc::clone(&asked)));
+    let run = run.wait_for_decisions().start().unwrap();
+    asked.notified().await;
+    disk.approve("r");
+    assert_eq!(run.await.status, RunStatus::Succeeded);
+    assert_eq!(bank.paid(), ["ada"]);
+}
+
+#[tokio::test]
+async fn a_decision_is_about_one_call_of_one_run() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let eve = PAY.replace("ada", "eve");
+    for (id, text) in [("r1", PAY), ("r2", PAY), ("r3", &*eve)] {
+        let plan = planwright.check(parse(text)).unwrap();
+        planwright
+            .run(plan)
+            .stored_in(&disk.open(), id)
+            .await
+            .unwrap();
+    }
+    disk.approve("r1");
+    for id in ["r2", "r3"] {
+        let summary = planwright.resume(&disk.open(), id).await.unwrap();
+        assert_eq!(summary.status, RunStatus::Waiting);
+    }
+    // A plan that pays somebody else asks anew.
+    let plan = planwright.check(parse(&eve)).unwrap();
+    let changed = planwright
+        .resume(&disk.open(), "r1")
+        .plan(plan)
+        .await
+        .unwrap();
+    assert_eq!(changed.status, RunStatus::Waiting);
+    assert_eq!(bank.paid(), [""; 0]);
+}
+
+/// A run by the parts of the store, without its plan.
+async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) -> RunStatus {
+    let store = disk.open();
+    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let plan = planwright.check(parse(PAY)).unwrap();
+    let (held, history) = if store.run("r").is_ok() {
+        let held = store.hold("r", &me).unwrap();
+        let entries: Vec<Entry> = store.entries("r").unwrap().map(Result::unwrap).collect();
+        (held, History::new(&entries))
+    } else {
+        let new = NewRun {
+            id: "r".to_owned(),
+            plan: None,
+            digest: plan.digest().to_owned(),
+            dialect: None,
+            steps: plan.steps().len(),
+            created: SystemTime::UNIX_EPOCH,
+            header: Value::Null,
+        };
+        (store.create_run(new, &me).unwrap(), History::default())
+    };
+    let run = planwright.run(plan).id("r").journal(held, Value::Null);
+    let run = run.after(history).approver(approver);
+    run.await.unwrap().status
+}
+
+#[tokio::test]
+async fn the_parts_of_the_store_use_a_decision_once() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.asking().await;
+    let run = || by_hand(&planwright, &disk, StoreApprover::new(disk.open(), "r"));
+    assert_eq!(run().await, RunStatus::Waiting);
+    disk.approve("r");
+    assert_eq!(run().await, RunStatus::Failed);
+    assert_eq!(run().await, RunStatus::Waiting);
+    assert_eq!(bank.paid().len(), 1);
+    // What the store has goes before what another approver says.
+    disk.approve("r");
+    let no = Always(Decision::Reject { because: None });
+    let approver = StoreApprover::new(disk.open(), "r").or(Arc::new(no));
+    assert_eq!(
+        by_hand(&planwright, &disk, approver).await,
+        RunStatus::Succeeded
+    );
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
+}
+
+/// A dialect of a program: a list of tools.
+struct Names;
+
+impl planwright::dialects::Dialect for Names {
+    fn name(&self) -> &'static str {
+        "names"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`[TOOL]`"
+    }
+
+    fn recognise(
+        &self,
+        _: &planwright::dialects::document::Document,
+    ) -> planwright::dialects::Likeness {
+        planwright::dialects::Likeness::No
+    }
+
+    fn parse(
+        &self,
+        document: planwright::dialects::document::Document,
+    ) -> (Option<Plan>, planwright::core::Diagnostics) {
+        let names = document.root.as_list().unwrap_or(&[]);
+        let steps = names.iter().enumerate().map(|(index, name)| {
+            let tool = name.as_text().cloned().unwrap_or_default();
+            Step::call(format!("s{index}").as_str(), &*tool, Node::default())
+        });
+        let plan = Plan {
+            steps: steps.collect(),
+            ..Plan::default()
+        };
+        (Some(plan), planwright::core::Diagnostics::new())
+    }
+}
+
+#[tokio::test]
+async fn plans_of_any_origin_are_resumed() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let inner = parse(r#"{"steps": [{"id": "pay", "tool": "pay", "args": {"to": "ada"}}]}"#);
+    let builder = bank
+        .builder(bank.pay())
+        .library_plan("pays", inner.plan.unwrap());
+    let planwright = builder.open().await.unwrap();
+    let own = parse_as(&Names, br#"["look", "look"]"#, &ReadOptions::new("plan"));
+    let built = Plan {
+        steps: vec![Step::call("a", "look", Node::default())],
+        ..Plan::default()
+    };
+    for (id, plan, looks) in [
+        ("own", planwright.check(own).unwrap(), 2),
+        ("built", planwright.check(built).unwrap(), 3),
+    ] {
+        let run = planwright.run(plan).stored_in(&disk.open(), id);
+        assert_eq!(run.await.unwrap().status, RunStatus::Succeeded);
+        let resumed = planwright.resume(&disk.open(), id).await.unwrap();
+        assert_eq!(resumed.status, RunStatus::Succeeded);
+        assert_eq!(bank.looks(), looks);
+    }
+    let by_name = planwright.check(parse(
+        r#"{"steps": [{"id": "a", "plan": "pays", "args": {}}]}"#,
+    ));
+    let run = planwright
+        .run(by_name.unwrap())
+        .stored_in(&disk.open(), "name");
+    assert_eq!(run.await.unwrap().status, RunStatus::Failed);
+    // The plan inside is stored with the run.
+    let without = bank.builder(bank.pay()).open().await.unwrap();
+    let resumed = without.resume(&disk.open(), "name").await.unwrap();
+    assert_eq!(resumed.status, RunStatus::Succeeded);
+    assert_eq!(bank.paid().len(), 2);
+}
+
+#[tokio::test]
+async fn a_plan_that_nobody_could_read_again_is_not_stored() {
+    let disk = Disk::new();
+    let (store, bank) = (disk.open(), Bank::default());
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let read = || parse_as(&Names, br#"["look"]"#, &ReadOptions::new("plan"));
+    let plan = planwright.check(read()).unwrap();
+    let begin = Begin {
+        id: "r",
+        plan: &plan,
+        reading: &Reading::new("plan", read()),
+        sources: ToolSourcesV1::default(),
+        client: None,
+        secrets: &[],
+        now: SystemTime::UNIX_EPOCH,
+    };
+    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let error = begin.keep(&store, &me).unwrap_err();
+    assert!(
+        matches!(&error, KeptRunError::UnknownDialect(name) if name == Names.name()),
+        "{error}"
+    );
+    assert!(matches!(store.run("r"), Err(StoreError::Missing { .. })));
+}
+
+#[tokio::test]
+async fn secrets_are_given_again() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let text = r#"{"inputs": {"to": {"type": "string", "writeOnly": true}},
+        "steps": [{"id": "pay", "tool": "pay", "args": {"to": "${inputs.to}"}}]}"#;
+    let plan = planwright
+        .check_with(parse(text), [("to", "adas-account")])
+        .unwrap();
+    let store = disk.open();
+    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    let error = planwright.resume(&store, "r").await.unwrap_err();
+    assert!(
+        matches!(error, Error::StoredRun(KeptRunError::Hidden(_))),
+        "{error}"
+    );
+    let resumed = planwright
+        .resume(&store, "r")
+        .input("to", "adas-account")
+        .await;
+    assert_eq!(resumed.unwrap().status, RunStatus::Succeeded);
+    assert_eq!(bank.paid().len(), 2);
+}
+
+#[tokio::test]
+async fn consent_to_a_secret_outlives_the_process() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let text = r#"{"inputs": {"to": {"type": "string", "writeOnly": true}},
+        "steps": [{"id": "pay", "tool": "pay", "args": {"to": "${inputs.to}"}}]}"#;
+    let plan = planwright
+        .check_with(parse(text), [("to", "adas-account")])
+        .unwrap();
+    planwright
+        .run(plan)
+        .stored_in(&disk.open(), "r")
+        .await
+        .unwrap();
+    disk.approve("r");
+    let store = disk.open();
+    let other = planwright
+        .resume(&store, "r")
+        .input("to", "eves-account")
+        .await
+        .unwrap();
+    assert_eq!(other.status, RunStatus::Waiting);
+    assert_eq!(bank.paid(), [""; 0]);
+    drop(store);
+    // The question that is open now is about the other secret.
+    let store = disk.open();
+    let same = planwright
+        .resume(&store, "r")
+        .input("to", "adas-account")
+        .await
+        .unwrap();
+    assert_eq!(same.status, RunStatus::Succeeded);
+    assert_eq!(bank.paid(), ["adas-account"]);
+}
+
+#[tokio::test]
+async fn a_new_plan_keeps_what_it_does_not_change() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let store = disk.open();
+    let plan = planwright.check(parse(PAY)).unwrap();
+    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    let plan = planwright.check(parse(PAY.replace("ada", "bob"))).unwrap();
+    let summary = planwright.resume(&store, "r").plan(plan).await.unwrap();
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert_eq!(
+        (bank.looks(), bank.paid()),
+        (1, vec!["ada".to_owned(), "bob".to_owned()])
+    );
+    // It is the stored plan from now on.
+    let summary = planwright.resume(&store, "r").await.unwrap();
+    assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"paid bob"}"#);
+    assert_eq!(bank.paid().len(), 2);
+}
+
+#[tokio::test]
+async fn choices_are_about_steps_that_exist() {
+    let disk = Disk::new();
+    let bank = Bank::failing(2);
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let store = disk.open();
+    let plan = planwright.check(parse(PAY)).unwrap();
+    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    let resume = || planwright.resume(&store, "r");
+    let error = resume().retry("play").await.unwrap_err();
+    assert!(
+        matches!(error, Error::StoredRun(KeptRunError::UnknownStep { .. })),
+        "{error}"
+    );
+    let error = resume().set("look", 3).await.unwrap_err();
+    assert!(
+        matches!(error, Error::StoredRun(KeptRunError::Done(_))),
+        "{error}"
+    );
+    assert_eq!(bank.paid().len(), 1);
+    let summary = resume().set("pay", "by hand").await.unwrap();
+    assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"by hand"}"#);
+    assert_eq!(bank.paid().len(), 1);
+}
+
+#[tokio::test]
+async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let store = disk.open();
+    let plan = planwright.check(parse(PAY)).unwrap();
+    planwright
+        .run(plan.clone())
+        .stored_in(&store, "order-10")
+        .await
+        .unwrap();
+    let error = planwright
+        .run(plan.clone())
+        .stored_in(&store, "order-10")
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "there is a run `order-10` already");
+    let entries: Vec<Entry> = store
+        .entries("order-10")
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let run = planwright.run(plan.clone()).after(History::new(&entries));
+    let error = run.stored_in(&store, "order-10").await.unwrap_err();
+    assert!(matches!(error, Error::Start(_)), "{error}");
+    let error = planwright.resume(&store, "order-1").await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no run `order-1`");
+    for id in ["", "a/b"] {
+        assert!(
+            planwright
+                .run(plan.clone())
+                .stored_in(&store, id)
+                .await
+                .is_err()
+        );
+        assert!(planwright.resume(&store, id).await.is_err());
+    }
+    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let held = store.hold("order-10", &me).unwrap();
+    let error = planwright.resume(&store, "order-10").await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::StoredRun(KeptRunError::Store(StoreError::Held { .. }))
+        ),
+        "{error}"
+    );
+    drop(held);
+    planwright.resume(&store, "order-10").await.unwrap();
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_stored_plan_is_not_another_one() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let store = disk.open();
+    let plan = planwright.check(parse(PAY)).unwrap();
+    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    let other = planwright.check(parse(PAY.replace("ada", "eve"))).unwrap();
+    let go_on = GoOn {
+        id: "r",
+        plan: &other,
+        new_plan: None,
+        options: planwright.options(),
+        keep: Vec::new(),
+        choices: Vec::new(),
+        now: SystemTime::UNIX_EPOCH,
+    };
+    let kept = KeptRun::read(&store, "r").unwrap();
+    let error = go_on.prepare(&kept, &store).unwrap_err();
+    assert!(matches!(error, KeptRunError::OtherPlan), "{error}");
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_now_is_asked_about_on_resume() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let lenient = bank.builder(bank.pay()).open().await.unwrap();
+    let plan = lenient.check(parse(PAY)).unwrap();
+    let store = disk.open();
+    lenient.run(plan).stored_in(&store, "r").await.unwrap();
+    assert_eq!(bank.paid().len(), 1);
+    let strict = bank.asking().await;
+    let summary = strict.resume(&store, "r").await.unwrap();
+    assert_eq!(summary.status, RunStatus::Waiting);
+    assert_eq!(bank.paid().len(), 1);
+    // A tool that is gone rejects the stored plan.
+    let functions =
+        Functions::named("bank").with(Function::new("other", async |()| Ok::<_, String>(1)));
+    let without = Planwright::builder()
+        .functions(functions)
+        .open()
+        .await
+        .unwrap();
+    let error = without.resume(&store, "r").await.unwrap_err();
+    assert!(matches!(error, Error::Rejected(_)), "{error}");
+}
