@@ -1,5 +1,7 @@
 //! JSON values that are cheap to share: cloning one copies a pointer, never its content.
 
+mod written;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,6 +9,8 @@ use indexmap::IndexMap;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::Number;
+
+pub use written::{SharedPart, WrittenSize};
 
 /// The fields of an object, in the order in which they were written.
 pub type Object = IndexMap<Arc<str>, Value, Hashing>;

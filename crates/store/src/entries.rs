@@ -8,7 +8,7 @@ use planwright_engine::journal::{Entry, Record};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::{Fault, StoreError};
-use crate::format::{Digest, Row, decode, parse_value};
+use crate::format::{Digest, Reference, Row, decode, parse_value, resolve};
 use crate::run;
 use crate::store::Store;
 
@@ -52,7 +52,7 @@ pub struct Entries {
     id: String,
     next: i64,
     chunk: VecDeque<Row>,
-    values: HashMap<Digest, Value>,
+    values: HashMap<Reference, Value>,
     is_over: bool,
 }
 
@@ -80,7 +80,7 @@ impl Entries {
         let number = self.next;
         self.next += 1;
         let (connection, values) = (&self.connection, &mut self.values);
-        let entry = decode(&row, &mut |digest| find(connection, values, digest));
+        let entry = decode(&row, &mut |reference| find(connection, values, reference));
         let mut entry = entry.map_err(|reason| {
             run::unreadable(
                 &self.id,
@@ -117,21 +117,20 @@ pub(crate) fn rows(
 
 fn find(
     connection: &Connection,
-    values: &mut HashMap<Digest, Value>,
-    digest: &Digest,
+    values: &mut HashMap<Reference, Value>,
+    reference: Reference,
 ) -> Result<Value, String> {
-    if let Some(value) = values.get(digest) {
-        return Ok(value.clone());
+    if SHARED <= values.len() {
+        values.clear();
     }
+    resolve(reference, values, &mut |digest| read(connection, digest))
+}
+
+fn read(connection: &Connection, digest: &Digest) -> Result<Value, String> {
     let json: Option<String> = connection
         .prepare_cached("SELECT json FROM blobs WHERE digest = ?1")
         .and_then(|mut statement| statement.query_row([digest.0], |row| row.get(0)).optional())
         .map_err(|error| error.to_string())?;
     let json = json.ok_or_else(|| format!("the value `{digest}` is not there"))?;
-    let value = parse_value(&json)?;
-    if SHARED <= values.len() {
-        values.clear();
-    }
-    values.insert(*digest, value.clone());
-    Ok(value)
+    parse_value(&json)
 }

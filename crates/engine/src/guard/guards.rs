@@ -37,7 +37,7 @@ impl<T> From<T> for Bound<T> {
     }
 }
 
-/// The bounds of a run. Without any, nothing is counted.
+/// The bounds of a run. If none is set, only what it writes is bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Guards {
@@ -49,6 +49,10 @@ pub struct Guards {
     pub servers: Vec<(Arc<str>, Bound)>,
     /// The most bytes that all outputs may come to, as JSON.
     pub output_bytes: Option<Bound>,
+    /// The most bytes of JSON that the values of a run may come to, wherever they are written: what steps compute, arguments with
+    /// their step and with each attempt, slots, the run's output. If unset, 64 MiB and four times what inputs and answers of tools
+    /// come to.
+    pub written_bytes: Option<Bound>,
     /// How many calls in a row may fail before nothing new is called.
     pub failures_in_a_row: Option<Bound>,
     /// How long the run may take. What is under way then is given up.
@@ -97,6 +101,13 @@ impl Guards {
     #[must_use]
     pub fn output_bytes(mut self, most: impl Into<Bound>) -> Self {
         self.output_bytes = Some(most.into());
+        self
+    }
+
+    /// With values that come to at most this many bytes wherever they are written.
+    #[must_use]
+    pub fn written_bytes(mut self, most: impl Into<Bound>) -> Self {
+        self.written_bytes = Some(most.into());
         self
     }
 

@@ -9,11 +9,13 @@ mod guards;
 mod rate;
 mod refusal;
 mod size;
+mod written;
 
 pub use guards::{Bound, Guards};
 pub use rate::Rate;
 
 pub(crate) use budgets::Guard;
+pub(crate) use written::{MAX_LEVELS, WrittenBudget, written_bytes};
 
 #[cfg(test)]
 mod tests;

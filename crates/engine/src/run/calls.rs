@@ -40,7 +40,8 @@ impl Run {
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
             return;
         }
-        if let Some(error) = self.needless_question(work) {
+        let refused = self.needless_question(work);
+        if let Some(error) = refused.or_else(|| self.write_value(&args).err()) {
             self.reject(task, error);
             return;
         }
@@ -126,7 +127,7 @@ impl Run {
     }
 
     pub(super) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
-        if !self.may_send(task, attempt) {
+        if !self.may_send(task, attempt) || !self.may_write_call(task, attempt) {
             return;
         }
         self.begin(task, effects);

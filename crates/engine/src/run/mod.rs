@@ -26,6 +26,7 @@ mod spelling;
 mod state;
 mod summary;
 mod work;
+mod writing;
 
 pub use effect::{Effect, Input};
 pub use estimate::{Assumption, Estimate, EstimatedCall, estimate};

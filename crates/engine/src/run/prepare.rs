@@ -168,7 +168,9 @@ impl Run {
         // Only what is yet to be called needs arguments that it can be called with.
         let before = self.before(task, &tool, &args);
         if matches!(before, Before::Nothing | Before::Approved(_))
-            && let Err(error) = self.check_args(task, &args)
+            && let Err(error) = self
+                .check_args(task, &args)
+                .and_then(|()| self.write_value(&args))
         {
             return self.fail_before_call(task, error);
         }
@@ -257,7 +259,8 @@ impl Run {
         let none = Object::default();
         let given = args.as_object().unwrap_or(&none);
         let room = self.promise(plan.steps().len());
-        if let Err(error) = room.and_then(|()| self.made.add_parts(0, fields_of(&plan, given))) {
+        let room = room.and_then(|()| self.made.add_parts(0, fields_of(&plan, given)));
+        if let Err(error) = room.and_then(|()| self.write_value(&args)) {
             return self.fail_before_call(task, error);
         }
         let frame = self.frames.len();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{Input, SlotKind};
+use planwright_core::value::SharedPart;
 use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use super::history::Choice;
@@ -77,6 +78,9 @@ fn add_secrets(value: &Value, secrets: &mut Vec<Arc<str>>) {
     }
 }
 
+/// What parts that are shared look like without secrets, by their identities.
+type Masked = HashMap<SharedPart, Option<Value>, Hashing>;
+
 /// Texts shorter than this would blank out half of every message.
 pub const SHORTEST: usize = 4;
 
@@ -128,13 +132,29 @@ impl Redactor {
     }
 
     pub(super) fn value(&self, value: &mut Value) {
-        if let Some(masked) = self.masked(value) {
+        if self.is_idle() {
+            return;
+        }
+        if let Some(masked) = self.masked(value, &mut Masked::default()) {
             *value = masked;
         }
     }
 
-    /// What `value` looks like without secrets; nothing where it holds none. Looks at each part once.
-    fn masked(&self, value: &Value) -> Option<Value> {
+    /// What `value` looks like without secrets; nothing where it holds none. Looks at each part once, and parts that are shared
+    /// are shared again.
+    fn masked(&self, value: &Value, known: &mut Masked) -> Option<Value> {
+        let address = value.shared_part();
+        if let Some(masked) = address.and_then(|address| known.get(&address)) {
+            return masked.clone();
+        }
+        let masked = self.masked_part(value, known);
+        if let Some(address) = address {
+            known.insert(address, masked.clone());
+        }
+        masked
+    }
+
+    fn masked_part(&self, value: &Value, known: &mut Masked) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) => None,
             Value::Number(_) => self.occurs(value).then(|| Value::from(MASK)),
@@ -145,7 +165,7 @@ impl Redactor {
             Value::List(items) => {
                 let mut changed: Option<Vec<Value>> = None;
                 for (position, item) in items.iter().enumerate() {
-                    if let Some(masked) = self.masked(item) {
+                    if let Some(masked) = self.masked(item, known) {
                         let changed = changed.get_or_insert_with(|| items.to_vec());
                         if let Some(item) = changed.get_mut(position) {
                             *item = masked;
@@ -161,7 +181,7 @@ impl Redactor {
                         Cow::Owned(redacted) => Some(Arc::from(redacted)),
                         Cow::Borrowed(_) => None,
                     };
-                    let masked = self.masked(value);
+                    let masked = self.masked(value, known);
                     if name.is_some() || masked.is_some() {
                         hits.insert(key, (name, masked));
                     }

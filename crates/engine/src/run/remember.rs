@@ -12,6 +12,7 @@ use super::state::Run;
 use super::work::CallRecord;
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::Address;
+use crate::guard::written_bytes;
 use crate::journal::Record;
 use crate::schedule::TaskId;
 
@@ -151,6 +152,7 @@ impl Run {
 
     fn answered(&mut self, task: TaskId, past: &Past) -> Option<Outcome> {
         let (call, output) = past.good_call()?;
+        self.written.recall(written_bytes(&call.args));
         if let Some(work) = self.work_mut(task) {
             work.args = Some(call.args.clone());
         }
@@ -165,6 +167,7 @@ impl Run {
     /// Takes over what was called before, for the report, and so that attempts are counted on.
     fn restore_calls(&mut self, task: TaskId, past: &Past) {
         for call in &past.calls {
+            self.written.recall(written_bytes(&call.args));
             self.calls.push(CallRecord {
                 task,
                 attempt: call.attempt,

@@ -17,7 +17,8 @@ use crate::schedule::{Event, SettledBy, TaskId};
 
 impl Run {
     pub(super) fn settled(&mut self, task: TaskId, by: SettledBy, effects: &mut Vec<Effect>) {
-        let mut outcome = within_bounds(self.outcome_of(task, by));
+        let ended = self.outcome_of(task, by);
+        let mut outcome = self.within_bounds(task, ended);
         let Some(work) = self.work(task) else {
             return;
         };
@@ -199,6 +200,9 @@ impl Run {
             ));
         }
         let output = Arc::clone(output);
+        for _ in &paths {
+            self.write_value(&output.value)?;
+        }
         self.write(task, &paths, |slots, order, path| {
             slots.write(
                 order,
@@ -240,6 +244,9 @@ impl Run {
             && let Targets::OneOf(paths) = &writes.targets
             && let Some(last) = paths.last().cloned()
         {
+            if let Err(error) = self.write_value(&failure) {
+                return Outcome::failed(error);
+            }
             self.write(task, &[last], |slots, order, path| {
                 let method = planwright_core::plan::Method::Set;
                 slots.write(order, path, method, failure.clone(), None);
@@ -264,7 +271,7 @@ impl Run {
                         let mut replaced = Outcome::succeeded(Arc::new(ToolOutput::value(value)));
                         replaced.error.clone_from(&outcome.error);
                         replaced.handled = true;
-                        let replaced = within_bounds(replaced);
+                        let replaced = self.counted_output(replaced);
                         match self.write_output(task, &replaced) {
                             Ok(()) => replaced,
                             Err(error) => Outcome::failed(error),
@@ -300,31 +307,6 @@ impl Run {
         }
         self.tell(Event::Stop(owner));
     }
-}
-
-/// The deepest nesting of an output, so that whatever walks over a value need not fear for its stack. Plans in which
-/// each step wraps the output of the one before would otherwise nest without bound.
-const DEEPEST: usize = 512;
-
-/// The most bytes of an output. Shared parts cost nothing until somebody writes the whole down: a plan that doubles a
-/// value in each of forty steps must not get that far.
-const LARGEST: usize = 256 * 1024 * 1024;
-
-fn within_bounds(outcome: Outcome) -> Outcome {
-    let too_large = outcome
-        .output
-        .as_ref()
-        .is_some_and(|output| output.value.exceeds(DEEPEST, LARGEST));
-    if too_large {
-        return Outcome::failed(ToolError::new(
-            ErrorKind::Budget,
-            format!(
-                "the output is nested deeper than {DEEPEST} levels or holds more than {} MiB",
-                LARGEST / 1024 / 1024
-            ),
-        ));
-    }
-    outcome
 }
 
 /// The branch that a successful output takes: the one that the tool names, else the first.

@@ -21,7 +21,7 @@ use crate::approval::Decision;
 use crate::backend::{ErrorKind, ToolError};
 use crate::durations::Durations;
 use crate::event::{Address, RunEvent, StampedEvent};
-use crate::guard::Guard;
+use crate::guard::{Guard, WrittenBudget, written_bytes};
 use crate::journal::Record;
 use crate::options::{Arrival, RunOptions};
 use crate::schedule::{Command, Event, Scheduler, TaskId, TaskState};
@@ -50,6 +50,7 @@ pub struct Run {
     pub(super) cancelled: bool,
     pub(super) given_up: bool,
     pub(super) guard: Guard,
+    pub(super) written: WrittenBudget,
     /// Why the run ended before it was done, where its time was up.
     pub(super) out_of_time: Option<ToolError>,
     /// The step whose failure stopped the run.
@@ -97,12 +98,17 @@ impl Run {
             .into_iter()
             .chain(options.masked_texts());
         let redactor = Redactor::new(secrets);
+        let mut written = WrittenBudget::new(options.guards.written_bytes.clone());
+        for value in plan.inputs().values() {
+            written.receive(written_bytes(value));
+        }
         let mut run = Self {
             id: id.into(),
             scheduler: Scheduler::new(options.limits.clone()),
             growing: options.arrival != Arrival::Complete,
             tentative: options.arrival == Arrival::Tentative,
             guard: Guard::new(options.guards.clone()),
+            written,
             out_of_time: None,
             made: Made::new(options.computed_bytes),
             options,

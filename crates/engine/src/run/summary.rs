@@ -14,6 +14,7 @@ use super::history::PastCall;
 use super::outcome::{Because, Outcome, SkipReason, StepStatus};
 use super::state::Run;
 use super::work::Work;
+use super::writing::select;
 use crate::backend::ToolError;
 use crate::durations::Durations;
 use crate::event::Address;
@@ -89,6 +90,9 @@ pub struct RunSummary {
     pub durations: Durations,
     /// What the run found that is no failure, such as paths that led nowhere and count as `null`.
     pub warnings: Vec<Diagnostic>,
+    /// The bytes of JSON that the values of the run came to, as the budget of [`written_bytes`](crate::Guards::written_bytes)
+    /// counts them.
+    pub written_bytes: u64,
     /// Why the journal could not keep what happened: the run was ended for that.
     pub unkept: Option<JournalError>,
 }
@@ -205,6 +209,7 @@ impl Run {
             instance_data: own_slots(&roots, SlotKind::Data),
             durations: self.options.durations.clone(),
             warnings,
+            written_bytes: self.written.written(),
             unkept: None,
         };
         self.redactor.summary(&mut summary);
@@ -228,7 +233,11 @@ impl Run {
     }
 
     fn selected(&self, roots: &[&Frame], error: &mut Option<ToolError>) -> Value {
-        let mut one = |frame: &Frame| match self.output_of(frame) {
+        let mut selected = 0;
+        let mut one = |frame: &Frame| match self
+            .output_of(frame)
+            .and_then(|value| select(self, &mut selected, value))
+        {
             Ok(value) => value,
             Err(why) => {
                 *error = Some(why);

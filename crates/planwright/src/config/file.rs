@@ -134,6 +134,11 @@ pub(super) struct BudgetsTable {
     /// The most bytes that all outputs together may come to: a number, or text such as `50MB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     pub(super) output_bytes: Option<Spanned<Size>>,
+    /// The most bytes that the values of the run may come to wherever they are written: outputs that steps compute, arguments with
+    /// their step and with each attempt, slots, the run's output. If it is not set, 64 MiB, and four times what inputs and answers of tools
+    /// come to.
+    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    pub(super) written_bytes: Option<Spanned<Size>>,
     /// How many calls in a row may fail; then nothing new is called.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
     pub(super) failures_in_a_row: Option<Spanned<std::num::NonZeroU64>>,

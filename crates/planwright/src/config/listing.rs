@@ -40,6 +40,7 @@ impl Config {
             Value::from(shown_time(time))
         });
         list.count("budgets.output_bytes", guards.output_bytes.as_ref());
+        list.count("budgets.written_bytes", guards.written_bytes.as_ref());
         list.count(
             "budgets.failures_in_a_row",
             guards.failures_in_a_row.as_ref(),

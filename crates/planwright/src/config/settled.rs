@@ -143,6 +143,13 @@ impl Config {
                 .as_ref()
                 .map(|size| bound(source, size, size.get_ref().0)),
         );
+        lower(
+            &mut guards.written_bytes,
+            budgets
+                .written_bytes
+                .as_ref()
+                .map(|size| bound(source, size, size.get_ref().0)),
+        );
         let whole =
             |value: &Spanned<std::num::NonZeroU64>| bound(source, value, value.get_ref().get());
         lower(

@@ -8,7 +8,9 @@ use super::export::export;
 use super::lines::{AnyHeadV1, DecisionV1, EXPORT_FORMAT, EndV1, HeadV1, LineV1, ValueV1};
 use crate::decision::Written;
 use crate::error::{Fault, StoreError};
-use crate::format::{Batch, Blob, Digest, JOURNAL_FORMAT, Row, decode, parse};
+use crate::format::{
+    Batch, Blob, Digest, JOURNAL_FORMAT, Reference, Row, decode, parse, resolve, value_bytes,
+};
 use crate::names;
 use crate::run::{self, NewRun};
 use crate::store::Store;
@@ -23,6 +25,9 @@ pub struct Imported {
     /// Whether there is one more now; it may have been there already, just as it is.
     pub is_new: bool,
 }
+
+/// The most bytes that the values of a run may come to wherever they are written.
+const MAX_WRITTEN: u64 = 4 * 1024 * 1024 * 1024;
 
 /// A run from a file, as it is to be written.
 struct Parcel {
@@ -83,7 +88,7 @@ fn unpack(text: &str) -> Result<Parcel, String> {
         batch: Batch::default(),
         decisions: Vec::new(),
     };
-    let mut values = HashMap::new();
+    let mut values = Values::default();
     let mut end = None;
     for (number, line) in lines {
         let told = |reason: String| format!("line {number}: {reason}");
@@ -99,7 +104,7 @@ fn unpack(text: &str) -> Result<Parcel, String> {
                     kind: entry.kind,
                     body: entry.body.to_json(),
                 };
-                take_entry(row, &mut parcel, &values).map_err(told)?;
+                take_entry(row, &mut parcel, &mut values).map_err(told)?;
             }
             LineV1::Decision(decision) => {
                 parcel.decisions.push(written(decision).map_err(told)?);
@@ -146,7 +151,7 @@ fn head(line: &str) -> Result<HeadV1, String> {
 fn take_value(
     value: ValueV1,
     parcel: &mut Parcel,
-    values: &mut HashMap<Digest, Value>,
+    values: &mut Values,
 ) -> Result<(), String> {
     let ValueV1 {
         digest,
@@ -156,21 +161,45 @@ fn take_value(
     if Digest::of(&json) != digest {
         return Err(format!("the value is not the one of `{digest}`"));
     }
-    values.insert(digest, value);
+    values.stored.insert(digest, value);
     parcel.batch.blobs.push(Blob { digest, json });
     Ok(())
+}
+
+/// The values of a file, and what entries read of them.
+#[derive(Default)]
+struct Values {
+    stored: HashMap<Digest, Value>,
+    resolved: HashMap<Reference, Value>,
+    /// The bytes of all that entries read, as it is written.
+    written: u64,
+}
+
+impl Values {
+    fn find(&mut self, reference: Reference) -> Result<Value, String> {
+        let stored = &self.stored;
+        let value = resolve(reference, &mut self.resolved, &mut |digest| {
+            let value = stored.get(digest).cloned();
+            value.ok_or_else(|| format!("the value `{digest}` is not there"))
+        })?;
+        // Parts that are shared cost a file little, and whoever writes the run out much.
+        self.written = self.written.saturating_add(value_bytes(&value)?);
+        if self.written > MAX_WRITTEN {
+            return Err(format!(
+                "its values come to more than {MAX_WRITTEN} bytes as written"
+            ));
+        }
+        Ok(value)
+    }
 }
 
 /// Looks whether the entry can be read, now rather than when the run is to go on.
 fn take_entry(
     row: Row,
     parcel: &mut Parcel,
-    values: &HashMap<Digest, Value>,
+    values: &mut Values,
 ) -> Result<(), String> {
-    let entry = decode(&row, &mut |digest| {
-        let value = values.get(digest).cloned();
-        value.ok_or_else(|| format!("the value `{digest}` is not there"))
-    })?;
+    let entry = decode(&row, &mut |reference| values.find(reference))?;
     if row.at_ns < 0 || row.turn < 0 {
         return Err("an entry is older than its run".to_owned());
     }

@@ -14,7 +14,7 @@ impl Digest {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    fn read(text: &str) -> Option<Self> {
+    pub(super) fn read(text: &str) -> Option<Self> {
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if text.len() != 64 || !text.bytes().all(is_hex) {
             return None;

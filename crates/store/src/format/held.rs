@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::digest::Digest;
-use super::json::{DEEPEST, value_json};
+use super::json::DEEPEST;
+use super::woven::{Reference, weave};
 
 /// How many bytes of JSON a value may have that is not set apart.
-const LARGE: usize = 4096;
+pub(super) const LARGE: usize = 4096;
 
 /// A value in a body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,8 @@ pub(super) enum HeldV1 {
     Json(Value),
     /// Set apart.
     Blob(Digest),
+    /// Set apart, and its shared parts with it.
+    Woven(Reference),
     /// An object of which some fields are set apart, so that a large output that is handed to many steps is kept once.
     Fields(IndexMap<Arc<str>, HeldV1>),
 }
@@ -53,23 +56,30 @@ impl HeldV1 {
     }
 
     fn apart(value: &Value, blobs: &mut Vec<Blob>) -> Result<Self, String> {
-        let json = value_json(value)?;
-        if json.len() <= LARGE {
+        let size = value.written_size(DEEPEST);
+        if size.is_some_and(|size| size.bytes <= LARGE as u64) {
             return Ok(Self::Json(value.clone()));
         }
-        let digest = Digest::of(&json);
-        blobs.push(Blob { digest, json });
-        Ok(Self::Blob(digest))
+        let reference = weave(value, blobs)?;
+        Ok(if reference.is_woven {
+            Self::Woven(reference)
+        } else {
+            Self::Blob(reference.digest)
+        })
     }
 
     /// The value; `find` knows those that were set apart.
     pub(super) fn whole(
         self,
-        find: &mut dyn FnMut(&Digest) -> Result<Value, String>,
+        find: &mut dyn FnMut(Reference) -> Result<Value, String>,
     ) -> Result<Value, String> {
         match self {
             Self::Json(value) => Ok(value),
-            Self::Blob(digest) => find(&digest),
+            Self::Blob(digest) => find(Reference {
+                digest,
+                is_woven: false,
+            }),
+            Self::Woven(reference) => find(reference),
             Self::Fields(fields) => {
                 let fields = fields
                     .into_iter()

@@ -12,10 +12,14 @@ const SHALLOW: usize = 127;
 
 /// The JSON of a value, which must not be nested too deeply.
 pub(crate) fn value_json(value: &Value) -> Result<String, String> {
-    if value.exceeds(DEEPEST, usize::MAX) {
-        return Err(format!("a value is nested deeper than {DEEPEST} levels"));
-    }
-    Ok(value.to_json())
+    value_bytes(value).map(|_| value.to_json())
+}
+
+/// The bytes of a value as it is written, which must not be nested too deeply.
+pub(crate) fn value_bytes(value: &Value) -> Result<u64, String> {
+    let size = value.written_size(DEEPEST);
+    size.map(|size| size.bytes)
+        .ok_or_else(|| format!("a value is nested deeper than {DEEPEST} levels"))
 }
 
 /// Reads a value.

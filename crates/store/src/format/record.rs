@@ -11,12 +11,12 @@ use planwright_engine::{ToolError, ToolOutput};
 use serde::{Deserialize, Serialize};
 
 use super::address::AddressV1;
-use super::digest::Digest;
 use super::held::{Blob, HeldV1};
 use super::words;
+use super::woven::Reference;
 
 /// Finds a value that was set apart.
-pub(super) type Find<'a> = &'a mut dyn FnMut(&Digest) -> Result<Value, String>;
+pub(super) type Find<'a> = &'a mut dyn FnMut(Reference) -> Result<Value, String>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,6 +23,9 @@ pub struct GuardsV1 {
     /// The most bytes of output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<BoundV1>,
+    /// The most bytes that values come to as they are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<BoundV1>,
     /// The most failures in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_in_a_row: Option<BoundV1>,
@@ -106,6 +109,7 @@ impl From<&Guards> for GuardsV1 {
                 .map(|(server, bound)| named(server, bound))
                 .collect(),
             output_bytes: bound(&guards.output_bytes),
+            written_bytes: bound(&guards.written_bytes),
             failures_in_a_row: bound(&guards.failures_in_a_row),
             wall_time_ns: guards.wall_time.as_ref().map(|bound| BoundV1 {
                 most: nanos(bound.most),
@@ -137,6 +141,7 @@ impl From<&GuardsV1> for Guards {
         let mut guards = Self::new();
         guards.calls = bound(&kept.calls);
         guards.output_bytes = bound(&kept.output_bytes);
+        guards.written_bytes = bound(&kept.written_bytes);
         guards.failures_in_a_row = bound(&kept.failures_in_a_row);
         guards.same_call = bound(&kept.same_call);
         guards.same_rounds = bound(&kept.same_rounds);
@@ -181,6 +186,7 @@ mod tests {
             .calls_of("shop.*", 2)
             .calls_of_server("shop", 3)
             .output_bytes(4)
+            .written_bytes(9)
             .failures_in_a_row(5)
             .wall_time(Duration::from_millis(6))
             .same_call(7)

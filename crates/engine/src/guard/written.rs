@@ -1,0 +1,142 @@
+//! The budget of what a run writes: the values that its steps compute, store, report and send, in bytes of JSON.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use super::guards::Bound;
+use super::refusal::{Kind, refusal};
+use crate::backend::ToolError;
+
+/// The bytes that any run may write if no bound is set.
+const DEFAULT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How often what a run receives may be written beside that: as an argument of two calls, for example, each of which stands
+/// with its step and with its call.
+const COPIES: u64 = 4;
+
+/// The deepest nesting of a value, so that walks over values need not fear for their stack. Plans in which each step wraps the
+/// output of the one before would otherwise nest without bound.
+pub(crate) const MAX_LEVELS: usize = 512;
+
+/// The bytes of a value as it is written; [`u64::MAX`] if it is nested too deeply to be.
+pub(crate) fn written_bytes(value: &Value) -> u64 {
+    value
+        .written_size(MAX_LEVELS)
+        .map_or(u64::MAX, |size| size.bytes)
+}
+
+/// What one run has written and may write. In memory values share their parts, but each place is written out: in a journal, a
+/// report, a message.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenBudget {
+    bound: Option<Bound>,
+    written: u64,
+    received: u64,
+}
+
+impl WrittenBudget {
+    pub(crate) fn new(bound: Option<Bound>) -> Self {
+        Self {
+            bound,
+            written: 0,
+            received: 0,
+        }
+    }
+
+    /// The bytes written so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Counts bytes from outside: inputs, and answers of tools.
+    pub(crate) fn receive(&mut self, bytes: u64) {
+        self.received = self.received.saturating_add(bytes);
+    }
+
+    /// Counts bytes that an earlier process wrote.
+    pub(crate) fn recall(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// Counts bytes about to be written, if there is room for them.
+    ///
+    /// # Errors
+    ///
+    /// The error of the step that would write them.
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), ToolError> {
+        self.check(bytes)?;
+        self.written = self.written.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// Whether there is room for `bytes` more.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), ToolError> {
+        let most = match &self.bound {
+            Some(bound) => bound.most,
+            None => DEFAULT_BYTES.saturating_add(self.received.saturating_mul(COPIES)),
+        };
+        if self.written.saturating_add(bytes) <= most {
+            return Ok(());
+        }
+        let (place, set_in): (String, Arc<str>) = match &self.bound {
+            Some(bound) => (
+                format!("`{}` allows for `written_bytes`", bound.set_in),
+                Arc::clone(&bound.set_in),
+            ),
+            None => (
+                "`budgets.written_bytes` allows by default".to_owned(),
+                Arc::from("default"),
+            ),
+        };
+        let message = format!(
+            "the values of the run come to more than {most} bytes as written, the most that {place}"
+        );
+        Err(refusal(Kind::WrittenBytes, most, &set_in, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(budget: &WrittenBudget, bytes: u64, expected: Option<&str>) {
+        let error = budget.check(bytes).err();
+        let error = error.map(|error| format!("{} {}", error.message, error.data));
+        assert_eq!(error.as_deref(), expected);
+    }
+
+    #[test]
+    fn what_is_received_may_be_written_some_times_more() {
+        let mut budget = WrittenBudget::new(None);
+        check(&budget, DEFAULT_BYTES, None);
+        check(
+            &budget,
+            DEFAULT_BYTES + 1,
+            Some(
+                r#"the values of the run come to more than 67108864 bytes as written, the most that `budgets.written_bytes` allows by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
+            ),
+        );
+        budget.receive(1000);
+        check(&budget, DEFAULT_BYTES + 4000, None);
+        assert!(budget.check(DEFAULT_BYTES + 4001).is_err());
+    }
+
+    #[test]
+    fn a_bound_that_is_set_holds_as_it_is() {
+        let mut budget = WrittenBudget::new(Some(Bound::set_in(10, "planwright.toml:3")));
+        budget.receive(1000);
+        budget.recall(4);
+        assert!(budget.take(5).is_ok());
+        check(&budget, 1, None);
+        check(
+            &budget,
+            2,
+            Some(
+                r#"the values of the run come to more than 10 bytes as written, the most that `planwright.toml:3` allows for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
+            ),
+        );
+        // What did not fit was not counted.
+        assert_eq!(budget.written(), 9);
+    }
+}
