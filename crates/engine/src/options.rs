@@ -9,7 +9,7 @@ use planwright_core::expression::EvaluationLimits;
 use crate::approval::SealKey;
 use crate::confidential::Confidential;
 use crate::durations::Durations;
-use crate::guard::Guards;
+use crate::guard::{Guards, WrittenMeter};
 use crate::schedule::Limits;
 
 /// What steps may compute, where nobody says otherwise.
@@ -53,6 +53,8 @@ pub struct RunOptions {
     pub max_tasks: usize,
     /// How much the run may call, how long, how fast.
     pub guards: Guards,
+    /// Counts what the run writes, for readers outside of it.
+    pub meter: WrittenMeter,
 }
 
 /// What the first failure means for steps that do not depend on it.
@@ -104,6 +106,7 @@ impl Default for RunOptions {
             computed_bytes: COMPUTED_BYTES,
             max_tasks: 200_000,
             guards: Guards::default(),
+            meter: WrittenMeter::default(),
         }
     }
 }

@@ -195,7 +195,9 @@ fn number_bytes(number: &Number) -> u64 {
 /// The bytes of a text with its quotes and escapes.
 fn text_bytes(text: &str) -> u64 {
     let escapes: u64 = text.bytes().map(|byte| u64::from(escape(byte))).sum();
-    (text.len() as u64).saturating_add(2).saturating_add(escapes)
+    (text.len() as u64)
+        .saturating_add(2)
+        .saturating_add(escapes)
 }
 
 /// The bytes that an escape adds to a byte.

@@ -66,6 +66,9 @@ pub struct Guards {
 }
 
 impl Guards {
+    /// The bytes that the values of a run may come to as written if no bound is set, beside four times those of inputs and answers.
+    pub const WRITTEN_BYTES: u64 = 64 * 1024 * 1024;
+
     /// No bounds.
     pub fn new() -> Self {
         Self::default()

@@ -13,6 +13,7 @@ mod written;
 
 pub use guards::{Bound, Guards};
 pub use rate::Rate;
+pub use written::WrittenMeter;
 
 pub(crate) use budgets::Guard;
 pub(crate) use written::{MAX_LEVELS, WrittenBudget, written_bytes};

@@ -1,15 +1,13 @@
 //! The budget of what a run writes: the values that its steps compute, store, report and send, in bytes of JSON.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use planwright_core::Value;
 
-use super::guards::Bound;
+use super::guards::{Bound, Guards};
 use super::refusal::{Kind, refusal};
 use crate::backend::ToolError;
-
-/// The bytes that any run may write if no bound is set.
-const DEFAULT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How often what a run receives may be written beside that: as an argument of two calls, for example, each of which stands
 /// with its step and with its call.
@@ -26,6 +24,21 @@ pub(crate) fn written_bytes(value: &Value) -> u64 {
         .map_or(u64::MAX, |size| size.bytes)
 }
 
+/// Counts the bytes that runs write, for readers outside of them. Its clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct WrittenMeter(Arc<AtomicU64>);
+
+impl WrittenMeter {
+    /// The bytes that the runs with this meter have written so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
 /// What one run has written and may write. In memory values share their parts, but each place is written out: in a journal, a
 /// report, a message.
 #[derive(Clone, Debug)]
@@ -33,12 +46,14 @@ pub(crate) struct WrittenBudget {
     bound: Option<Bound>,
     written: u64,
     received: u64,
+    meter: WrittenMeter,
 }
 
 impl WrittenBudget {
-    pub(crate) fn new(bound: Option<Bound>) -> Self {
+    pub(crate) fn new(bound: Option<Bound>, meter: WrittenMeter) -> Self {
         Self {
             bound,
+            meter,
             written: 0,
             received: 0,
         }
@@ -56,6 +71,7 @@ impl WrittenBudget {
 
     /// Counts bytes that an earlier process wrote.
     pub(crate) fn recall(&mut self, bytes: u64) {
+        self.meter.add(bytes);
         self.written = self.written.saturating_add(bytes);
     }
 
@@ -66,7 +82,7 @@ impl WrittenBudget {
     /// The error of the step that would write them.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), ToolError> {
         self.check(bytes)?;
-        self.written = self.written.saturating_add(bytes);
+        self.recall(bytes);
         Ok(())
     }
 
@@ -74,7 +90,7 @@ impl WrittenBudget {
     pub(crate) fn check(&self, bytes: u64) -> Result<(), ToolError> {
         let most = match &self.bound {
             Some(bound) => bound.most,
-            None => DEFAULT_BYTES.saturating_add(self.received.saturating_mul(COPIES)),
+            None => Guards::WRITTEN_BYTES.saturating_add(self.received.saturating_mul(COPIES)),
         };
         if self.written.saturating_add(bytes) <= most {
             return Ok(());
@@ -108,23 +124,27 @@ mod tests {
 
     #[test]
     fn what_is_received_may_be_written_some_times_more() {
-        let mut budget = WrittenBudget::new(None);
-        check(&budget, DEFAULT_BYTES, None);
+        let mut budget = WrittenBudget::new(None, WrittenMeter::default());
+        check(&budget, Guards::WRITTEN_BYTES, None);
         check(
             &budget,
-            DEFAULT_BYTES + 1,
+            Guards::WRITTEN_BYTES + 1,
             Some(
                 r#"the values of the run come to more than 67108864 bytes as written, the most that `budgets.written_bytes` allows by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
             ),
         );
         budget.receive(1000);
-        check(&budget, DEFAULT_BYTES + 4000, None);
-        assert!(budget.check(DEFAULT_BYTES + 4001).is_err());
+        check(&budget, Guards::WRITTEN_BYTES + 4000, None);
+        assert!(budget.check(Guards::WRITTEN_BYTES + 4001).is_err());
     }
 
     #[test]
     fn a_bound_that_is_set_holds_as_it_is() {
-        let mut budget = WrittenBudget::new(Some(Bound::set_in(10, "planwright.toml:3")));
+        let (bound, meter) = (
+            Bound::set_in(10, "planwright.toml:3"),
+            WrittenMeter::default(),
+        );
+        let mut budget = WrittenBudget::new(Some(bound), meter.clone());
         budget.receive(1000);
         budget.recall(4);
         assert!(budget.take(5).is_ok());
@@ -137,6 +157,6 @@ mod tests {
             ),
         );
         // What did not fit was not counted.
-        assert_eq!(budget.written(), 9);
+        assert_eq!((budget.written(), meter.bytes()), (9, 9));
     }
 }

@@ -127,7 +127,7 @@ impl Run {
     }
 
     pub(super) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
-        if !self.may_send(task, attempt) || !self.may_write_call(task, attempt) {
+        if !self.may_send(task, attempt) || !self.may_write_again(task, attempt) {
             return;
         }
         self.begin(task, effects);

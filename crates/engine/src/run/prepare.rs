@@ -168,10 +168,17 @@ impl Run {
         // Only what is yet to be called needs arguments that it can be called with.
         let before = self.before(task, &tool, &args);
         if matches!(before, Before::Nothing | Before::Approved(_))
-            && let Err(error) = self
-                .check_args(task, &args)
-                .and_then(|()| self.write_value(&args))
+            && let Err(error) = self.check_args(task, &args)
         {
+            return self.fail_before_call(task, error);
+        }
+        if matches!(before, Before::Nothing | Before::Approved(_))
+            && let Err(error) = self.write_call(&args)
+        {
+            // They are not shown, either.
+            if let Some(work) = self.work_mut(task) {
+                work.args = None;
+            }
             return self.fail_before_call(task, error);
         }
         let mut agreed = false;

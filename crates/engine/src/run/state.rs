@@ -98,7 +98,8 @@ impl Run {
             .into_iter()
             .chain(options.masked_texts());
         let redactor = Redactor::new(secrets);
-        let mut written = WrittenBudget::new(options.guards.written_bytes.clone());
+        let mut written =
+            WrittenBudget::new(options.guards.written_bytes.clone(), options.meter.clone());
         for value in plan.inputs().values() {
             written.receive(written_bytes(value));
         }

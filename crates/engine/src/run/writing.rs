@@ -16,8 +16,17 @@ impl Run {
         self.written.take(written_bytes(value))
     }
 
-    /// Whether there is room for the arguments of an attempt, which count then. If not, the attempt fails.
-    pub(super) fn may_write_call(&mut self, task: TaskId, attempt: u32) -> bool {
+    /// Counts the arguments of a call, which are written with its step and with its first attempt.
+    pub(super) fn write_call(&mut self, args: &Value) -> Result<(), ToolError> {
+        let bytes = written_bytes(args);
+        self.written.take(bytes.saturating_mul(2))
+    }
+
+    /// Whether there is room for the arguments of one more attempt, which count then. If not, the attempt fails.
+    pub(super) fn may_write_again(&mut self, task: TaskId, attempt: u32) -> bool {
+        if attempt <= 1 {
+            return true;
+        }
         let args = self.work(task).and_then(|work| work.args.clone());
         let Some(Err(error)) = args.map(|args| self.write_value(&args)) else {
             return true;

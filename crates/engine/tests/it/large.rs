@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use planwright_core::expression::{EvaluationLimits, parse_form};
 use planwright_core::plan::{
-    Action, ForEach, Input, InputKind, Name, Node, NodeKind, PlanCall, PlanTarget, Reference,
-    TextPart,
+    Action, Field, ForEach, Input, InputKind, Name, Node, NodeKind, Output, PlanCall, PlanTarget,
+    Reference, TextPart,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::ErrorKind;
 use planwright_engine::run::{Run, StepSummary, estimate};
 use planwright_engine::schedule::Limits;
-use planwright_engine::{Durations, RunOptions, RunSummary, StepStatus};
+use planwright_engine::{Bound, Durations, Guards, RunOptions, RunSummary, StepStatus};
 
 use crate::drive::sound;
 
@@ -212,4 +212,118 @@ fn an_estimate_of_many_items_behind_many_steps() {
     let rounds = (STEPS + ITEMS) / 16;
     assert_eq!(estimate.expected.as_secs(), rounds as u64);
     assert_eq!(estimate.path.len(), 2);
+}
+
+/// Steps that double a list: `s0` has 100 numbers, `s{times}` would come to about `200 << times` bytes.
+fn doubling(times: usize) -> Vec<Step> {
+    let first = Value::list((0..100_u64).map(|_| Value::from(1)));
+    let mut steps = vec![computed("s0", Node::literal(first, Place::NOWHERE))];
+    for number in 1..=times {
+        let before = format!("steps.s{}", number - 1);
+        let twice = node(NodeKind::List(vec![read(&before), read(&before)]));
+        steps.push(computed(&format!("s{number}"), twice));
+    }
+    steps
+}
+
+/// Runs a plan whose last step is the first for which there is no room, and compares why.
+fn check_written(steps: Vec<Step>, output: Output, guards: Guards, expected: &str) -> RunSummary {
+    let plan = Plan {
+        steps,
+        output,
+        ..Plan::default()
+    };
+    let options = RunOptions {
+        guards,
+        ..RunOptions::default()
+    };
+    let summary = ran(plan, options);
+    let failed = summary.steps.iter().find(|step| step.error.is_some());
+    let told = failed.map(|step| format!("{}: {}", step.at, step.error.as_ref().unwrap().message));
+    let warned = summary.warnings.first().map(|found| found.message.clone());
+    assert_eq!(told.or(warned).unwrap_or_default(), expected);
+    summary
+}
+
+fn nothing() -> Output {
+    Output::Value(Node::literal(Value::Null, Place::NOWHERE))
+}
+
+#[test]
+fn what_is_written_is_bounded_though_it_is_shared() {
+    let mut steps = doubling(60);
+    let message = "the values of the run come to more than 67108864 bytes as written, the most that `budgets.written_bytes` allows by default";
+    let summary = check_written(
+        steps.clone(),
+        nothing(),
+        Guards::new(),
+        &format!("s18: {message}"),
+    );
+    assert!(summary.written_bytes <= Guards::WRITTEN_BYTES);
+    steps.truncate(11);
+    // 201 bytes doubled ten times, and what was before that.
+    let bytes = 417_555;
+    let summary = check_written(steps.clone(), nothing(), Guards::new(), "");
+    assert_eq!(summary.written_bytes, bytes);
+    let set = |most: u64| Guards::new().written_bytes(Bound::set_in(most, "planwright.toml:7"));
+    check_written(steps.clone(), nothing(), set(bytes), "");
+    let message = "the most that `planwright.toml:7` allows for `written_bytes`";
+    let expected = format!(
+        "s10: the values of the run come to more than {} bytes as written, {message}",
+        bytes - 1
+    );
+    check_written(steps.clone(), nothing(), set(bytes - 1), &expected);
+    // The output is written as well, but only once the run has ended.
+    let expected =
+        format!("the values of the run come to more than {bytes} bytes as written, {message}");
+    let output = Output::Value(read("steps.s0"));
+    let summary = check_written(steps, output, set(bytes), &expected);
+    assert_eq!(summary.status.as_str(), "failed");
+}
+
+#[test]
+fn each_place_counts_where_a_value_is_written() {
+    let bytes = |more: Vec<Step>| {
+        let mut steps = doubling(3);
+        let own = check_written(steps.clone(), nothing(), Guards::new(), "").written_bytes;
+        steps.extend(more);
+        check_written(steps, nothing(), Guards::new(), "").written_bytes - own
+    };
+    let size = 201 * 8 + 3 * 7;
+    let whole = || read("steps.s3");
+    assert_eq!(bytes(vec![computed("a", whole())]), size);
+    // Each item, and the list of all.
+    let mut each = computed("a", whole());
+    each.for_each = Some(ForEach {
+        over: Node::literal(Value::list(vec![Value::Null; 10]), Place::NOWHERE),
+        max_parallel: None,
+    });
+    assert_eq!(bytes(vec![each]), 2 * 10 * size + 11);
+    // What a plan is given, its step, its output, and the step that runs it.
+    let inner = Plan {
+        inputs: vec![Input {
+            name: Arc::from("x"),
+            kind: InputKind::Input,
+            schema: Value::Null,
+            default: None,
+            place: Place::NOWHERE,
+        }],
+        steps: vec![computed("b", read("inputs.x"))],
+        output: Output::Value(read("steps.b")),
+        ..Plan::default()
+    };
+    let action = Action::Plan(PlanCall {
+        target: PlanTarget::Inline(Box::new(inner)),
+        scopes: Vec::new(),
+    });
+    let field = Field {
+        key: Arc::from("x"),
+        value: whole(),
+    };
+    let args = node(NodeKind::Object(vec![field]));
+    let with_name = size + r#"{"x":}"#.len() as u64;
+    assert_eq!(
+        bytes(vec![Step::new(StepId::new("a"), action, args)]),
+        with_name + 2 * size
+    );
 }

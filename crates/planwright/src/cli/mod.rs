@@ -27,6 +27,7 @@ mod exit;
 mod findings;
 mod guards;
 mod init;
+mod json;
 mod keeping;
 mod limits;
 mod live;

@@ -13,6 +13,7 @@ use super::args::RunFormat;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::findings;
+use super::json as written;
 use super::keeping;
 use super::live::Live;
 use super::printer::Printer;
@@ -88,18 +89,20 @@ pub(crate) fn dry_run(
     Ok(Exit::Success)
 }
 
-/// Prints JSON: indented as a report, in one line among events.
+/// Prints JSON: indented as a report, in one line among events and if there is much of it.
 pub(crate) fn json(
     value: &impl Serialize,
     format: RunFormat,
     printer: Printer,
 ) -> Result<(), CommandError> {
     let text = match format {
-        RunFormat::Events => serde_json::to_string(value),
-        RunFormat::Text | RunFormat::Json => serde_json::to_string_pretty(value),
+        RunFormat::Events => None,
+        RunFormat::Text | RunFormat::Json => written::indented(value)
+            .map_err(|error| CommandError::new(format!("the report cannot be written: {error}")))?,
     };
-    let text =
-        text.map_err(|error| CommandError::new(format!("the report cannot be written: {error}")))?;
-    printer.data_line(&text);
+    match text {
+        Some(text) => printer.data_line(&text),
+        None => printer.json_line(value),
+    }
     Ok(())
 }

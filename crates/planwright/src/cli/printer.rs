@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use planwright::{drawing, legible};
+use serde::Serialize;
 
 use super::args::Colour;
 use super::error::reason;
+use super::json;
 
 /// Whether something could not be printed that somebody may wait for.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -38,6 +40,23 @@ impl Printer {
         };
         let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
         let written = write!(stream, "{text}").and_then(|()| stream.flush());
+        self.note_lost(written);
+    }
+
+    /// Prints a value as one line of JSON. Where no person looks, it is written as it is made.
+    pub(crate) fn json_line(self, value: &impl Serialize) {
+        if Self::shows_data() {
+            let mut line = Vec::new();
+            // Writing to memory does not fail.
+            let _ = json::write_line(value, &mut line);
+            self.data(&String::from_utf8_lossy(&line));
+            return;
+        }
+        self.note_lost(json::write_line(value, std::io::stdout().lock()));
+    }
+
+    /// Says once that something could not be printed. Somebody who stops reading has read enough.
+    fn note_lost(self, written: std::io::Result<()>) {
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
             && !LOST.swap(true, Ordering::Relaxed)

@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::model::ModelSettings;
 use super::outside::{OutsideRules, Place};
 use super::serve::Serve;
-use super::source::ConfigSource;
+use super::source::{ConfigSource, Origin};
 use super::stages::{self, Stage};
 use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
@@ -143,12 +143,13 @@ impl Config {
                 .as_ref()
                 .map(|size| bound(source, size, size.get_ref().0)),
         );
+        // What holds by default is at least as much, so a project's file that says more says nothing.
+        let written = budgets.written_bytes.as_ref().filter(|size| {
+            source.origin == Origin::User || size.get_ref().0 <= Guards::WRITTEN_BYTES
+        });
         lower(
             &mut guards.written_bytes,
-            budgets
-                .written_bytes
-                .as_ref()
-                .map(|size| bound(source, size, size.get_ref().0)),
+            written.map(|size| bound(source, size, size.get_ref().0)),
         );
         let whole =
             |value: &Spanned<std::num::NonZeroU64>| bound(source, value, value.get_ref().get());

@@ -136,6 +136,7 @@ pub(super) fn run(
     fields.insert("output".into(), output);
     let mut outcome = Outcome {
         recalled: plan.and_then(recalled),
+        most,
         ..Outcome::default()
     };
     outcome.collect(&summary.steps);
@@ -192,6 +193,8 @@ fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
 struct Outcome<'a> {
     /// The step that nobody wrote.
     recalled: Option<&'a StepId>,
+    /// The most bytes that are shown of one value.
+    most: u64,
     done: Vec<Arc<str>>,
     errors: Vec<Value>,
     skipped: Vec<Value>,
@@ -219,8 +222,8 @@ impl Outcome<'_> {
                     }
                     self.skipped.push(Value::object(fields));
                 }
-                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step)),
-                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step)),
+                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step, self.most)),
+                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step, self.most)),
                 _ => {}
             }
             if step.status != StepStatus::Succeeded {
@@ -257,13 +260,13 @@ fn failure(name: Value, step: &StepSummary) -> Value {
     Value::object(fields)
 }
 
-fn asked(name: Value, step: &StepSummary) -> Value {
+fn asked(name: Value, step: &StepSummary, most: u64) -> Value {
     let tool = step.tool.clone().map(Value::Text);
-    let fields = [
-        ("step", Some(name)),
-        ("tool", tool),
-        ("args", step.args.clone()),
-    ];
+    let args = step.args.clone().map(|mut args| {
+        Trim::to(most).fields(&mut args);
+        args
+    });
+    let fields = [("step", Some(name)), ("tool", tool), ("args", args)];
     let there = fields.into_iter();
     Value::object(there.filter_map(|(field, value)| Some((field, value?))))
 }

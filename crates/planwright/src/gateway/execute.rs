@@ -7,6 +7,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Code, Object, Value};
 use planwright_dialects::{ParseResult, ReadOptions};
+use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_engine::{Backends, Engine, RunSummary, Start};
@@ -29,6 +30,9 @@ use crate::reading::Reading;
 
 /// How long a plan waits for servers that are still starting and may have the tools that it names.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
+const FULL_PLANS: u64 = 4;
 
 /// A plan that is sound, and the text that it was read from.
 pub(super) struct Sound {
@@ -212,6 +216,7 @@ impl PlanHost {
             confidential,
             seal_key,
             durations: durations.unwrap_or_default(),
+            meter: WrittenMeter::default(),
             ..self.settings.options.clone()
         })
     }
@@ -226,12 +231,8 @@ impl PlanHost {
         began: SystemTime,
     ) -> Result<Arc<Running>, BadRequest> {
         let client = &call.client;
-        let most = self.settings.plans_at_once;
-        if self.runs.under_way(&client.id) >= most {
-            return Err(BadRequest(format!(
-                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
-            )));
-        }
+        self.has_room(client)?;
+        let meter = options.meter.clone();
         let board = Arc::new(Board::default());
         let id = start.id();
         let client_asked = AtClient {
@@ -272,12 +273,33 @@ impl PlanHost {
             launched: engine.launch(start),
             board,
             began,
+            meter,
             progress,
             observers: observers
                 .map(|observer| observer.begin(&observed))
                 .collect(),
             at_end: Box::new(learn),
         }))
+    }
+
+    /// Whether one more plan of a client may begin beside those under way.
+    fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
+        let most = self.settings.plans_at_once;
+        let (count, bytes) = self.runs.under_way(&client.id);
+        if count >= most {
+            return Err(BadRequest(format!(
+                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
+            )));
+        }
+        let bound = self.settings.options.guards.written_bytes.as_ref();
+        let most = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
+        let most = most.saturating_mul(FULL_PLANS);
+        if bytes > most {
+            return Err(BadRequest(format!(
+                "the plans of this client that are under way have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
+            )));
+        }
+        Ok(())
     }
 
     /// What calls tools for a caller.

@@ -117,7 +117,7 @@ impl PlanHost {
                 if steps.contains(&**id)
                     && let Some(output) = &step.output
                 {
-                    room = room.checked_sub(output.to_json().len()).ok_or_else(|| {
+                    room = room.checked_sub(written(output)).ok_or_else(|| {
                         BadRequest(format!(
                             "the plan refers to more than {} bytes of earlier results",
                             self.settings.recall_bytes
@@ -146,6 +146,14 @@ impl PlanHost {
             )
         }))
     }
+}
+
+/// The bytes of a value as it is written.
+fn written(value: &Value) -> usize {
+    let size = value.written_size(usize::MAX);
+    size.map_or(usize::MAX, |size| {
+        usize::try_from(size.bytes).unwrap_or(usize::MAX)
+    })
 }
 
 /// Reads a run that belongs to `owner`; nothing where there is none.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use planwright_core::CheckedPlan;
+use planwright_engine::guard::WrittenMeter;
 use planwright_engine::{Canceller, RunHandle, RunSummary, StampedEvent};
 use planwright_mcp::gateway::ClientId;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,6 +19,8 @@ use super::progress::Progress;
 
 /// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
 const ENDED_KEPT: usize = 16;
+/// The most bytes that the values of those runs may come to as written.
+const ENDED_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A run of this process.
 #[derive(Debug)]
@@ -27,10 +30,18 @@ pub(super) struct Running {
     pub(super) plan: CheckedPlan,
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
+    meter: WrittenMeter,
     canceller: Canceller,
     stand: watch::Receiver<Stand>,
     suspend: Mutex<Option<oneshot::Sender<()>>>,
-    ended: Mutex<Option<Instant>>,
+    ended: Mutex<Option<Ended>>,
+}
+
+/// When a run ended, and the bytes that its values come to as written.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: Instant,
+    bytes: u64,
 }
 
 /// How a run stands.
@@ -85,6 +96,7 @@ pub(super) struct Follow {
     pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
+    pub(super) meter: WrittenMeter,
     pub(super) progress: Progress,
     pub(super) observers: Vec<Observe>,
     /// What is done with what it came to.
@@ -113,13 +125,16 @@ impl Registry {
         }
     }
 
-    /// How many runs of this client are under way.
-    pub(super) fn under_way(&self, client: &ClientId) -> usize {
+    /// How many runs of this client are under way, and the bytes that they have written so far.
+    pub(super) fn under_way(&self, client: &ClientId) -> (usize, u64) {
         let runs = self.lock();
         let going = |run: &&Arc<Running>| {
             run.client == *client && matches!(*run.stand.borrow(), Stand::Going { .. })
         };
-        runs.values().filter(going).count()
+        let going = runs.values().filter(going);
+        going.fold((0, 0), |(count, bytes), run| {
+            (count + 1, bytes + run.meter.bytes())
+        })
     }
 
     /// Follows a run from now on.
@@ -131,6 +146,7 @@ impl Registry {
             launched: (handle, mut events),
             board,
             began,
+            meter,
             mut progress,
             mut observers,
             at_end,
@@ -146,6 +162,7 @@ impl Registry {
             plan,
             board,
             began,
+            meter,
             canceller: handle.canceller(),
             stand: watched,
             suspend: Mutex::new(Some(suspend)),
@@ -177,7 +194,11 @@ impl Registry {
                     }
                     summary = &mut handle => {
                         if let Some(running) = followed.upgrade() {
-                            *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                            let ended = Ended {
+                                at: Instant::now(),
+                                bytes: summary.written_bytes,
+                            };
+                            *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
                         }
                         let summary = Arc::new(summary);
                         stand.send_replace(Stand::Ended(Arc::clone(&summary)));
@@ -208,7 +229,7 @@ impl Registry {
     /// Forgets the oldest of the runs of a client that have ended, where there are many.
     fn forget_old(&self, client: &ClientId) {
         let mut runs = self.lock();
-        let mut ended: Vec<(Instant, Arc<str>)> = runs
+        let mut ended: Vec<(Ended, Arc<str>)> = runs
             .values()
             .filter(|run| run.client == *client)
             .filter_map(|run| {
@@ -216,12 +237,15 @@ impl Registry {
                 Some(((*ended)?, Arc::clone(&run.id)))
             })
             .collect();
-        if ended.len() < ENDED_KEPT {
-            return;
-        }
-        ended.sort();
-        let excess = ended.len() - ENDED_KEPT + 1;
-        for (_, id) in ended.into_iter().take(excess) {
+        // The latest first.
+        ended.sort_by_key(|(ended, _)| std::cmp::Reverse(ended.at));
+        let mut bytes = 0_u64;
+        let kept = ended.iter().take(ENDED_KEPT - 1).take_while(|(ended, _)| {
+            bytes = bytes.saturating_add(ended.bytes);
+            bytes <= ENDED_BYTES
+        });
+        let kept = kept.count();
+        for (_, id) in ended.into_iter().skip(kept) {
             runs.remove(&id);
         }
     }

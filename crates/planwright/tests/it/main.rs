@@ -36,3 +36,4 @@ mod tokens;
 mod trust;
 mod workflows;
 mod wrap;
+mod written;

@@ -148,11 +148,7 @@ fn head(line: &str) -> Result<HeadV1, String> {
     Ok(head)
 }
 
-fn take_value(
-    value: ValueV1,
-    parcel: &mut Parcel,
-    values: &mut Values,
-) -> Result<(), String> {
+fn take_value(value: ValueV1, parcel: &mut Parcel, values: &mut Values) -> Result<(), String> {
     let ValueV1 {
         digest,
         json: value,
@@ -194,11 +190,7 @@ impl Values {
 }
 
 /// Looks whether the entry can be read, now rather than when the run is to go on.
-fn take_entry(
-    row: Row,
-    parcel: &mut Parcel,
-    values: &mut Values,
-) -> Result<(), String> {
+fn take_entry(row: Row, parcel: &mut Parcel, values: &mut Values) -> Result<(), String> {
     let entry = decode(&row, &mut |reference| values.find(reference))?;
     if row.at_ns < 0 || row.turn < 0 {
         return Err("an entry is older than its run".to_owned());

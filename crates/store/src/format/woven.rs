@@ -200,7 +200,13 @@ impl Serialize for Woven<'_> {
             Value::List(items) => serializer.collect_seq(items.iter().map(|item| self.part(item))),
             Value::Object(fields) if is_special(fields) => {
                 let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(PLAIN, &Escaped { whole: self, fields })?;
+                map.serialize_entry(
+                    PLAIN,
+                    &Escaped {
+                        whole: self,
+                        fields,
+                    },
+                )?;
                 map.end()
             }
             Value::Object(fields) => self.fields(fields, serializer),
@@ -287,9 +293,7 @@ fn resolve_within(
         let left = left
             .checked_sub(1)
             .ok_or("a value refers to others that refer to others without end")?;
-        value = unweave(&value, &mut |part| {
-            resolve_within(part, values, read, left)
-        })?;
+        value = unweave(&value, &mut |part| resolve_within(part, values, read, left))?;
     }
     values.insert(reference, value.clone());
     Ok(value)

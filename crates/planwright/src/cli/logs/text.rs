@@ -1,6 +1,7 @@
 //! A log as people read it.
 
 use std::fmt::Write as _;
+use std::io;
 
 use planwright::call_view;
 use planwright::core::Value;
@@ -186,7 +187,40 @@ fn beginning(value: &Value, room: usize) -> String {
             let some: String = text.chars().take(room + 1).collect();
             Value::from(some.as_str()).to_json()
         }
-        other => other.to_json(),
+        other => {
+            let mut some = Beginning {
+                json: Vec::new(),
+                room: room.saturating_mul(CHARACTER_BYTES),
+            };
+            // It fails where there is enough, and what was written until then is all that is needed.
+            let _ = serde_json::to_writer(&mut some, other);
+            String::from_utf8_lossy(&some.json).into_owned()
+        }
+    }
+}
+
+/// The bytes that a character of a line may take, with those that have no width beside it.
+const CHARACTER_BYTES: usize = 16;
+
+/// Takes the first bytes of what is written.
+struct Beginning {
+    json: Vec<u8>,
+    room: usize,
+}
+
+impl io::Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.json.len() > self.room {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let room = self.room + 1 - self.json.len();
+        self.json
+            .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

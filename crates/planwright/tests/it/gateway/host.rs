@@ -554,6 +554,44 @@ async fn one_client_has_so_many_plans_under_way() {
 }
 
 #[tokio::test]
+async fn plans_of_one_client_write_so_much_together() {
+    let scene = Scene::with(|settings| {
+        settings.options.guards.written_bytes = Some(1000.into());
+    });
+    let never = || {
+        let text = "a".repeat(900);
+        json!({"steps": [
+            {"id": "text", "value": text},
+            {"id": "never", "tool": "never", "args": {}, "after": ["text"]}
+        ]})
+    };
+    let filter = planwright_store::RunFilter::default();
+    let mut calls = Vec::new();
+    // Four times as much as one plan may write, and a little more.
+    for number in 1..=5 {
+        let arguments = json!({"plan": never()});
+        calls.push(Box::pin(scene.start("a", "execute_plan", arguments)));
+        loop {
+            for call in &mut calls {
+                assert!(futures::poll!(call).is_pending());
+            }
+            let runs = scene.store.runs(&filter).unwrap();
+            if runs.iter().filter(|run| run.calls == 1).count() == number {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+    let refused = scene.execute("a", echo()).await;
+    assert!(
+        text(&refused).contains("have written 4530 bytes of values, more than the 4000"),
+        "{refused}"
+    );
+    let other = scene.execute("b", echo()).await;
+    assert_eq!(other["structuredContent"]["status"], "succeeded");
+}
+
+#[tokio::test]
 async fn stages_hold_for_plans_and_calls() {
     let config = r#"
         [stages.look]
