@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
-use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::backend::{ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::journal::{Entry, Journal, JournalError};
 
 /// Makes one call. A backend that panics has failed; the run goes on.
@@ -25,13 +25,15 @@ pub(crate) async fn attempt(
         Ok(result) => result,
         Err(panic) => {
             let what = said(&*panic);
-            Err(ToolError::new(
-                ErrorKind::Internal,
-                format!(
-                    "the backend of `{}` panicked: {what}",
-                    tool.qualified_name()
-                ),
-            ))
+            let message = format!(
+                "the backend of `{}` panicked: {what}",
+                tool.qualified_name()
+            );
+            Err(ToolError {
+                // It may have called the tool before.
+                retry: RetryAdvice::Uncertain,
+                ..ToolError::new(ErrorKind::Internal, message)
+            })
         }
     }
 }

@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Tool,
     /// It took too long.
     Timeout,
-    /// The server is not there, or the connection was lost.
+    /// The server is not there, the connection was lost, or the answer cannot be read.
     Unavailable,
     /// A resolved argument does not fit the tool's schema.
     Arguments,
@@ -67,8 +67,8 @@ pub enum RetryAdvice {
     /// No.
     #[default]
     Never,
-    /// Only if a second call would do no harm, or the plan or the options ask for more than one attempt, which says so: nobody knows
-    /// whether this one happened.
+    /// Only if a second call would do no harm, or the plan or the options ask for more than one attempt: whether this one
+    /// happened is unknown. A call that needed an approval is not sent again.
     Uncertain,
     /// Yes, after the usual pause: the call did not happen.
     Again,
@@ -103,7 +103,7 @@ impl ToolError {
         }
     }
 
-    /// A connection that was lost while the call was under way: it may have happened.
+    /// A call that was sent and has no answer that can be read, such as when the connection is lost: it may have happened.
     pub fn lost(message: impl Into<String>) -> Self {
         Self {
             retry: RetryAdvice::Uncertain,

@@ -49,7 +49,8 @@ impl ToolOutput {
     ///
     /// # Errors
     ///
-    /// The tool's own failure where the result says `isError`: its message is the tool's text.
+    /// The tool's own failure where the result says `isError`: its message is the tool's text. A result whose `isError` is
+    /// neither true nor false says neither that the call went well nor that it did not happen.
     pub fn from_call_result(result: &Value) -> Result<Self, ToolError> {
         let blocks = result
             .get("content")
@@ -69,8 +70,15 @@ impl ToolOutput {
         let structured = result
             .get("structuredContent")
             .filter(|structured| !structured.is_null());
-        if result.get("isError").and_then(Value::as_bool) == Some(true) {
-            return Err(failure(&texts, structured));
+        match result.get("isError") {
+            Some(Value::Bool(true)) => return Err(failure(&texts, structured)),
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(other) => {
+                return Err(ToolError::lost(format!(
+                    "the tool's result cannot be read: its `isError` is a {}",
+                    other.kind()
+                )));
+            }
         }
         let mut output = match (structured, texts.as_slice()) {
             (Some(value), [text]) => Self {

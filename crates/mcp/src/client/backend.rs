@@ -54,15 +54,14 @@ impl ServerBackend {
         let mut pause = FIRST_PAUSE;
         for _ in 0..ROUND_LIMIT {
             let result = self.send(session, call, &params).await?;
-            match result.get("resultType").and_then(Value::as_text) {
-                None | Some("complete") => return self.complete(result),
-                Some("input_required") => {}
-                Some(other) => {
-                    let message = format!(
-                        "the server `{}` answered with a result of the kind `{other}`, which was not asked for",
+            match kind_of(&result) {
+                ResultKind::Complete => return self.complete(result),
+                ResultKind::InputRequired => {}
+                ResultKind::Unknown(kind) => {
+                    return Err(self.server.lost(format!(
+                        "the server `{}` answered with a result of the kind `{kind}`, which was not asked for",
                         self.server.config.name
-                    );
-                    return Err(ToolError::tool(message, Value::Null));
+                    )));
                 }
             }
             let caller = self.caller.as_ref();
@@ -97,7 +96,7 @@ impl ServerBackend {
                 Err(_) => {
                     let message = format!("`{}` took longer than {limit:?}", call.tool.name);
                     return Err(ToolError {
-                        retry: RetryAdvice::Again,
+                        retry: RetryAdvice::Uncertain,
                         ..ToolError::new(ErrorKind::Timeout, message)
                     });
                 }
@@ -113,27 +112,50 @@ impl ServerBackend {
         if result.as_object().is_some() {
             return Ok(result);
         }
-        let message = format!(
+        Err(self.server.lost(format!(
             "the server `{}` answered with a {} where a tool's result was due",
             self.server.config.name,
             result.kind()
-        );
-        Err(ToolError::tool(message, Value::Null))
+        )))
     }
 
     /// What a failed request means to a plan:
-    /// a refusal for its parameters (-32602) is a failure of the arguments, any other refusal the tool's own,
-    /// a request that did not arrive a failure on the way, which another attempt may mend, and a lost connection one of
-    /// which nobody knows what has been done.
+    ///
+    /// | what happened | failure | may it have been carried out? |
+    /// | --- | --- | --- |
+    /// | error -32602 | of the arguments | no |
+    /// | error that says that the request timed out, was cancelled, or lost its connection | the tool's own | unknown |
+    /// | any other error | the tool's own | no |
+    /// | the request was not sent, or refused before it was carried out | on the way | no |
+    /// | the answer cannot be read | on the way | unknown |
+    /// | the connection was lost before the answer | on the way | unknown |
+    ///
+    /// Only where it was not carried out, it may be sent again unasked.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
         match error {
             RequestError::Refused(error) => refusal(error),
-            RequestError::Unreadable(reason) => {
-                ToolError::tool(self.server.unreadable(&reason), Value::Null)
-            }
+            RequestError::Unreadable(reason) => self.server.lost(self.server.unreadable(&reason)),
             RequestError::Unsent(reason) => self.server.unsent(&reason),
             RequestError::Lost(reason) => self.server.silence(session, reason).await,
         }
+    }
+}
+
+/// What a result says that it is.
+enum ResultKind {
+    Complete,
+    InputRequired,
+    /// Something that this client does not know: the call may be under way, or done.
+    Unknown(String),
+}
+
+fn kind_of(result: &Value) -> ResultKind {
+    match result.get("resultType") {
+        None | Some(Value::Null) => ResultKind::Complete,
+        Some(Value::Text(kind)) if &**kind == "complete" => ResultKind::Complete,
+        Some(Value::Text(kind)) if &**kind == "input_required" => ResultKind::InputRequired,
+        Some(Value::Text(kind)) => ResultKind::Unknown(kind.to_string()),
+        Some(other) => ResultKind::Unknown(other.to_json()),
     }
 }
 
@@ -162,13 +184,17 @@ fn params(call: &ToolCall) -> Result<Value, ToolError> {
 }
 
 fn refusal(error: UpstreamError) -> ToolError {
-    let kind = match error.code {
-        UpstreamError::INVALID => ErrorKind::Arguments,
-        _ => ErrorKind::Tool,
+    let (kind, retry) = match error.code {
+        UpstreamError::INVALID => (ErrorKind::Arguments, RetryAdvice::Never),
+        _ if error.is_uncertain() => (ErrorKind::Tool, RetryAdvice::Uncertain),
+        _ => (ErrorKind::Tool, RetryAdvice::Never),
     };
     let mut data = vec![("code", Value::from(error.code))];
     if let Some(more) = error.data {
         data.push(("data", more));
     }
-    ToolError::new(kind, error.message).with_data(Value::object(data))
+    ToolError {
+        retry,
+        ..ToolError::new(kind, error.message).with_data(Value::object(data))
+    }
 }

@@ -48,6 +48,20 @@ impl UpstreamError {
     /// The code of a request that is not known.
     pub const UNKNOWN_METHOD: i64 = -32601;
 
+    /// The codes of errors that say that a request ended before its outcome was known: those of the MCP SDKs and of the
+    /// Language Server Protocol for a request that timed out or was cancelled, and the statuses that gateways hand on.
+    const UNCERTAIN_CODES: [i64; 7] = [-32001, -32800, -32802, 408, 499, 502, 504];
+
+    /// The code that the MCP SDKs give to a lost connection, and many servers to everything.
+    const SERVER_ERROR: i64 = -32000;
+
+    /// Whether the request may have been carried out although this is the answer.
+    pub(super) fn is_uncertain(&self) -> bool {
+        Self::UNCERTAIN_CODES.contains(&self.code)
+            || self.code == Self::SERVER_ERROR
+                && self.message.to_lowercase().contains("connection closed")
+    }
+
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use planwright_core::Value;
 use rmcp::model::RequestId;
@@ -10,36 +9,48 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::caller::UpstreamError;
 
-/// How far from its ends a message is searched for its id, in bytes.
-const END_LENGTH: usize = 80;
-
 /// The parts of a JSON-RPC message, each as it came.
 #[derive(Debug)]
-pub(super) struct Envelope<T> {
+pub(super) struct Envelope {
     pub(super) id: Option<RequestId>,
     pub(super) method: Option<String>,
-    pub(super) params: Option<T>,
-    pub(super) result: Option<T>,
-    pub(super) error: Option<T>,
+    pub(super) params: Option<Value>,
+    pub(super) result: Option<Value>,
+    pub(super) error: Option<Value>,
 }
 
 /// Reads a message that is sound.
-pub(super) fn read(bytes: &[u8]) -> Option<Envelope<Value>> {
-    serde_json::from_slice(bytes).ok()
+pub(super) fn read(bytes: &[u8]) -> Option<Envelope> {
+    parse(bytes).ok()
 }
 
-/// What is wrong with the result in a message that cannot be read, and whose it is, where that can be told.
-pub(super) fn read_fault(bytes: &[u8]) -> Option<(RequestId, String)> {
-    let fault = json_fault(&serde_json::from_slice::<Envelope<Value>>(bytes).err()?);
-    let id = match serde_json::from_slice::<Envelope<IgnoredAny>>(bytes) {
-        // The message as such is sound.
-        Ok(Envelope { id, result, .. }) => {
-            result?;
-            canonical(id?)
-        }
-        Err(_) => id_at_an_end(bytes)?,
+/// Why a message from a server is no answer that can be read, in one clause.
+pub(super) fn fault(bytes: &[u8]) -> String {
+    let fault = match parse(bytes) {
+        Err(error) => return json_fault(&error),
+        Ok(Envelope {
+            result: Some(_),
+            error: Some(_),
+            ..
+        }) => "it has both a result and an error",
+        Ok(Envelope {
+            result: None,
+            error: None,
+            ..
+        }) => "it has neither a result nor an error",
+        Ok(_) => "it does not say which request it answers",
     };
-    Some((id, fault))
+    fault.to_owned()
+}
+
+fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
+    let mut envelope: Envelope = serde_json::from_slice(bytes)?;
+    // As in JSON-RPC 1.0, some servers write `null` for whichever of the two there is not.
+    envelope.error.take_if(|error| error.is_null());
+    if envelope.error.is_some() {
+        envelope.result.take_if(|result| result.is_null());
+    }
+    Ok(envelope)
 }
 
 /// An error as it came. One that is none still says what it is.
@@ -64,36 +75,6 @@ pub(super) fn canonical(id: RequestId) -> RequestId {
     }
 }
 
-/// The id of a message that is no JSON. It is looked for at the two ends, where servers write it: within the result it
-/// would be somebody else's.
-fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
-    const VERSION: &str = r#""jsonrpc":"2.0""#;
-    let end = |bytes: &[u8]| -> String {
-        let bytes = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
-        bytes.map(|byte| char::from(*byte)).collect()
-    };
-    let length = line.len().min(END_LENGTH);
-    let head = end(&line[..length]);
-    let head = head.strip_prefix('{')?;
-    let head = head
-        .strip_prefix(VERSION)
-        .and_then(|head| head.strip_prefix(','))
-        .unwrap_or(head);
-    let number = match head.strip_prefix(r#""id":"#) {
-        Some(id) => id.split_once(',')?.0.to_owned(),
-        None => {
-            let tail = end(&line[line.len() - length..]);
-            let tail = tail.strip_suffix('}')?;
-            let tail = tail
-                .strip_suffix(VERSION)
-                .and_then(|tail| tail.strip_suffix(','))
-                .unwrap_or(tail);
-            tail.rsplit_once(r#","id":"#)?.1.to_owned()
-        }
-    };
-    number.trim_matches('"').parse().ok().map(RequestId::Number)
-}
-
 /// The reader's words without the place that it appends to them, which nobody can look at.
 fn json_fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -103,18 +84,18 @@ fn json_fault(error: &serde_json::Error) -> String {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Envelope<T> {
+impl<'de> Deserialize<'de> for Envelope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EnvelopeVisitor<T>(PhantomData<T>);
+        struct EnvelopeVisitor;
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for EnvelopeVisitor<T> {
-            type Value = Envelope<T>;
+        impl<'de> Visitor<'de> for EnvelopeVisitor {
+            type Value = Envelope;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON-RPC message")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Envelope<T>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Envelope, A::Error> {
                 let mut envelope = Envelope {
                     id: None,
                     method: None,
@@ -139,6 +120,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Envelope<T> {
             }
         }
 
-        deserializer.deserialize_map(EnvelopeVisitor(PhantomData))
+        deserializer.deserialize_map(EnvelopeVisitor)
     }
 }

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use super::caller::UpstreamError;
 use super::envelope::{self, Envelope, canonical};
 use super::handshake::{DISCOVER, INITIALIZE};
+use super::outline::Outline;
 
 /// The requests that are under way, and who hears what the server has to say of its own accord.
 #[derive(Default)]
@@ -32,6 +33,15 @@ struct Wanted {
     is_closed: bool,
 }
 
+impl Wanted {
+    /// The id of the request under way if there is exactly one.
+    fn only_request(&self) -> Option<RequestId> {
+        let mut ids = self.answers.keys();
+        let first = ids.next()?;
+        ids.next().is_none().then(|| first.clone())
+    }
+}
+
 /// A result, or why there is none.
 pub(super) type Answer = Result<Value, RequestError>;
 
@@ -44,7 +54,7 @@ pub(super) enum RequestError {
     Unsent(String),
     /// It may have arrived, but its answer did not: why, in one clause, where that is not told by the connection as a whole.
     Lost(Option<String>),
-    /// What came cannot be read.
+    /// Its answer came, but cannot be read: what was done is unknown.
     Unreadable(String),
 }
 
@@ -115,7 +125,7 @@ impl Mailbox {
     }
 
     /// Takes in a sound message. Gives it back where it is for `rmcp`.
-    pub(super) fn deliver(&self, message: Envelope<Value>, about: Option<&RequestId>) -> Delivery {
+    pub(super) fn deliver(&self, message: Envelope, about: Option<&RequestId>) -> Delivery {
         let Envelope {
             id,
             method,
@@ -135,25 +145,49 @@ impl Mailbox {
                 }
                 Delivery::Taken(None)
             }
-            (None, Some(result), _) => self.answer(id, Ok(result)),
+            (None, Some(result), None) => self.answer(id, Ok(result)),
             (None, None, Some(error)) => {
                 self.answer(id, Err(RequestError::Refused(envelope::error(error))))
             }
-            (None, None, None) => Delivery::NoMessage,
+            (None, Some(_), Some(_)) | (None, None, None) => Delivery::NoMessage,
         }
     }
 
-    /// Takes in why the result of a request cannot be read. Whether anybody waits for it.
-    pub(super) fn deliver_fault(&self, bytes: &[u8]) -> Option<RequestId> {
-        let (id, fault) = envelope::read_fault(bytes)?;
-        let waiting = self.wanted().answers.remove(&id)?;
-        let _ = waiting.send(Err(RequestError::Unreadable(fault)));
+    /// Fails the request that an unreadable message answers, and returns its id: the one that the message names, else the
+    /// one that the message arrived for, else the only one under way.
+    pub(super) fn deliver_fault(
+        &self,
+        bytes: &[u8],
+        about: Option<&RequestId>,
+    ) -> Option<RequestId> {
+        let outline = Outline::of(bytes);
+        let mut wanted = self.wanted();
+        let id = if outline.is_nameless_answer() {
+            match about {
+                Some(id) => id.clone(),
+                None => wanted.only_request()?,
+            }
+        } else {
+            outline.id.clone().filter(|_| outline.is_answer())?
+        };
+        let waiting = wanted.answers.remove(&id)?;
+        drop(wanted);
+        // The caller may have stopped waiting.
+        let _ = waiting.send(Err(RequestError::Unreadable(envelope::fault(bytes))));
         Some(id)
+    }
+
+    /// Whether the answer to the request `id` has not arrived yet.
+    pub(super) fn is_waiting(&self, id: &RequestId) -> bool {
+        self.wanted().answers.contains_key(id)
     }
 
     fn answer(&self, id: Option<RequestId>, answer: Answer) -> Delivery {
         let Some(id) = id.map(canonical) else {
-            return Delivery::NotTaken;
+            return match answer {
+                Ok(_) if self.listener.get().is_some() => Delivery::NoMessage,
+                _ => Delivery::NotTaken,
+            };
         };
         let mut wanted = self.wanted();
         if let (Some(copy), Ok(result)) = (wanted.greetings.get_mut(&id), &answer) {
@@ -208,13 +242,9 @@ mod tests {
         let mailbox = Mailbox::default();
         let mut answer = mailbox.wait_for(ID);
         let line = line.as_bytes();
-        match envelope::read(line) {
-            Some(message) => {
-                mailbox.deliver(message, None);
-            }
-            None => {
-                mailbox.deliver_fault(line);
-            }
+        let delivery = envelope::read(line).map(|message| mailbox.deliver(message, None));
+        if let None | Some(Delivery::NoMessage) = delivery {
+            mailbox.deliver_fault(line, None);
         }
         answer.try_recv().ok()
     }
@@ -235,6 +265,7 @@ mod tests {
             ),
             (r#"{"result":null,"id":"7","more":{}}"#, "null"),
             (r#"{"id":7,"result":"\u00e4"}"#, "\"ä\""),
+            (r#"{"id":7,"result":{},"error":null}"#, "{}"),
         ];
         for (line, expected) in kept {
             assert_eq!(check(line).unwrap().unwrap().to_json(), expected, "{line}");
@@ -259,6 +290,10 @@ mod tests {
             ),
             (r#"{"id":7,"error":{"code":1,"message":"no"}}"#, "1 no None"),
             (r#"{"id":7,"error":"odd"}"#, r#"-32603 "odd" None"#),
+            (
+                r#"{"id":7,"result":null,"error":{"code":1,"message":"no"}}"#,
+                "1 no None",
+            ),
         ];
         for (line, expected) in cases {
             let Some(Err(RequestError::Refused(error))) = check(line) else {
@@ -287,21 +322,65 @@ mod tests {
             r#"{"id":"7","result":{"x":NaN}}"#,
             r#"{"result":{"id":8,"x":NaN},"jsonrpc":"2.0","id":7}"#,
             r#"{"result":{"x":NaN}, "id": 7, "jsonrpc": "2.0"}"#,
+            // It names no request, but there is only one under way.
+            r#"{"jsonrpc":"2.0","result":{"id":7,"x":NaN}}"#,
         ];
         for line in broken {
             assert_eq!(unreadable(line), "expected value", "{line}");
         }
-        let nobodys = [
+        let odd = [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"x":1e400}}"#,
+                "number out of range",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7}"#,
+                "it has neither a result nor an error",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":null}"#,
+                "it has neither a result nor an error",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+                "it has both a result and an error",
+            ),
+            (
+                r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#,
+                "invalid type: sequence, expected a JSON-RPC message",
+            ),
+        ];
+        for (line, reason) in odd {
+            assert_eq!(unreadable(line), reason, "{line}");
+        }
+        let unrelated = [
             r#"{"jsonrpc":"2.0","id":8,"result":{"x":NaN}}"#,
-            r#"{"jsonrpc":"2.0","result":{"id":7,"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"roots/list","params":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"data":NaN}}"#,
+            r#"{"id":7,"level":"info"}"#,
             r#"{"result":{"x":NaN,"id":7}}"#,
             "{",
             "}",
             "",
         ];
-        for line in nobodys {
+        for line in unrelated {
             assert!(check(line).is_none(), "{line}");
         }
+    }
+
+    #[test]
+    fn an_unreadable_answer_without_an_id_belongs_to_the_request_it_arrived_for() {
+        let line = br#"{"jsonrpc":"2.0","result":{"x":NaN}}"#;
+        let mailbox = Mailbox::default();
+        let mut answers = [7, 8].map(|id| mailbox.wait_for(RequestId::Number(id)));
+        assert_eq!(mailbox.deliver_fault(line, None), None);
+        assert!(answers.iter_mut().all(|answer| answer.try_recv().is_err()));
+        let about = RequestId::Number(8);
+        assert_eq!(
+            mailbox.deliver_fault(line, Some(&about)).as_ref(),
+            Some(&about)
+        );
+        assert!(mailbox.is_waiting(&ID) && !mailbox.is_waiting(&about));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn read(
 ) -> Option<ServerJsonRpcMessage> {
     read_sound(mailbox, bytes, about)
         .or_else(|| read_sound(mailbox, mend(bytes)?.as_bytes(), about))
-        .or_else(|| Some(empty_response(mailbox.deliver_fault(bytes)?)))
+        .or_else(|| Some(empty_response(mailbox.deliver_fault(bytes, about)?)))
 }
 
 fn read_sound(

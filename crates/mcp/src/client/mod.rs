@@ -23,6 +23,7 @@ mod message;
 mod meta;
 mod object;
 mod options;
+mod outline;
 mod process;
 mod request;
 mod server;

@@ -178,10 +178,14 @@ impl Server {
             None => session.reason().await,
         };
         let name = &self.config.name;
+        self.lost(format!("the server `{name}` did not answer: {reason}"))
+    }
+
+    /// A failure after a request was sent: whether it was carried out is unknown.
+    pub(super) fn lost(&self, message: String) -> ToolError {
         ToolError {
-            // Nobody knows what it has done before.
             retry: RetryAdvice::Uncertain,
-            ..self.unavailable(format!("the server `{name}` did not answer: {reason}"))
+            ..self.unavailable(message)
         }
     }
 

@@ -45,28 +45,75 @@ async fn gives_results_as_they_came() {
 
 #[tokio::test]
 async fn tells_failures_apart() {
-    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
     let cases = [
         json!({"result": {"isError": true, "content": [{"type": "text", "text": "no such file"}]}}),
         json!({"result": {"isError": true, "content": [], "structuredContent": {"code": "declined", "message": "Declined."}}}),
         json!({"error": {"code": -32602, "message": "`x` must be a text", "data": {"field": "x"}}}),
         json!({"error": {"code": -32603, "message": "boom"}}),
-        json!({"error": {"code": -32001, "message": "quota"}}),
-        json!({"result": 5}),
-        json!({"result": {"resultType": "task", "task": {}}}),
-        json!({"raw": format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"structuredContent":{deep}}}}}"#)}),
-        json!({"exit": 7}),
+        json!({"error": {"code": -32050, "message": "quota"}}),
+        json!({"error": {"code": -32000, "message": "no such row"}}),
     ];
     assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
     tool: no such file
     tool: Declined. {"code":"declined","message":"Declined."}
     arguments: `x` must be a text {"code":-32602,"data":{"field":"x"}}
     tool: boom {"code":-32603}
-    tool: quota {"code":-32001}
-    tool: the server `fake` answered with a number where a tool's result was due
-    tool: the server `fake` answered with a result of the kind `task`, which was not asked for
-    tool: the answer of the server `fake` cannot be read: recursion limit exceeded
-    unavailable: the server `fake` did not answer: it stopped (exit status: 7) (retry)
+    tool: quota {"code":-32050}
+    tool: no such row {"code":-32000}
+    "#);
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_leaves_the_outcome_unknown() {
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let raw =
+        |result: &str| json!({"raw": format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{result}}}"#)});
+    let structured = |value: &str| raw(&format!(r#"{{"structuredContent":{value}}}"#));
+    let cases = [
+        structured("NaN"),
+        structured("[-Infinity]"),
+        structured("1e400"),
+        structured(&deep),
+        structured("\"cut off"),
+        structured("\"a \"quote\" {\""),
+        json!({"raw": r#"{"jsonrpc":"2.0","result":{"structuredContent":NaN}}"#}),
+        json!({"raw": r#"{"jsonrpc":"2.0","id":$ID}"#}),
+        json!({"raw": r#"{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":"no"}}"#}),
+        json!({"raw": r#"[{"jsonrpc":"2.0","id":$ID,"result":{}}]"#}),
+        json!({"result": 5}),
+        json!({"result": []}),
+        raw("null"),
+        json!({"result": {"isError": "true", "content": []}}),
+        json!({"result": {"resultType": "task", "task": {}}}),
+        json!({"result": {"resultType": 1}}),
+        json!({"error": {"code": -32001, "message": "Request timed out"}}),
+        json!({"error": {"code": -32800, "message": "cancelled"}}),
+        json!({"error": {"code": -32000, "message": "MCP error -32000: Connection closed"}}),
+        json!({"error": {"code": 504, "message": "upstream"}}),
+        json!({"exit": 7}),
+    ];
+    assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
+    unavailable: the answer of the server `fake` cannot be read: expected value (unknown)
+    unavailable: the answer of the server `fake` cannot be read: invalid number (unknown)
+    unavailable: the answer of the server `fake` cannot be read: number out of range (unknown)
+    unavailable: the answer of the server `fake` cannot be read: recursion limit exceeded (unknown)
+    unavailable: the answer of the server `fake` cannot be read: EOF while parsing a string (unknown)
+    unavailable: the answer of the server `fake` cannot be read: expected `,` or `}` (unknown)
+    unavailable: the answer of the server `fake` cannot be read: expected value (unknown)
+    unavailable: the answer of the server `fake` cannot be read: it has neither a result nor an error (unknown)
+    unavailable: the answer of the server `fake` cannot be read: it has both a result and an error (unknown)
+    unavailable: the answer of the server `fake` cannot be read: invalid type: sequence, expected a JSON-RPC message (unknown)
+    unavailable: the server `fake` answered with a number where a tool's result was due (unknown)
+    unavailable: the server `fake` answered with a list where a tool's result was due (unknown)
+    unavailable: the server `fake` answered with a null where a tool's result was due (unknown)
+    unavailable: the tool's result cannot be read: its `isError` is a text (unknown)
+    unavailable: the server `fake` answered with a result of the kind `task`, which was not asked for (unknown)
+    unavailable: the server `fake` answered with a result of the kind `1`, which was not asked for (unknown)
+    tool: Request timed out {"code":-32001} (unknown)
+    tool: cancelled {"code":-32800} (unknown)
+    tool: MCP error -32000: Connection closed {"code":-32000} (unknown)
+    tool: upstream {"code":504} (unknown)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 7) (unknown)
     "#);
 }
 
@@ -147,7 +194,7 @@ async fn a_server_may_have_a_timeout_of_its_own() {
     };
     let connections = connect([config]).await;
     let outcome = call(&connections, "fake", "stuck", json!({})).await;
-    assert_snapshot!(describe(outcome), @"timeout: `stuck` took longer than 50ms (retry)");
+    assert_snapshot!(describe(outcome), @"timeout: `stuck` took longer than 50ms (unknown)");
     tokio::task::spawn_blocking(move || recorder.message("notifications/cancelled"))
         .await
         .unwrap();
@@ -203,12 +250,12 @@ async fn a_server_that_died_is_started_again() {
         lines.push(describe(call(&connections, "fake", tool, json!({})).await));
     }
     assert_snapshot!(lines.join("\n"), @r#"
-    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up"} (retry)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up"} (unknown)
     {} text "{}"
-    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup"} (retry)
-    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup"} (retry)
-    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup"} (retry)
-    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup\nup"} (retry)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup"} (unknown)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup"} (unknown)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup"} (unknown)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup\nup"} (unknown)
     unavailable: the server `fake` was started again 3 times in vain {"stderr":"up\nup\nup\nup\nup"}
     "#);
 }
@@ -225,7 +272,7 @@ async fn all_calls_in_flight_learn_of_the_death() {
     for outcome in join_all(calls).await {
         assert_eq!(
             describe(outcome),
-            "unavailable: the server `fake` did not answer: it stopped (exit status: 1) (retry)"
+            "unavailable: the server `fake` did not answer: it stopped (exit status: 1) (unknown)"
         );
     }
 }
@@ -241,7 +288,7 @@ async fn errors_show_the_last_words_without_secrets() {
     let connections = connect([config]).await;
     let outcome = call(&connections, "fake", "die", json!({})).await;
     assert_snapshot!(describe(outcome),
-        @r#"unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"key is [redacted]"} (retry)"#);
+        @r#"unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"key is [redacted]"} (unknown)"#);
 }
 
 #[cfg(unix)]
@@ -265,7 +312,7 @@ async fn a_server_that_stopped_listening_is_started_again() {
     assert_eq!(connections.failures(), []);
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome),
-        @r#"unavailable: the server `deaf` did not answer: it closed the connection {"stderr":"up"} (retry)"#);
+        @r#"unavailable: the server `deaf` did not answer: it closed the connection {"stderr":"up"} (unknown)"#);
     // The next call starts it anew; this time nobody asks for its tools, so that the call is its second message.
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome), @"null");

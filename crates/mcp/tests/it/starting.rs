@@ -281,7 +281,7 @@ async fn a_message_beyond_the_limit_ends_the_connection() {
     let connections = connect_with([fake("fake", script)], options).await;
     let outcome = call(&connections, "fake", "big", json!({})).await;
     assert_snapshot!(describe(outcome),
-        @"unavailable: the server `fake` did not answer: it sent a message that is longer than the limit (retry)");
+        @"unavailable: the server `fake` did not answer: it sent a message that is longer than the limit (unknown)");
     let outcome = call(&connections, "fake", "echo", json!({})).await;
     assert_snapshot!(describe(outcome), @r#"{} text "{}""#);
 }

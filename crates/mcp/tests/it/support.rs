@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_engine::backend::{RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server;
 use serde_json::json;
@@ -86,9 +86,11 @@ pub(crate) fn describe(outcome: Result<ToolOutput, ToolError>) -> String {
             if !error.data.is_null() {
                 line = format!("{line} {}", error.data);
             }
-            if error.is_retryable() {
-                line.push_str(" (retry)");
-            }
+            line.push_str(match error.retry {
+                RetryAdvice::Never => "",
+                RetryAdvice::Uncertain => " (unknown)",
+                _ => " (retry)",
+            });
             line
         }
     }

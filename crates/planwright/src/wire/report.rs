@@ -168,8 +168,8 @@ pub struct StepV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorV1 {
-    /// What kind of failure it is. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, or the
-    /// connection was lost; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a person said no;
+    /// What kind of failure it is. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the
+    /// connection was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a person said no;
     /// `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
     #[cfg_attr(
         test,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright_core::Tool;
+use planwright_engine::backend::RetryAdvice;
 use planwright_engine::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
@@ -67,7 +68,10 @@ impl ToolBackend for Workspace {
                 Ok(result) => result.map(ToolOutput::value),
                 Err(error) => {
                     let message = format!("`{}` broke off: {error}", tool.name);
-                    Err(ToolError::new(ErrorKind::Internal, message))
+                    Err(ToolError {
+                        retry: RetryAdvice::Uncertain,
+                        ..ToolError::new(ErrorKind::Internal, message)
+                    })
                 }
             }
         })

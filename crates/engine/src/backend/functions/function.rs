@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::failure::failure;
 use super::schemas;
-use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
 
 /// What is called: it owns whatever it needs, so that dropping its future is all it takes to cancel a call.
 pub(super) type Body =
@@ -187,9 +187,13 @@ where
     let result = result.map_err(|error| failure(error.into()))?;
     match serde_json::to_value(result) {
         Ok(value) => Ok(ToolOutput::value(value.into())),
-        Err(error) => Err(ToolError::new(
-            ErrorKind::Internal,
-            format!("the result cannot be written as JSON: {error}"),
-        )),
+        Err(error) => Err(ToolError {
+            // The function has run.
+            retry: RetryAdvice::Uncertain,
+            ..ToolError::new(
+                ErrorKind::Internal,
+                format!("the result cannot be written as JSON: {error}"),
+            )
+        }),
     }
 }

@@ -209,10 +209,11 @@ impl HttpClient {
             .body(body);
         let response = self.send(request).await?;
         let status = response.status();
-        let answer = if status == StatusCode::NOT_FOUND && session.is_some() {
+        let has_session = session.is_some();
+        let answer = if status == StatusCode::NOT_FOUND && has_session {
             return Err(StreamableHttpError::SessionExpired);
         } else if status.is_success() {
-            response::accepted(response, question, &self.intake).await
+            response::accepted(response, question, has_session, &self.intake).await
         } else {
             response::refused(response, question, &self.intake).await
         };
@@ -274,7 +275,8 @@ impl StreamableHttpClient for HttpClient {
                 StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
             );
         if may_pass {
-            return Err(StreamableHttpError::Client(HttpFailure::status(status)));
+            let failure = HttpFailure::status(status, response.headers());
+            return Err(StreamableHttpError::Client(failure));
         }
         // `rmcp` does not ask again after this one.
         Err(StreamableHttpError::ServerDoesNotSupportSse)

@@ -1,5 +1,8 @@
 //! Why a message did not get through, in words that hold no header and no token.
 
+use http::HeaderMap;
+use http::header::RETRY_AFTER;
+use reqwest::StatusCode;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 /// Why a message did not get through.
@@ -56,8 +59,8 @@ impl HttpFailure {
         }
     }
 
-    /// A server that answers with a status that says no.
-    pub(super) fn status(status: reqwest::StatusCode) -> Self {
+    /// A server that answers with a status that is no success.
+    pub(super) fn status(status: StatusCode, headers: &HeaderMap) -> Self {
         let help = match status.as_u16() {
             401 | 403 => "see that its `headers` hold a key that is valid there",
             300..=399 => "write the address that it redirects to as `url`",
@@ -66,7 +69,7 @@ impl HttpFailure {
             _ => "look into the log of the server",
         };
         Self {
-            may_have_happened: !(status.is_redirection() || status.is_client_error()),
+            may_have_happened: !is_refusal(status, headers),
             ..Self::new(format!("it answered with HTTP {status}"), help)
         }
     }
@@ -111,6 +114,26 @@ impl From<HttpError> for HttpFailure {
     }
 }
 
+/// Whether a status says that the request was refused before it was carried out, so that it may be sent again. Servers,
+/// proxies, and frameworks give any other status after an effect as well: a status that is not listed means unknown.
+///
+/// | status | meaning |
+/// | --- | --- |
+/// | 301, 307, 308 | the same request belongs somewhere else |
+/// | 400, 411, 413, 414, 415, 421, 422, 426, 428, 431 | the request itself is not accepted |
+/// | 401, 402, 403, 407, 451 | the sender is not let in |
+/// | 404, 405, 406 | there is no such endpoint or session, or it takes no such request |
+/// | 429, 503 with `Retry-After` | there is no capacity, later there is |
+pub(super) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
+    match status.as_u16() {
+        301 | 307 | 308 | 400..=407 | 411 | 413..=415 | 421 | 422 | 426 | 428 | 429 | 431 | 451 => {
+            true
+        }
+        503 => headers.contains_key(RETRY_AFTER),
+        _ => false,
+    }
+}
+
 /// The last of the causes, which says most.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = error.source()?;
@@ -118,4 +141,34 @@ fn innermost(error: &(dyn std::error::Error + 'static)) -> Option<String> {
         cause = next;
     }
     Some(cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::RETRY_AFTER;
+    use http::{HeaderMap, HeaderValue};
+    use reqwest::StatusCode;
+
+    use super::HttpFailure;
+
+    /// The statuses after which a request may be sent again.
+    fn refusals(headers: &HeaderMap) -> Vec<u16> {
+        (100..=999)
+            .filter(|code| {
+                let status = StatusCode::from_u16(*code).unwrap();
+                !HttpFailure::status(status, headers).may_have_happened
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_listed_statuses_say_that_nothing_was_done() {
+        let listed = [
+            301, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 422,
+            426, 428, 429, 431, 451,
+        ];
+        assert_eq!(refusals(&HeaderMap::new()), listed);
+        let later = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
+        assert_eq!(refusals(&later), [&listed[..], &[503]].concat());
+    }
 }

@@ -17,6 +17,8 @@ use sse_stream::Sse;
 use super::client::Intake;
 use super::events::{Event, EventReader};
 use super::failure::{HttpError, HttpFailure};
+use crate::client::caller::UpstreamError;
+use crate::client::envelope::{self, canonical};
 use crate::client::mailbox::Mailbox;
 use crate::client::message;
 
@@ -75,10 +77,11 @@ impl Question {
     }
 }
 
-/// Reads an answer that says yes.
+/// Reads the answer of a success status. One that is accepted comes later, on the stream of the session.
 pub(super) async fn accepted(
     response: Response,
     question: Question,
+    has_session: bool,
     intake: &Arc<Intake>,
 ) -> Result<StreamableHttpPostResponse, HttpError> {
     let session = header(&response, "mcp-session-id");
@@ -95,12 +98,16 @@ pub(super) async fn accepted(
         let message = question.read(&intake.mailbox, &body);
         let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
         let message = message.map_err(StreamableHttpError::Client)?;
+        // Nothing else will come.
+        if let Some(id) = &question.id
+            && intake.mailbox.is_waiting(id)
+        {
+            let failure = HttpFailure::unreadable("it does not answer the request");
+            return Err(StreamableHttpError::Client(failure));
+        }
         return Ok(StreamableHttpPostResponse::Json(message, session));
     }
-    if matches!(
-        response.status(),
-        StatusCode::ACCEPTED | StatusCode::NO_CONTENT
-    ) {
+    if response.status() == StatusCode::ACCEPTED && has_session {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     Err(StreamableHttpError::Client(HttpFailure::unreadable(
@@ -115,14 +122,21 @@ pub(super) async fn refused(
     intake: &Arc<Intake>,
 ) -> Result<StreamableHttpPostResponse, HttpError> {
     let status = response.status();
-    let failure = HttpFailure::status(status);
+    let mut failure = HttpFailure::status(status, response.headers());
     let Some(id) = &question.id else {
         return Err(StreamableHttpError::Client(failure));
     };
     let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let body = body(response, REFUSAL_LIMIT).await.unwrap_or_default();
-    if !is_about_us && let Some(message) = error_for(id, &body, &intake.mailbox) {
-        return Ok(StreamableHttpPostResponse::Json(message, None));
+    if !is_about_us && let Some(body) = error_in(&body) {
+        let error = envelope::error(body["error"].clone().into());
+        // What a handshake came to is never in doubt: it is made again.
+        let is_answer =
+            !intake.mailbox.is_waiting(id) || is_answer(&error, &body["id"], status, &failure, id);
+        if is_answer && let Some(message) = answer(body, id, &intake.mailbox) {
+            return Ok(StreamableHttpPostResponse::Json(message, None));
+        }
+        failure.message = format!("{}: {}", failure.message, error.message);
     }
     // A server of an older revision, or what stands before it, does not know the newest greeting.
     let is_unknown = status.is_client_error() && !is_about_us
@@ -138,10 +152,37 @@ pub(super) async fn refused(
     Err(StreamableHttpError::Client(failure))
 }
 
-/// The error of MCP in `body`, as the answer to the request `id`, whose id not all servers give back.
-fn error_for(id: &RequestId, body: &[u8], mailbox: &Mailbox) -> Option<ServerJsonRpcMessage> {
-    let mut error: serde_json::Value = serde_json::from_slice(body).ok()?;
+/// The error of MCP in `body`.
+fn error_in(body: &[u8]) -> Option<serde_json::Value> {
+    let error: serde_json::Value = serde_json::from_slice(body).ok()?;
     error.get("error")?.get("code")?.as_i64()?;
+    Some(error)
+}
+
+/// Whether an error says what became of the request `id`, rather than the status that it came with.
+fn is_answer(
+    error: &UpstreamError,
+    named: &serde_json::Value,
+    status: StatusCode,
+    failure: &HttpFailure,
+    id: &RequestId,
+) -> bool {
+    if !failure.may_have_happened {
+        // A refusal stays one: servers give `-32001` to a session that they do not know.
+        return !error.is_uncertain();
+    }
+    let is_timeout = matches!(status.as_u16(), 408 | 499 | 502 | 504);
+    let named = serde_json::from_value::<RequestId>(named.clone());
+    // What stands before the server, or catches its failures, does not know which request it was.
+    !is_timeout && named.is_ok_and(|named| canonical(named) == *id)
+}
+
+/// An error as the answer to the request `id`, whose id not all servers give back.
+fn answer(
+    mut error: serde_json::Value,
+    id: &RequestId,
+    mailbox: &Mailbox,
+) -> Option<ServerJsonRpcMessage> {
     let fields = error.as_object_mut()?;
     fields.insert("jsonrpc".to_owned(), "2.0".into());
     fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);

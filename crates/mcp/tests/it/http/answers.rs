@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
-use planwright_engine::backend::RetryAdvice;
 use planwright_mcp::ConnectOptions;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::scripted::{Answer, Request, Scripted};
 use crate::support::{call, connect, connect_with, describe};
@@ -29,7 +28,7 @@ async fn refused(answer: fn() -> Answer, headers: &[(&str, &str)]) -> String {
 }
 
 /// What comes of a call that is answered so, and what is known of it.
-async fn called(answer: fn(&Request) -> Answer) -> String {
+async fn called(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> String {
     let server =
         Scripted::start(move |request| (request.what() == "tools/call").then(|| answer(request)))
             .await;
@@ -41,13 +40,7 @@ async fn called(answer: fn(&Request) -> Answer) -> String {
     assert_eq!(connections.failures(), []);
     let outcome = call(&connections, "far", "echo", json!({})).await;
     connections.shutdown().await;
-    let retry = outcome.as_ref().err().map(|error| error.retry);
-    let certainty = match retry {
-        Some(RetryAdvice::Uncertain) => "nobody knows: ",
-        Some(RetryAdvice::Again) => "it did not happen: ",
-        _ => "",
-    };
-    format!("{certainty}{}", describe(outcome))
+    describe(outcome)
 }
 
 #[tokio::test]
@@ -132,14 +125,175 @@ async fn an_answer_may_be_lost() {
     ];
     assert_snapshot!(told.join("\n"), @r#"
     {"odd":[1.5,null]}
-    nobody knows: unavailable: the server `far` did not answer: the connection was lost before the answer came (retry)
-    nobody knows: unavailable: the server `far` did not answer: it sent a message that is longer than the limit (retry)
-    nobody knows: unavailable: the server `far` did not answer: it sent a message that is longer than the limit (retry)
-    nobody knows: unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (retry)
-    nobody knows: unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error (retry)
-    it did not happen: unavailable: the server `far` was not reached: it answered with HTTP 429 Too Many Requests (retry)
+    unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
+    unavailable: the server `far` did not answer: it sent a message that is longer than the limit (unknown)
+    unavailable: the server `far` did not answer: it sent a message that is longer than the limit (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 429 Too Many Requests (retry)
     arguments: no such tool {"code":-32602,"data":[1]}
     "#);
+}
+
+#[tokio::test]
+async fn a_status_says_whether_a_call_may_have_been_carried_out() {
+    const NONE: &[(&str, &str)] = &[];
+    const LATER: &[(&str, &str)] = &[("retry-after", "0")];
+    let cases = [
+        ("204 No Content", NONE),
+        ("205 Reset Content", NONE),
+        ("302 Found", NONE),
+        ("303 See Other", NONE),
+        ("308 Permanent Redirect", NONE),
+        ("400 Bad Request", NONE),
+        ("401 Unauthorized", NONE),
+        ("403 Forbidden", NONE),
+        ("405 Method Not Allowed", NONE),
+        ("408 Request Timeout", NONE),
+        ("409 Conflict", NONE),
+        ("410 Gone", NONE),
+        ("413 Content Too Large", NONE),
+        ("418 I'm a teapot", NONE),
+        ("422 Unprocessable Entity", NONE),
+        ("425 Too Early", NONE),
+        ("429 Too Many Requests", LATER),
+        ("499 Client Closed Request", NONE),
+        ("500 Internal Server Error", NONE),
+        ("502 Bad Gateway", NONE),
+        ("503 Service Unavailable", NONE),
+        ("503 Service Unavailable", LATER),
+        ("504 Gateway Timeout", NONE),
+    ];
+    let mut lines = Vec::new();
+    for (status, headers) in cases {
+        lines.push(called(move |_| Answer(status, headers, String::new())).await);
+    }
+    assert_snapshot!(lines.join("\n"), @"
+    unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 302 Found (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 303 See Other (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 308 Permanent Redirect (retry)
+    unavailable: the server `far` was not reached: it answered with HTTP 400 Bad Request (retry)
+    unavailable: the server `far` was not reached: it wants to be logged in to (HTTP 401) (retry)
+    unavailable: the server `far` was not reached: it answered with HTTP 403 Forbidden (retry)
+    unavailable: the server `far` was not reached: it answered with HTTP 405 Method Not Allowed (retry)
+    unavailable: the server `far` did not answer: it answered with HTTP 408 Request Timeout (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 409 Conflict (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 410 Gone (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 413 Payload Too Large (retry)
+    unavailable: the server `far` did not answer: it answered with HTTP 418 I'm a teapot (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 422 Unprocessable Entity (retry)
+    unavailable: the server `far` did not answer: it answered with HTTP 425 Too Early (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 429 Too Many Requests (retry)
+    unavailable: the server `far` did not answer: it answered with HTTP 499 <unknown status code> (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 502 Bad Gateway (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 503 Service Unavailable (unknown)
+    unavailable: the server `far` was not reached: it answered with HTTP 503 Service Unavailable (retry)
+    unavailable: the server `far` did not answer: it answered with HTTP 504 Gateway Timeout (unknown)
+    ");
+}
+
+#[tokio::test]
+async fn an_error_of_mcp_counts_for_more_than_most_statuses() {
+    let error = |status: &'static str, named: bool, code: i64| {
+        called(move |request| {
+            let id = if named {
+                request.body["id"].clone()
+            } else {
+                Value::Null
+            };
+            let error =
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "words"}});
+            Answer(status, &[], error.to_string())
+        })
+    };
+    let told = [
+        error("400 Bad Request", false, -32600).await,
+        error("400 Bad Request", true, -32001).await,
+        error("409 Conflict", true, -32603).await,
+        error("409 Conflict", false, -32603).await,
+        error("500 Internal Server Error", true, -32603).await,
+        error("500 Internal Server Error", false, -32603).await,
+        error("500 Internal Server Error", true, -32001).await,
+        error("504 Gateway Timeout", true, -32603).await,
+    ];
+    assert_snapshot!(told.join("\n"), @r#"
+    tool: words {"code":-32600}
+    unavailable: the server `far` was not reached: it answered with HTTP 400 Bad Request: words (retry)
+    tool: words {"code":-32603}
+    unavailable: the server `far` did not answer: it answered with HTTP 409 Conflict: words (unknown)
+    tool: words {"code":-32603}
+    unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error: words (unknown)
+    tool: words {"code":-32001} (unknown)
+    unavailable: the server `far` did not answer: it answered with HTTP 504 Gateway Timeout: words (unknown)
+    "#);
+}
+
+#[tokio::test]
+async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
+    const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+    const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+    const PAGE: &[(&str, &str)] = &[("content-type", "text/html")];
+    const LONG: &[(&str, &str)] = &[
+        ("content-type", "application/json"),
+        ("content-length", "500"),
+    ];
+    let body = |headers: &'static [(&str, &str)], text: &'static str| {
+        called(move |request| {
+            let text = text.replace("$ID", &request.body["id"].to_string());
+            Answer("200 OK", headers, text)
+        })
+    };
+    let told = [
+        body(
+            JSON,
+            r#"{"jsonrpc":"2.0","id":$ID,"result":{"structuredContent":NaN}}"#,
+        )
+        .await,
+        body(
+            EVENTS,
+            "data: {\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"x\":NaN}}\n\n",
+        )
+        .await,
+        body(
+            EVENTS,
+            "data: {\"jsonrpc\":\"2.0\",\"result\":{\"x\":NaN}}\n\n",
+        )
+        .await,
+        body(JSON, r#"{"jsonrpc":"2.0","id":$ID,"result":[]}"#).await,
+        body(JSON, r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":["#).await,
+        body(JSON, r#"{"jsonrpc":"2.0","id":9999,"result":{}}"#).await,
+        body(
+            JSON,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
+        )
+        .await,
+        body(
+            JSON,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
+        )
+        .await,
+        body(JSON, "").await,
+        body(LONG, r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#).await,
+        body(PAGE, r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#).await,
+        body(&[], r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#).await,
+    ];
+    assert_snapshot!(told.join("\n"), @"
+    unavailable: the answer of the server `far` cannot be read: expected value (unknown)
+    unavailable: the answer of the server `far` cannot be read: expected value (unknown)
+    unavailable: the answer of the server `far` cannot be read: expected value (unknown)
+    unavailable: the server `far` answered with a list where a tool's result was due (unknown)
+    unavailable: the answer of the server `far` cannot be read: EOF while parsing a list (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: the connection to it was lost: end of file before message length reached (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
+    ");
 }
 
 #[tokio::test]
