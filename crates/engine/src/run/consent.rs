@@ -94,7 +94,7 @@ impl Run {
         covers.then_some(decided)
     }
 
-    /// Whether the call of an earlier process whose outcome is unknown was this very call, with consent. To say that it is to
+    /// Whether each call of an earlier process whose outcome is unknown was this very call, with consent. To say that it is to
     /// be made again is consent to it then.
     pub(super) fn was_consented(
         &self,
@@ -108,8 +108,8 @@ impl Run {
         }
         let subject = self.subject(tool, args);
         let digest = subject.digest(&self.id, at);
-        let call = past.calls.last();
-        let is_same = call.and_then(|call| call.consent.as_deref()) == Some(&*digest);
+        let mut in_doubt = past.calls_in_doubt();
+        let is_same = in_doubt.all(|call| call.consent.as_deref() == Some(&*digest));
         is_same && subject.seal.as_deref() != Some(UNSEALED)
     }
 }

@@ -56,6 +56,8 @@ pub struct Past {
     pub reason: Option<Arc<str>>,
     /// What a person wanted to become of it, since its last call.
     pub chosen: Option<Choice>,
+    /// How many of its calls were sent before a person wanted it called again.
+    decided_calls: usize,
     /// How it ended, the last time that it did.
     pub settled: Option<PastEnd>,
 }
@@ -283,7 +285,9 @@ impl Past {
                 consent,
                 ..
             } => {
-                self.chosen = None;
+                if self.chosen.take() == Some(Choice::Retry) {
+                    self.decided_calls = self.calls.len();
+                }
                 if let Some(decided) = self.decided.as_mut().filter(|decided| decided.approved) {
                     decided.is_spent = true;
                 }
@@ -379,13 +383,18 @@ impl Past {
             .find_map(|call| Some((call, call.answer.as_ref()?.as_ref().ok()?)))
     }
 
-    /// Whether its last call may have happened without anybody knowing how it ended.
+    /// The calls that may have happened, and that no person has decided about: any attempt, not only the last, as long as
+    /// no other has given a result.
+    pub fn calls_in_doubt(&self) -> impl Iterator<Item = &PastCall> {
+        let is_settled = self.is_final() || self.good_call().is_some();
+        let undecided = self.calls.get(self.decided_calls..).unwrap_or_default();
+        let undecided = undecided.iter().filter(move |_| !is_settled);
+        undecided.filter(|call| call.happened().is_none())
+    }
+
+    /// Whether a call of it may have happened without a known outcome.
     pub fn is_in_doubt(&self) -> bool {
-        !self.is_final()
-            && self
-                .calls
-                .last()
-                .is_some_and(|call| call.happened().is_none())
+        self.calls_in_doubt().next().is_some()
     }
 
     /// How the last call failed, for all that is known.

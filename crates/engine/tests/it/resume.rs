@@ -8,10 +8,11 @@ use std::time::Duration;
 use planwright_core::check::{CheckContext, CheckedPlan, check};
 use planwright_core::expression::parse_form;
 use planwright_core::plan::{Field, Node, OnFailure, Reference};
-use planwright_core::{Catalog, Place, Plan, Schema, Step, Tool, Value};
-use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
+use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
+use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
+use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Effect, History, Input, Opening, Run, replay};
+use planwright_engine::run::{Choice, Effect, History, Input, Opening, Run, replay};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Guards, RunOptions, RunSummary};
 
@@ -256,4 +257,95 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         })
     });
     replayed.unwrap_or_else(|error| panic!("{error:#?}"));
+}
+
+/// The attempts at `b` that an earlier process made, by words: `sent`, then how it ended: `ok`, `no`, `unsent`, `lost`,
+/// `late`, `given-up`, or nothing; `retry` is a person's choice, with which the next attempt begins.
+fn attempts(words: &str) -> Vec<Entry> {
+    let at = Arc::new(Address {
+        inside: None,
+        instance: None,
+        step: StepId::new("b"),
+        item: None,
+        round: None,
+    });
+    let mut attempt = 0;
+    let answered = |attempt: u32, result: Answer| Record::Answered {
+        at: Arc::clone(&at),
+        attempt,
+        result,
+    };
+    let records = words.split(' ').map(|word| match word {
+        "sent" => {
+            attempt += 1;
+            Record::Sent {
+                at: Arc::clone(&at),
+                server: Arc::from("s"),
+                tool: Arc::from("t"),
+                attempt,
+                args: Value::empty_object(),
+            }
+        }
+        "ok" => answered(attempt, Ok(ToolOutput::text("done"))),
+        "no" => answered(attempt, Err(ToolError::tool("no", Value::Null))),
+        "unsent" => answered(attempt, Err(ToolError::unavailable("not there"))),
+        "lost" => answered(attempt, Err(ToolError::lost("gone"))),
+        "late" => answered(attempt, Err(ToolError::new(ErrorKind::Timeout, "late"))),
+        "given-up" => Record::GivenUp {
+            at: Arc::clone(&at),
+            attempt,
+        },
+        "retry" => Record::Chosen {
+            at: Arc::clone(&at),
+            choice: Choice::Retry,
+        },
+        other => panic!("{other}"),
+    });
+    let entry = |record: Record| Entry {
+        at: Duration::ZERO,
+        turn: 0,
+        record,
+    };
+    records.map(entry).collect()
+}
+
+#[test]
+fn any_attempt_without_a_known_outcome_leaves_its_step_in_doubt() {
+    let plan = sound(vec![call("b", "t", Vec::new())]);
+    let cases = [
+        ("sent", "b unknown", 0),
+        ("sent ok", "b succeeded", 0),
+        ("sent no", "b succeeded", 1),
+        ("sent unsent", "b succeeded", 1),
+        ("sent lost", "b unknown", 0),
+        ("sent late", "b unknown", 0),
+        ("sent given-up", "b unknown", 0),
+        ("sent lost sent unsent", "b unknown", 0),
+        ("sent lost sent no", "b unknown", 0),
+        ("sent late sent no sent unsent", "b unknown", 0),
+        ("sent given-up sent unsent", "b unknown", 0),
+        ("sent lost sent ok", "b succeeded", 0),
+        ("sent unsent sent no", "b succeeded", 1),
+        ("sent lost retry", "b succeeded", 1),
+        ("sent lost retry sent unsent", "b succeeded", 1),
+        ("sent lost retry sent lost", "b unknown", 0),
+        ("sent lost retry sent lost sent no", "b unknown", 0),
+    ];
+    for (words, expected, calls) in cases {
+        let mut entries = vec![opened(&plan)];
+        entries.extend(attempts(words));
+        let before = entries.len();
+        let summary = process(&plan, &RunOptions::default(), &mut entries, |_| {
+            Some(Ok(ToolOutput::text("again")))
+        });
+        let made = entries[before..]
+            .iter()
+            .filter(|entry| matches!(entry.record, Record::Sent { .. }))
+            .count();
+        assert_eq!(
+            (told(&summary), made),
+            (vec![expected.to_owned()], calls),
+            "{words}"
+        );
+    }
 }

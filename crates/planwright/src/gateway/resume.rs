@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
-use planwright_engine::run::{Choice, History};
+use planwright_engine::run::{Choice, History, PastCall};
 use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::RunInfo;
@@ -223,18 +223,18 @@ fn unreadable() -> Reading {
     )
 }
 
-/// Sees to it that no model decides about a call of which nobody knows whether it happened.
+/// Refuses a model's decision about a call whose outcome is unknown.
 fn in_doubt(step: &str, history: &History, kept: &KeptRun) -> Result<(), BadRequest> {
     let tools = kept.latest_plan().map(|plan| tools_of(&plan));
     let tools = tools.unwrap_or_default();
     for (at, past) in history.steps() {
-        let is_repeatable = past.calls.last().is_some_and(|call| {
+        let is_repeatable = |call: &PastCall| {
             tools.iter().any(|tool| {
                 tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
             })
-        });
+        };
         let is_meant = at.to_string() == step || at.outermost().as_str() == step;
-        if is_meant && past.is_in_doubt() && !is_repeatable {
+        if is_meant && past.calls_in_doubt().any(|call| !is_repeatable(call)) {
             return Err(BadRequest(format!(
                 "it is unknown whether the call of `{at}` happened, so only a person can decide what becomes of it"
             )));

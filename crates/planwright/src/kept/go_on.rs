@@ -154,8 +154,7 @@ fn settle_doubt(
     let is_chosen = |at: &str| choices.iter().any(|(chosen, _)| **chosen == *at);
     let mut doubtful = history.steps().filter(|(at, past)| {
         at.outermost() == step
-            && past.is_in_doubt()
-            && !past.calls.last().is_some_and(is_repeatable)
+            && past.calls_in_doubt().any(|call| !is_repeatable(call))
             && !is_chosen(&at.to_string())
     });
     match doubtful.next() {

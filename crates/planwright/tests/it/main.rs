@@ -34,6 +34,7 @@ mod streamed;
 mod telemetry;
 mod tokens;
 mod trust;
+mod unknown;
 mod workflows;
 mod wrap;
 mod written;

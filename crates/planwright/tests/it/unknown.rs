@@ -1,0 +1,125 @@
+//! Calls whose outcome is unknown: they are sent once, and a run that goes on does not repeat them unasked.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use planwright_testkit::fake_server;
+use serde_json::{Value, json};
+
+use crate::program::{planwright, stderr, stdout};
+
+/// A folder with a server whose one tool, `pay`, writes down that it was called and then `does` something.
+fn set_up(folder: &Path, does: &Value, server: &Value, step: &Value) {
+    let mut does = does.clone();
+    does["appends"] = json!(folder.join("effects"));
+    let tool = json!({"name": "pay", "inputSchema": {"type": "object"}, "does": does});
+    let script = json!({"tools": [tool]}).to_string();
+    // A server that is marked as broken does not start again.
+    let starts =
+        r#"if [ -e broken ]; then exit 3; fi; [ -e breaks ] && touch broken; exec "$0" "$1""#;
+    let mut config = json!({
+        "command": "/bin/sh", "args": ["-c", starts, fake_server::program(), script], "trusted": true
+    });
+    let mut plan = json!({"id": "pay", "tool": "pay"});
+    for (target, more) in [(&mut config, server), (&mut plan, step)] {
+        let more = more.as_object().unwrap().clone();
+        target.as_object_mut().unwrap().extend(more);
+    }
+    let config = json!({"mcpServers": {"fake": config}});
+    fs::write(folder.join("mcp.json"), config.to_string()).unwrap();
+    let plan = json!({"name": "p", "steps": [plan]});
+    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
+fn program(folder: &Path, arguments: &[&str]) -> Output {
+    planwright(folder)
+        .args(arguments)
+        .args(["--store", "store.db", "--format", "json"])
+        .output()
+        .unwrap()
+}
+
+/// The run's id, its exit status, and how often the tool was called in all.
+fn came_to(folder: &Path, output: &Output) -> (String, Option<i32>, usize) {
+    let report: Value = serde_json::from_str(&stdout(output))
+        .unwrap_or_else(|_| panic!("{}{}", stdout(output), stderr(output)));
+    let effects = fs::read_to_string(folder.join("effects")).unwrap_or_default();
+    let run = report["run"].as_str().unwrap().to_owned();
+    (run, output.status.code(), effects.lines().count())
+}
+
+/// How often the tool was called by a run, and then by a resume of it, with the exit statuses of both.
+fn check(does: &Value, server: &Value, step: &Value, more: &[&str], prepare: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    set_up(path, does, server, step);
+    for name in prepare {
+        fs::write(path.join(name), "").unwrap();
+    }
+    let mut arguments = vec![
+        "run",
+        "plan.json",
+        "--servers",
+        "mcp.json",
+        "--approve",
+        "all",
+    ];
+    arguments.extend(more);
+    let (run, first, made) = came_to(path, &program(path, &arguments));
+    for name in ["broken", "breaks"] {
+        let _ = fs::remove_file(path.join(name));
+    }
+    let resumed = program(path, &["resume", &run, "--approve", "all"]);
+    let (_, second, made_in_all) = came_to(path, &resumed);
+    format!("{made} calls, exit {first:?}; resumed: {made_in_all} calls, exit {second:?}")
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_is_not_repeated() {
+    let raw =
+        |result: &str| json!({"raw": format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{result}}}"#)});
+    let cases = [
+        raw(r#"{"structuredContent":NaN}"#),
+        raw("[]"),
+        json!({"result": {"resultType": "task"}}),
+        json!({"error": {"code": -32001, "message": "Request timed out"}}),
+        json!({"exit": 1}),
+    ];
+    for does in cases {
+        for step in [json!({}), json!({"approval": true})] {
+            assert_eq!(
+                check(&does, &json!({}), &step, &[], &[]),
+                "1 calls, exit Some(1); resumed: 1 calls, exit Some(4)",
+                "{does} {step}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_timeout_of_the_server_does_not_repeat_an_approved_call() {
+    let hangs = json!({"never": true});
+    let step = json!({"approval": true, "retry": {"attempts": 3, "delay": "1ms"}});
+    let expected = "1 calls, exit Some(1); resumed: 1 calls, exit Some(4)";
+    let limited = json!({"timeout": "100ms"});
+    assert_eq!(check(&hangs, &limited, &step, &[], &[]), expected);
+    let timeout = ["--timeout", "100ms"];
+    assert_eq!(check(&hangs, &json!({}), &step, &timeout, &[]), expected);
+    // Several attempts at a call that needs no approval are what the plan asks for.
+    let step = json!({"retry": {"attempts": 3, "delay": "1ms"}});
+    let expected = "3 calls, exit Some(1); resumed: 3 calls, exit Some(4)";
+    assert_eq!(check(&hangs, &limited, &step, &[], &[]), expected);
+    assert_eq!(check(&hangs, &json!({}), &step, &timeout, &[]), expected);
+}
+
+#[test]
+fn a_later_attempt_that_was_not_sent_does_not_hide_an_earlier_one() {
+    let dies = json!({"exit": 1});
+    let step = json!({"retry": {"attempts": 2, "delay": "1ms"}});
+    assert_eq!(
+        check(&dies, &json!({}), &step, &[], &["breaks"]),
+        "1 calls, exit Some(1); resumed: 1 calls, exit Some(4)"
+    );
+}
