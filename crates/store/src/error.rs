@@ -50,7 +50,7 @@ pub enum StoreError {
     },
     /// Something cannot be called this.
     #[error(
-        "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` in front"
+        "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` or `-` in front"
     )]
     BadName {
         /// What it was to be.

@@ -9,7 +9,8 @@ const LONGEST: usize = 128;
 
 /// Whether something may be called `name`.
 pub(crate) fn check(what: &'static str, name: &str) -> Result<(), StoreError> {
-    if is_name(name) {
+    // A command would take it for an option. Names that older versions allowed are still found.
+    if is_name(name) && !name.starts_with('-') {
         return Ok(());
     }
     Err(StoreError::BadName {
@@ -26,6 +27,13 @@ pub(crate) fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_new_name_looks_like_an_option() {
+        for (name, is_allowed) in [("a-rf", true), ("-rf", false), ("--", false), ("-", false)] {
+            assert_eq!(check("id of a run", name).is_ok(), is_allowed, "{name}");
+        }
+    }
 
     #[test]
     fn names_are_words() {

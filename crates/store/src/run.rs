@@ -62,6 +62,9 @@ pub struct RunInfo {
     pub duration: Duration,
     /// The process that has it.
     pub holder: Option<Holder>,
+    /// How many of its entries came with the file that it was [imported](Store::import) from; `None` for a run that began in
+    /// this store. Consent and tool sources in these entries are a stranger's word.
+    pub imported: Option<usize>,
 }
 
 /// How a run stands.
@@ -227,6 +230,25 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Fault
     Ok(connection.last_insert_rowid())
 }
 
+/// Marks a run as one that came from a file with this many entries.
+pub(crate) fn mark_imported(
+    connection: &Connection,
+    key: i64,
+    entries: usize,
+) -> Result<(), Fault> {
+    connection
+        .prepare_cached("UPDATE runs SET imported = ?2 WHERE key = ?1")?
+        .execute(params![key, i64::try_from(entries).unwrap_or(i64::MAX)])?;
+    Ok(())
+}
+
+/// Whether a run came from a file.
+pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT imported IS NOT NULL FROM runs WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))?)
+}
+
 /// The format of a run, which must be known, or nothing of it can be read.
 pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Result<(), Fault> {
     let format: String =
@@ -245,7 +267,7 @@ pub(crate) fn unreadable(id: &str, reason: &str) -> StoreError {
     StoreError::Format(format!("the run `{id}` cannot be read: {reason}"))
 }
 
-const COLUMNS: &str = "SELECT key, id, plan, digest, dialect, created_ns, status, steps, done, calls, duration_ns FROM runs";
+const COLUMNS: &str = "SELECT key, id, plan, digest, dialect, created_ns, status, steps, done, calls, duration_ns, imported FROM runs";
 
 /// A row as it is.
 struct Columns {
@@ -273,6 +295,9 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
             calls: count(9)?,
             duration: Duration::from_nanos(row.get::<_, i64>(10)?.unsigned_abs()),
             holder: None,
+            imported: row
+                .get::<_, Option<i64>>(11)?
+                .map(|entries| usize::try_from(entries).unwrap_or(0)),
         },
     })
 }

@@ -194,6 +194,21 @@ impl History {
         });
     }
 
+    /// Revokes the consent that the journal holds so far: no decision, no open question and no choice to call again counts from
+    /// here on. What was called, and how it ended, stays known.
+    pub fn revoke_consent(&mut self) {
+        self.decided.clear();
+        for past in self.steps.values_mut() {
+            past.decided = None;
+            past.asked = None;
+            // To choose `Retry` is consent to the call; the other choices cause none.
+            past.chosen = past.chosen.take().filter(|choice| *choice != Choice::Retry);
+            for call in &mut past.calls {
+                call.consent = None;
+            }
+        }
+    }
+
     /// What was called for steps that are forgotten, in the order in which it was sent.
     pub fn forgotten_calls(&self) -> impl Iterator<Item = (&Arc<Address>, &PastCall)> {
         self.gone.iter().map(|(at, call)| (at, call))

@@ -28,6 +28,8 @@ pub struct Opening {
     pub choices: Vec<(Arc<str>, Choice)>,
     /// The steps that another plan took the place of: what was done for them before does not count.
     pub forgotten: Vec<StepId>,
+    /// Whether [no earlier consent counts](History::revoke_consent) from here on.
+    pub revokes_consent: bool,
     /// The longer plans that came later, in order.
     pub extensions: VecDeque<CheckedPlan>,
 }
@@ -104,6 +106,9 @@ pub fn replay<E>(
             .unwrap_or(behind.len());
         let (process, next) = behind.split_at(length);
         let opening = open(digest, header).map_err(ReplayError::Opening)?;
+        if opening.revokes_consent {
+            history.revoke_consent();
+        }
         for step in &opening.forgotten {
             history.forget(step);
         }

@@ -1,9 +1,12 @@
 //! `planwright export`, `import` and `prune`: runs that leave the store, or come into it.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use planwright_store::{Prune, StoreError};
+use planwright::engine::journal::{Entry, Record};
+use planwright::engine::run::History;
+use planwright_store::{Imported, Prune, Store, StoreError};
 
 use super::args::{ExportArguments, ImportArguments, PruneArguments};
 use super::convert::{may_write, write};
@@ -18,6 +21,12 @@ const USUAL_DAYS: u64 = 30;
 
 /// The most bytes that a run may have which is taken in.
 const MOST: u64 = 1 << 30;
+
+/// How many bytes show whether a file may hold a run.
+const HEAD: u64 = 4096;
+
+/// What helps if a file holds no run.
+const NO_RUN: &str = "take a file that `planwright export RUN -o FILE` wrote";
 
 /// `planwright export RUN`
 pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -41,29 +50,78 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
         let is_no_run = matches!(error, StoreError::Format(_));
         let explained = store::explain(error);
         if is_no_run {
-            explained.hint("take a file that `planwright export RUN -o FILE` wrote")
+            explained.hint(NO_RUN)
         } else {
             explained
         }
     })?;
     let run = keeping::short(&imported.id);
-    printer.talk(&if imported.is_new {
-        format!("look at it with `planwright show {run}` or `planwright logs {run}`")
+    if imported.is_new {
+        printer.talk(&left_behind(&store, &imported)?);
+        printer.talk(&format!(
+            "look at it with `planwright show {run}` or `planwright logs {run}`"
+        ));
     } else {
-        format!("the run {run} was there already, just as it is")
-    });
+        printer.talk(&format!("the run {run} was there already, just as it is"));
+    }
     printer.data_line(&imported.id);
     Ok(Exit::Success)
 }
 
+/// What came with an imported run and does not count here.
+fn left_behind(store: &Store, imported: &Imported) -> Result<String, CommandError> {
+    let entries = store
+        .entries(&imported.id)
+        .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
+        .map_err(store::explain)?;
+    let history = History::new(&entries);
+    let mut left = vec!["its tool sources".to_owned()];
+    let mut count = |count: usize, what: &str| {
+        if 0 < count {
+            left.push(counted(count, what));
+        }
+    };
+    count(imported.decisions, "stored decision");
+    let decided = history.steps().filter(|(_, past)| past.decided.is_some());
+    count(decided.count(), "decision in its journal");
+    let asked = history
+        .steps()
+        .filter(|(_, past)| past.open_question().is_some());
+    count(asked.count(), "open question");
+    let approves = |entry: &Entry| match &entry.record {
+        Record::Opened { header, .. } => header
+            .get("approved_plan")
+            .is_some_and(|digest| !digest.is_null()),
+        _ => false,
+    };
+    if entries.iter().any(approves) {
+        left.push("the approval of its plan".to_owned());
+    }
+    Ok(format!("not taken over: {}", left.join(", ")))
+}
+
 fn read(file: &Path) -> Result<String, CommandError> {
     if file == Path::new("-") {
-        return text_file::text(std::io::stdin(), MOST)
-            .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error));
+        let name = Path::new("standard input");
+        return read_run(std::io::stdin(), name);
     }
-    File::open(file)
-        .and_then(|opened| text_file::text(opened, MOST))
-        .map_err(|error| CommandError::unreadable(file, &error))
+    let opened = File::open(file).map_err(|error| CommandError::unreadable(file, &error))?;
+    read_run(opened, file)
+}
+
+/// Reads the text of a run, unless its first byte shows that it is none: a device may give bytes without end.
+fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
+    let unreadable = |error: std::io::Error| CommandError::unreadable(name, &error);
+    let head = text_file::at_most(&mut from, HEAD).map_err(unreadable)?;
+    let begins = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
+    match begins.trim_ascii_start().first() {
+        Some(b'{') => text_file::text(head.as_slice().chain(from), MOST).map_err(unreadable),
+        _ => Err(CommandError::new(format!(
+            "`{}` is no run to take in: it does not begin with an object",
+            name.display()
+        ))
+        .hint(NO_RUN)),
+    }
 }
 
 /// `planwright prune`

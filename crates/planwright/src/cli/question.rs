@@ -128,7 +128,12 @@ impl Question {
         let mut open = OpenCall::of(&info.id, &run.history()?);
         let wanted = arguments.step.as_str();
         let Some(index) = open.iter().position(|call| call.at.to_string() == wanted) else {
-            return Err(none_waits(&info.id, wanted, &open));
+            let error = none_waits(&info.id, wanted, &open);
+            return Err(if run.imported.is_some() {
+                error.hint("the run was imported: what it had asked is asked again when it is resumed")
+            } else {
+                error
+            });
         };
         let call = open.swap_remove(index);
         let tools = run.process.iter().flat_map(|process| &process.tools);

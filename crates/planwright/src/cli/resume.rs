@@ -13,7 +13,7 @@ use planwright::wire::PlanTextV1;
 
 use super::adapting::Kept;
 use super::app::rejected;
-use super::args::{PlanArguments, ResumeArguments, TextArguments};
+use super::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
 use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
@@ -43,21 +43,16 @@ pub(crate) async fn resume(
         // To repeat a call whose outcome is unknown is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
+    let sources = sources(&id, &kept, arguments)?;
     let old = kept.reading(vars(arguments)?)?;
     let mut reading = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
         None => old,
     };
-    let folder = kept.run.tools.folder.as_str();
-    let Settings { config, .. } = settings::load(Path::new(folder))?;
+    let Settings { config, .. } = settings::load(folder(&kept))?;
     let telemetry = telemetry::open(&config)?;
     reading.govern(&config);
     let max_output = guards::max_output(&arguments.guards, &config);
-    let sources = if arguments.tools.are_named() {
-        arguments.tools.clone()
-    } else {
-        keeping::tool_arguments(&kept.run.tools)
-    };
     let mut signals = Signals::new()?;
     let needed = reading.tool_names();
     let mut toolbox = tokio::select! {
@@ -143,6 +138,36 @@ pub(crate) async fn resume(
     course.drive(start, options, signals).await
 }
 
+/// The sources of the run's tools: those that are named, else those that it began with. A run that was imported began with those
+/// of a stranger: programs to start, folders to read.
+fn sources(
+    id: &str,
+    kept: &KeptRun,
+    arguments: &ResumeArguments,
+) -> Result<ToolArguments, CommandError> {
+    if arguments.tools.are_named() {
+        return Ok(arguments.tools.clone());
+    }
+    if kept.imported.is_none() {
+        return Ok(keeping::tool_arguments(&kept.run.tools));
+    }
+    let run = keeping::short(id);
+    Err(CommandError::new(format!(
+        "the run {run} was imported, and the tool sources that it began with do not count here"
+    ))
+    .hint(format!(
+        "name its tools: `planwright resume {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
+    )))
+}
+
+/// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
+fn folder(kept: &KeptRun) -> &Path {
+    Path::new(match kept.imported {
+        None => kept.run.tools.folder.as_str(),
+        Some(_) => ".",
+    })
+}
+
 /// Shows what a run came to that is done. No server is started, and nothing can be called.
 fn show_once_more(
     id: &str,
@@ -161,7 +186,7 @@ fn show_once_more(
     })?;
     let reading = Reading::kept(&kept.plan, kept.vars.clone());
     let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
-    let Settings { config, .. } = settings::load(Path::new(&kept.run.tools.folder))?;
+    let Settings { config, .. } = settings::load(folder(kept))?;
     let max_output = guards::max_output(&arguments.guards, &config);
     output::report(
         &summary,

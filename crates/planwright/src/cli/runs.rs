@@ -74,6 +74,7 @@ pub(super) fn described(info: &RunInfo) -> KeptRunV1 {
             (None, Standing::Ended(status)) => status.as_str(),
             (None, Standing::Open) => "interrupted",
         },
+        imported: info.imported.is_some(),
         pid: holder.map(|holder| holder.pid),
         host: holder.map(|holder| holder.host.clone()),
         plan: info.plan.clone(),
@@ -138,6 +139,11 @@ fn row(run: &KeptRunV1, here: &str) -> [String; 7] {
         }
         (Some(pid), _) => format!("running ({pid})"),
         (None, _) => run.status.to_owned(),
+    };
+    let status = if run.imported {
+        format!("{status}, imported")
+    } else {
+        status
     };
     let plan = run.plan.as_deref().unwrap_or("–");
     [

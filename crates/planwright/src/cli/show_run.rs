@@ -139,8 +139,9 @@ fn by_history(plan: &CheckedPlan, history: &History, is_running: bool, drawing: 
 }
 
 fn headline(run: &KeptRunV1) -> String {
+    let imported = if run.imported { ", imported" } else { "" };
     format!(
-        "run {}: {} after {}, {} of {} done, {}",
+        "run {}: {}{imported} after {}, {} of {} done, {}",
         styled(BOLD, keeping::short(&run.id)),
         styled(status_style(run.status), run.status),
         time(span(run.duration_ms)),

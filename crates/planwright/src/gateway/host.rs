@@ -219,7 +219,7 @@ impl Host for PlanHost {
                 entries::CREATE_PLAN if self.creates_plans(&call.client) => {
                     self.create_plan(&call).await
                 }
-                entries::RESUME_PLAN => self.resume(&call).await,
+                entries::RESUME_PLAN => Box::pin(self.resume(&call)).await,
                 entries::GET_RUN => self.get_run(&call).await,
                 entries::SEARCH_TOOLS => self.search(&call).await,
                 entries::DESCRIBE_TOOLS => self.describe(&call).await,

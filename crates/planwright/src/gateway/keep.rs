@@ -174,6 +174,16 @@ fn read_kept(
         }
         Err(error) => return Err(error.to_string()),
     };
+    // A file says whose run it is, and what was consented to; whoever wrote it may not be the one who says so.
+    if info.imported.is_some() {
+        return match owner {
+            None => Err(format!(
+                "the run `{id}` was imported, so it belongs to no client; a person can look at it with `planwright show {id}`, and \
+                 resume it with `planwright resume {id} --servers FILE`"
+            )),
+            Some(_) => Ok(None),
+        };
+    }
     let kept = KeptRun::read(store, id).map_err(|error| error.to_string())?;
     Ok((kept.run.client.as_deref() == owner).then_some((info, kept)))
 }

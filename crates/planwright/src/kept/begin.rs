@@ -104,6 +104,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         steps: Some(plan.steps().len()),
         choices: Vec::new(),
         forgotten: Vec::new(),
+        revokes_consent: false,
         approved_plan: None,
         beginning: None,
         plan: None,

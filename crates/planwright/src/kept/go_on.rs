@@ -61,6 +61,7 @@ impl GoOn<'_> {
         // The journal does so when it is opened; here nothing waits for it.
         store.forget_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
+        process.revokes_consent = kept.is_just_imported();
         self.known(&history)?;
         let is_beginning = kept
             .process

@@ -112,6 +112,7 @@ impl Opener {
                 .iter()
                 .map(|step| StepId::new(step.as_str()))
                 .collect(),
+            revokes_consent: process.revokes_consent,
             extensions,
         })
     }

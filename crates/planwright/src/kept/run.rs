@@ -28,6 +28,9 @@ pub struct KeptRun {
     pub vars: Object,
     /// What the latest process began with.
     pub process: Option<ProcessV1>,
+    /// The number of entries that came with the file, if the run was imported. No consent among them counts, and neither do the
+    /// sources of its tools.
+    pub imported: Option<usize>,
 }
 
 /// A run goes on with another plan.
@@ -48,19 +51,24 @@ impl KeptRun {
     /// Where there is none, or another version wrote it.
     pub fn read(store: &Store, id: &str) -> Result<Self, KeptRunError> {
         let run = RunV1::from_value(&store.header(id)?)?;
+        let imported = store.run(id)?.imported;
         let entries = store
             .entries(id)
             .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
-        Self::of(run, entries)
+        Self::of(run, entries, imported)
     }
 
-    fn of(run: RunV1, entries: Vec<Entry>) -> Result<Self, KeptRunError> {
+    fn of(run: RunV1, entries: Vec<Entry>, imported: Option<usize>) -> Result<Self, KeptRunError> {
         let mut plan = run.plan.clone();
         let mut vars = run.vars.clone();
         let mut process = None;
-        for entry in &entries {
+        for (index, entry) in entries.iter().enumerate() {
             if let Record::Opened { header, .. } = &entry.record {
-                let opened = ProcessV1::from_value(header)?;
+                let mut opened = ProcessV1::from_value(header)?;
+                // The file says that a person approved the plan; nobody did so here.
+                if imported.is_some_and(|imported| index < imported) {
+                    opened.approved_plan = None;
+                }
                 if let Some(new) = &opened.plan {
                     plan = new.clone();
                 }
@@ -76,6 +84,7 @@ impl KeptRun {
             plan,
             vars,
             process,
+            imported,
         })
     }
 
@@ -128,7 +137,7 @@ impl KeptRun {
         }
         let mut entries = self.entries;
         entries.truncate(changes.get(number).copied().unwrap_or(entries.len()));
-        Self::of(self.run, entries).map(Some)
+        Self::of(self.run, entries, self.imported).map(Some)
     }
 
     /// The ids of the steps of the latest plan.
@@ -155,13 +164,26 @@ impl KeptRun {
         }
     }
 
-    /// What was done for the steps that the plan has now.
+    /// What was done for the steps that the plan has now, without consent that was imported.
     ///
     /// # Errors
     ///
     /// Where another version wrote it.
     pub fn history(&self) -> Result<History, KeptRunError> {
-        history(&self.entries)
+        let imported = self.imported.unwrap_or(0).min(self.entries.len());
+        let (foreign, own) = self.entries.split_at(imported);
+        let mut history = history(foreign)?;
+        if self.imported.is_some() {
+            history.revoke_consent();
+        }
+        add(&mut history, own)?;
+        Ok(history)
+    }
+
+    /// Whether the run was imported, and no process of this store has driven it since.
+    pub(super) fn is_just_imported(&self) -> bool {
+        self.imported
+            .is_some_and(|imported| self.entries.len() <= imported)
     }
 
     /// How the run stood when its last process came to an end, if it did.
@@ -217,13 +239,22 @@ impl From<KeptError> for KeptRunError {
 /// Where another version wrote it.
 pub fn history(entries: &[Entry]) -> Result<History, KeptRunError> {
     let mut history = History::default();
+    add(&mut history, entries)?;
+    Ok(history)
+}
+
+fn add(history: &mut History, entries: &[Entry]) -> Result<(), KeptRunError> {
     for entry in entries {
         if let Record::Opened { header, .. } = &entry.record {
-            for step in &ProcessV1::from_value(header)?.forgotten {
+            let process = ProcessV1::from_value(header)?;
+            if process.revokes_consent {
+                history.revoke_consent();
+            }
+            for step in &process.forgotten {
                 history.forget(&StepId::new(step.as_str()));
             }
         }
         history.add(entry);
     }
-    Ok(history)
+    Ok(())
 }

@@ -31,6 +31,9 @@ pub struct KeptRunV1 {
     /// How it stands: `succeeded`, `failed`, `waiting` and `cancelled` as reports say it, `running` where a process has
     /// it, `interrupted` where its last process ended without a word.
     pub status: &'static str,
+    /// Whether it came from a file: it brought no consent and no tool sources.
+    #[serde(skip_serializing_if = "is_false")]
+    pub imported: bool,
     /// The process that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -53,6 +56,14 @@ pub struct KeptRunV1 {
     pub duration_ms: f64,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 impl RunsV1 {
     /// A list of runs.
     pub fn new(runs: Vec<KeptRunV1>) -> Self {
@@ -70,6 +81,7 @@ impl KeptRunV1 {
             id: id.to_owned(),
             created: utc::timestamp(created),
             status: "interrupted",
+            imported: false,
             pid: None,
             host: None,
             plan: None,

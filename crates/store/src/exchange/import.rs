@@ -24,6 +24,8 @@ pub struct Imported {
     pub id: String,
     /// Whether there is one more now; it may have been there already, just as it is.
     pub is_new: bool,
+    /// The number of decisions in the file, none of which was taken over.
+    pub decisions: usize,
 }
 
 /// The most bytes that the values of a run may come to wherever they are written.
@@ -33,11 +35,13 @@ const MAX_WRITTEN: u64 = 4 * 1024 * 1024 * 1024;
 struct Parcel {
     new: NewRun,
     batch: Batch,
-    decisions: Vec<Written>,
+    /// The number of its decisions, which are not written.
+    decisions: usize,
 }
 
 impl Store {
-    /// Takes in a run that [`Store::export`] gave, all of it or nothing.
+    /// Takes in a run that [`Store::export`] gave, all of it or nothing, but for its decisions: people made them in front of
+    /// another store, and anybody can write them into a file. The run is marked as [imported](crate::RunInfo::imported).
     ///
     /// # Errors
     ///
@@ -50,11 +54,19 @@ impl Store {
         let text = text.to_owned();
         self.writer().change(move |connection| {
             let id = parcel.new.id.clone();
+            let decisions = parcel.decisions;
             let key = match run::insert(connection, &parcel.new) {
                 Err(Fault::Store(StoreError::Exists { what, id })) => {
                     let (key, _) = run::find(connection, &id)?;
-                    if export(connection, key, &id)? == text {
-                        return Ok(Imported { id, is_new: false });
+                    let known = export(connection, key, &id)?;
+                    let is_same = known == text
+                        || run::is_imported(connection, key)? && known == without_decisions(&text);
+                    if is_same {
+                        return Ok(Imported {
+                            id,
+                            is_new: false,
+                            decisions,
+                        });
                     }
                     return Err(StoreError::Exists { what, id }.into());
                 }
@@ -62,10 +74,12 @@ impl Store {
             };
             insert_batch(connection, key, 0, &parcel.batch)?;
             update_run(connection, key, &parcel.batch.tally)?;
-            for decision in &parcel.decisions {
-                decision.insert(connection, key)?;
-            }
-            Ok(Imported { id, is_new: true })
+            run::mark_imported(connection, key, parcel.batch.rows.len())?;
+            Ok(Imported {
+                id,
+                is_new: true,
+                decisions,
+            })
         })
     }
 }
@@ -86,7 +100,7 @@ fn unpack(text: &str) -> Result<Parcel, String> {
             created: from_nanos(head.run.created_ns),
         },
         batch: Batch::default(),
-        decisions: Vec::new(),
+        decisions: 0,
     };
     let mut values = Values::default();
     let mut end = None;
@@ -107,7 +121,8 @@ fn unpack(text: &str) -> Result<Parcel, String> {
                 take_entry(row, &mut parcel, &mut values).map_err(told)?;
             }
             LineV1::Decision(decision) => {
-                parcel.decisions.push(written(decision).map_err(told)?);
+                written(decision).check().map_err(told)?;
+                parcel.decisions += 1;
             }
             LineV1::End(counts) => end = Some(counts),
         }
@@ -115,7 +130,7 @@ fn unpack(text: &str) -> Result<Parcel, String> {
     let found = EndV1 {
         values: parcel.batch.blobs.len(),
         entries: parcel.batch.rows.len(),
-        decisions: parcel.decisions.len(),
+        decisions: parcel.decisions,
     };
     match end {
         Some(end) if end == found => Ok(parcel),
@@ -200,8 +215,8 @@ fn take_entry(row: Row, parcel: &mut Parcel, values: &mut Values) -> Result<(), 
     Ok(())
 }
 
-fn written(decision: DecisionV1) -> Result<Written, String> {
-    let written = Written {
+fn written(decision: DecisionV1) -> Written {
+    Written {
         address: decision.at.to_json(),
         digest: decision.call_digest,
         approved: decision.approved,
@@ -209,7 +224,21 @@ fn written(decision: DecisionV1) -> Result<Written, String> {
         because: decision.because,
         by: decision.by,
         decided_ns: decision.decided_ns,
-    };
-    written.check()?;
-    Ok(written)
+    }
+}
+
+/// The text of a run as [`Store::export`] writes it, if its decisions are left out.
+fn without_decisions(text: &str) -> String {
+    let lines = text.lines().filter_map(|line| match parse(line) {
+        Ok(LineV1::Decision(_)) => None,
+        Ok(LineV1::End(end)) => {
+            let end = EndV1 {
+                decisions: 0,
+                ..end
+            };
+            serde_json::to_string(&LineV1::End(end)).ok()
+        }
+        _ => Some(line.to_owned()),
+    });
+    lines.map(|line| line + "\n").collect()
 }

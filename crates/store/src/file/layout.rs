@@ -5,7 +5,11 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::{Fault, FileTrouble, StoreError};
 
 /// From an empty file to the newest layout. A step that has been published is never changed.
-pub(super) const STEPS: &[&str] = &[include_str!("layout_1.sql"), include_str!("layout_2.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("layout_1.sql"),
+    include_str!("layout_2.sql"),
+    include_str!("layout_3.sql"),
+];
 
 /// Whether nothing is left to be done.
 pub(super) fn is_current(connection: &Connection) -> Result<bool, Fault> {

@@ -88,6 +88,7 @@ impl Memory {
                 options,
                 choices: Vec::new(),
                 forgotten: forgotten.clone(),
+                revokes_consent: false,
                 extensions,
             })
         });

@@ -39,6 +39,9 @@ pub struct ProcessV1 {
     /// The steps that are others in the plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
+    /// Whether no consent counts that stands in the journal before this process: the run was imported.
+    #[serde(default, skip_serializing_if = "super::run::is_false")]
+    pub revokes_consent: bool,
     /// The digest of the plan, where a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,

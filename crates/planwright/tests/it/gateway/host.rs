@@ -408,6 +408,31 @@ async fn one_client_knows_nothing_of_another() {
 }
 
 #[tokio::test]
+async fn an_imported_run_belongs_to_no_client() {
+    let pay = json!({"steps": [{"id": "pay", "tool": "pay"}]});
+    for client in ["a", "local"] {
+        let here = Scene::new();
+        let run = run_of(&here.execute(client, pay.clone()).await).to_owned();
+        let there = Scene::new();
+        there
+            .store
+            .import(&here.store.export(&run).unwrap())
+            .unwrap();
+        for (who, said) in [("local", "was imported"), ("a", "there is no run")] {
+            for tool in ["get_run", "resume_plan"] {
+                let result = there.call(who, tool, json!({"run": run})).await;
+                assert_eq!(result["isError"], true, "{result}");
+                assert!(text(&result).contains(said), "{result}");
+            }
+        }
+        let recalled = json!({"steps": [{"id": "b", "tool": "echo", "args": {"x": format!("${{runs.{run}.pay}}")}}]});
+        let result = there.execute("local", recalled).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(there.store.run(&run).unwrap().calls, 0);
+    }
+}
+
+#[tokio::test]
 async fn what_is_too_large_is_a_resource() {
     let scene = Scene::with(|settings| settings.answer_bytes = 100);
     let plan = json!({"steps": [{"id": "long", "tool": "long", "args": {}}], "output": ["long"]});

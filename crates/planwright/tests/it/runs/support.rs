@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use planwright::core::Value;
@@ -37,6 +38,10 @@ impl Shop {
 
     pub(super) fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Gives a command.
