@@ -105,11 +105,12 @@ impl Dispatch {
         }
     }
 
-    /// Runs to the end, or until only people can help.
-    pub(crate) async fn drive(mut self) -> RunSummary {
+    /// Runs to the end, or until only people can help. A run that `is_cancelled` starts nothing.
+    pub(crate) async fn drive(mut self, is_cancelled: bool) -> RunSummary {
         self.events.retain(|listener| !listener.is_closed());
         self.run.unheard = self.events.is_empty();
         self.run.start(&mut self.effects);
+        self.take_in(is_cancelled.then_some(Input::Cancel));
         loop {
             self.proceed();
             self.carry_out();

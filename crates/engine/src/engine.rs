@@ -90,6 +90,7 @@ impl Engine {
             durations: self.durations(),
             ..self.options.clone()
         };
+        let is_cancelled = start.is_cancelled;
         let (run, keeping) = start.open(options);
         let dispatch = Dispatch::new(
             run,
@@ -100,7 +101,7 @@ impl Engine {
             vec![sender],
             heard,
         );
-        let task = tokio::spawn(dispatch.drive());
+        let task = tokio::spawn(dispatch.drive(is_cancelled));
         (RunHandle::new(wishes, task), events)
     }
 

@@ -48,6 +48,14 @@ impl RunHandle {
         let _ = self.wishes.send(Wish::Close);
     }
 
+    /// Stops driving the run, as if the process had died: calls under way are dropped, and the journal ends where it is, so that
+    /// another process can continue the run. Nothing of it happens any more once this is over.
+    pub async fn abandon(mut self) {
+        self.task.abort();
+        // A run that ended first has a summary that nobody asks for.
+        drop((&mut self.task).await);
+    }
+
     /// Somebody else's means to cancel the run.
     pub fn canceller(&self) -> Canceller {
         Canceller(self.wishes.clone())

@@ -54,6 +54,7 @@ pub struct Start {
     header: Value,
     history: Option<Arc<History>>,
     arrival: Option<Arrival>,
+    pub(crate) is_cancelled: bool,
 }
 
 impl fmt::Debug for Start {
@@ -76,6 +77,7 @@ impl Start {
             header: Value::Null,
             history: None,
             arrival: None,
+            is_cancelled: false,
         }
     }
 
@@ -105,6 +107,13 @@ impl Start {
     #[must_use]
     pub fn tentative(mut self) -> Self {
         self.arrival = Some(Arrival::Tentative);
+        self
+    }
+
+    /// Cancels the run before it begins or continues: nothing is called, and it ends as cancelled.
+    #[must_use]
+    pub fn cancelled(mut self) -> Self {
+        self.is_cancelled = true;
         self
     }
 

@@ -16,7 +16,9 @@ use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::options::Arrival;
-use planwright_engine::{Decision, Engine, Guards, RunEvent, RunOptions, RunStatus, StepStatus};
+use planwright_engine::{
+    Decision, Engine, Guards, RunEvent, RunOptions, RunStatus, Start, StepStatus,
+};
 
 use crate::drive::{catalog, sound};
 
@@ -246,6 +248,51 @@ async fn timeouts_cancel_the_call() {
         assert!(
             start.elapsed() < Duration::from_secs(5),
             "nothing waits on a timer after the last step"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_before_it_begins_calls_nothing() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let backend = server(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(answer("late")) }
+    });
+    let plan = sound(plan(vec![call("a", &[]), call("b", &["a"])]));
+    let (handle, _events) = Engine::new(backend).launch(Start::new("r", plan).cancelled());
+    assert_eq!(handle.await.status, RunStatus::Cancelled);
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_abandoned_does_nothing_more() {
+    let dropped = Dropped::default();
+    let watched = dropped.clone();
+    let backend = server(move |_| {
+        let guard = watched.guard();
+        async move {
+            tokio::time::sleep(Duration::from_hours(1)).await;
+            guard.disarm();
+            Ok(answer("late"))
+        }
+    });
+    let plan = sound(plan(vec![call("a", &[])]));
+    let (handle, mut events) = Engine::new(backend).start("r", plan);
+    while !matches!(
+        events.recv().await.unwrap().event,
+        RunEvent::AttemptStarted { .. }
+    ) {}
+    handle.abandon().await;
+    while dropped.count() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // Not even an end is told.
+    while let Ok(event) = events.try_recv() {
+        assert!(
+            !matches!(event.event, RunEvent::RunEnded { .. }),
+            "{event:?}"
         );
     }
 }
