@@ -23,6 +23,7 @@ use crate::writer::{Append, Progress, State};
 pub struct HeldRun {
     store: Store,
     progress: Arc<Progress>,
+    entries: i64,
 }
 
 impl Store {
@@ -73,6 +74,7 @@ impl Store {
 
     fn held(&self, key: i64, id: String, lease: Lease, state: State) -> HeldRun {
         HeldRun {
+            entries: state.next,
             store: self.clone(),
             progress: Arc::new(Progress::new(key, id, lease, state)),
         }
@@ -101,6 +103,11 @@ impl HeldRun {
     /// The run's id.
     pub fn id(&self) -> &str {
         &self.progress.id
+    }
+
+    /// How many entries its journal had when this process took it. A reader that has seen fewer has read an earlier stand.
+    pub fn entries(&self) -> usize {
+        usize::try_from(self.entries).unwrap_or_default()
     }
 
     /// The store that it is in.

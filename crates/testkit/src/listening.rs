@@ -70,6 +70,16 @@ impl Listening {
         self.child.wait().expect("it ends")
     }
 
+    /// Kills it without a word, and waits until it is gone.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it ends");
+    }
+
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()

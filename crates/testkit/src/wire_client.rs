@@ -137,6 +137,34 @@ impl WireClient {
         self.requests
     }
 
+    /// Kills the server that this client has started, without a word.
+    ///
+    /// # Panics
+    ///
+    /// If the client has not started it.
+    pub fn kill(mut self) {
+        let Line::Pipe { server, .. } = &mut self.line else {
+            panic!("a server that listens belongs to nobody");
+        };
+        server.kill().expect("the server can be killed");
+        server.wait().expect("the server has ended");
+    }
+
+    /// Sends nothing any more: the server reads the end of its input.
+    pub fn close_input(&mut self) {
+        if let Line::Pipe { input, .. } = &mut self.line {
+            drop(input.take());
+        }
+    }
+
+    /// The session that the server has opened over HTTP.
+    pub fn session(&self) -> Option<&str> {
+        match &self.line {
+            Line::Http { session, .. } => session.as_deref(),
+            Line::Pipe { .. } => None,
+        }
+    }
+
     /// Sends a notification.
     pub fn notify(&mut self, method: &str, params: Value) {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));

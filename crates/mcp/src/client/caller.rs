@@ -15,6 +15,24 @@ pub trait Caller: Send + Sync + 'static {
     /// Asks the client something: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
+    /// Asks the client something about `subject`, by which another process recognises the question: a digest of the call that
+    /// a person decides about.
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let _ = subject;
+        self.ask(method, params)
+    }
+
+    /// States that the request is served by `work`, which can be continued in another process if this one ends while the client
+    /// is asked something.
+    fn bind(&self, work: &str) {
+        let _ = work;
+    }
+
     /// What goes into `_meta` of each request that is made for it: `traceparent`, `tracestate`, `baggage`. An object, or
     /// `null` where there is nothing.
     fn meta(&self) -> Value;
@@ -60,6 +78,14 @@ impl UpstreamError {
         Self::UNCERTAIN_CODES.contains(&self.code)
             || self.code == Self::SERVER_ERROR
                 && self.message.to_lowercase().contains("connection closed")
+    }
+
+    /// The refusal of a `requestState` that leads nowhere, or not for this request of this client.
+    pub fn unknown_state() -> Self {
+        Self::new(
+            Self::INVALID,
+            "the `requestState` is unknown, used or expired, or belongs to another request; nothing was called",
+        )
     }
 
     /// An error without data.

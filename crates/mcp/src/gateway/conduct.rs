@@ -14,8 +14,11 @@ use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::client::Client;
+use super::ended::ended;
+use super::host::SuspendedCall;
 use super::line::{Question, Word};
-use super::parked::Parked;
+use super::shared::Shared;
+use super::suspended::{Rest, Subject, random_state};
 use super::translate;
 use crate::client::UpstreamError;
 
@@ -29,6 +32,10 @@ pub(super) struct Work {
     words: mpsc::UnboundedReceiver<Word>,
     open: BTreeMap<String, Question>,
     asked: u64,
+    /// The request that it answers.
+    request: Subject,
+    /// The name under which the host can continue it in another process.
+    bound: Option<String>,
 }
 
 impl fmt::Debug for Work {
@@ -45,8 +52,9 @@ type Answer = (
 );
 
 impl Work {
-    /// A call that says its words into a line whose other end is `words`.
+    /// The call that answers `request` and says its words into a line whose other end is `words`.
     pub(super) fn new(
+        request: Subject,
         future: BoxFuture<'static, Result<Value, UpstreamError>>,
         words: mpsc::UnboundedReceiver<Word>,
     ) -> Self {
@@ -55,6 +63,8 @@ impl Work {
             words,
             open: BTreeMap::new(),
             asked: 0,
+            request,
+            bound: None,
         }
     }
 
@@ -69,24 +79,30 @@ impl Work {
     }
 
     /// Goes on until there is a result, or questions that only a result can ask. The call is dropped, and with it
-    /// cancelled, as soon as the client gives it up.
+    /// cancelled, as soon as the client gives it up or its session ends.
     pub(super) async fn conduct(
         mut self,
         client: &Client,
-        parked: &Parked,
+        shared: &Shared,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, ErrorData> {
         let mut asking = FuturesUnordered::<BoxFuture<'static, Answer>>::new();
         let gathering = tokio::time::sleep(GATHERING);
         tokio::pin!(gathering);
+        let end = ended(context);
+        tokio::pin!(end);
         let result = loop {
             tokio::select! {
                 biased;
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the request was cancelled", None));
                 }
+                () = &mut end => {
+                    return Err(ErrorData::internal_error("the session has ended", None));
+                }
                 Some(word) = self.words.recv() => match word {
                     Word::Note { method, params } => note(context, client, method, params).await,
+                    Word::Bound(work) => self.bound = Some(work),
                     Word::Question(question) if !client.can_answer(&question.method) => {
                         let error = UpstreamError::new(
                             UpstreamError::UNKNOWN_METHOD,
@@ -109,7 +125,7 @@ impl Work {
                     let _ = to.send(answer);
                 }
                 result = &mut self.future => break result,
-                () = &mut gathering, if !self.open.is_empty() => return self.park(client, parked),
+                () = &mut gathering, if !self.open.is_empty() => return self.suspend(client, shared),
             }
         };
         while let Ok(word) = self.words.try_recv() {
@@ -117,13 +133,43 @@ impl Work {
                 note(context, client, method, params).await;
             }
         }
-        result
-            .map(|result| translate::result(result, client))
-            .map_err(ErrorData::from)
+        let result = result?;
+        let kind = result.get("resultType").and_then(Value::as_text);
+        if kind == Some("input_required") {
+            return self.suspend_upstream(client, shared, &result);
+        }
+        Ok(translate::result(result, client))
     }
 
-    /// Puts the call aside, and says what is needed to go on with it.
-    fn park(self, client: &Client, parked: &Parked) -> Result<Value, ErrorData> {
+    /// Suspends the call at what a server behind the gateway asks by its result. A state of the server's own is replaced, so
+    /// that it comes back once, with the same request, from the same client. Without a state, the server wants none back.
+    fn suspend_upstream(
+        self,
+        client: &Client,
+        shared: &Shared,
+        result: &Value,
+    ) -> Result<Value, ErrorData> {
+        let theirs = result.get("requestState").cloned();
+        // Where consent was asked for, the next round must not ask for it again.
+        if theirs.is_none() && self.asked == 0 {
+            return Ok(result.clone());
+        }
+        let state = random_state();
+        if !shared.suspended.put(
+            &state,
+            client.id.clone(),
+            self.request,
+            Rest::Upstream(theirs),
+        ) {
+            return Err(too_many());
+        }
+        let mut fields = result.as_object().cloned().unwrap_or_default();
+        fields.insert("requestState".into(), Value::from(state));
+        Ok(Value::from(fields))
+    }
+
+    /// Suspends the call at its open questions, and says what is needed to go on with it.
+    fn suspend(self, client: &Client, shared: &Shared) -> Result<Value, ErrorData> {
         let requests = self.open.iter().map(|(key, question)| {
             let request = [
                 ("method", Value::from(question.method.as_str())),
@@ -132,18 +178,36 @@ impl Work {
             (key.as_str(), Value::object(request))
         });
         let requests = Value::object(requests);
-        let Some(state) = parked.put(client.id.clone(), self) else {
-            return Err(ErrorData::internal_error(
-                "too many calls of this client wait for answers",
-                None,
-            ));
-        };
+        let state = self.bound.as_deref().and_then(|work| {
+            let subjects = self.open.iter();
+            shared.host.request_state(&SuspendedCall {
+                client: &client.id,
+                name: &self.request.name,
+                arguments: &self.request.arguments,
+                work,
+                questions: subjects
+                    .map(|(key, question)| (key.as_str(), question.subject.as_deref()))
+                    .collect(),
+            })
+        });
+        let state = state.unwrap_or_else(random_state);
+        let (request, rest) = (self.request.clone(), Rest::Work(self));
+        if !shared
+            .suspended
+            .put(&state, client.id.clone(), request, rest)
+        {
+            return Err(too_many());
+        }
         Ok(Value::object([
             ("resultType", Value::from("input_required")),
             ("inputRequests", requests),
             ("requestState", Value::from(state)),
         ]))
     }
+}
+
+fn too_many() -> ErrorData {
+    ErrorData::internal_error("too many calls of this client wait for answers", None)
 }
 
 /// Tells the client something, in the form of its revision.
@@ -183,6 +247,7 @@ async fn ask(context: RequestContext<RoleServer>, question: Question) -> Answer 
         method,
         params,
         answer,
+        ..
     } = question;
     // The types of `rmcp` would write some of it in another way.
     let mut request = CustomRequest::new(method, Some(params.into()));

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 use tokio::sync::watch;
 
-use super::client::Client;
+use super::client::{Client, ClientId};
 use crate::client::{Caller, UpstreamError};
 
 /// Who knows plans. All values are as the newest revision of MCP writes them; older clients get them in their own form.
@@ -52,6 +52,35 @@ pub trait Host: Send + Sync + 'static {
     /// Calls one of the host's own tools and gives a `CallToolResult`, or a task.
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
+    /// A `requestState` by which [`continue_call`](Self::continue_call) recognises the work of a suspended call in any later process.
+    /// `None` if the work ends with this process. No two states are equal.
+    fn request_state(&self, call: &SuspendedCall<'_>) -> Option<String> {
+        let _ = call;
+        None
+    }
+
+    /// Continues the work of a suspended call that this process does not have, or not any more, with the client's answers by the
+    /// keys of the questions. Nothing is executed a second time.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::INVALID`] if the state is none of [`request_state`](Self::request_state) for this client and request, or
+    /// has expired.
+    fn continue_call(
+        self: Arc<Self>,
+        call: HostCall,
+        state: String,
+        answers: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let _ = (call, state, answers);
+        Box::pin(std::future::ready(Err(UpstreamError::unknown_state())))
+    }
+
+    /// Gives up what a client has under way that outlives its requests: it is no longer let in.
+    fn end_client(&self, client: &ClientId) {
+        let _ = client;
+    }
+
     /// The host's own resources for this client, as `resources/list` writes them.
     fn resources(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>>;
 
@@ -95,6 +124,21 @@ pub struct HostCall {
     pub caller: Arc<dyn Caller>,
     /// What progress of this call is called by, where the client wants to hear of it.
     pub progress_token: Option<Value>,
+}
+
+/// A call of one of the host's own tools that waits for answers of its client.
+#[derive(Clone, Debug)]
+pub struct SuspendedCall<'a> {
+    /// Who calls.
+    pub client: &'a ClientId,
+    /// The tool.
+    pub name: &'a str,
+    /// The arguments of the call.
+    pub arguments: &'a Value,
+    /// The work that serves the call, as [`Caller::bind`] names it.
+    pub work: &'a str,
+    /// The keys of the open questions, each with what it is about if [`Caller::ask_about`] named that.
+    pub questions: Vec<(&'a str, Option<&'a str>)>,
 }
 
 /// What a client wants of a task.

@@ -30,6 +30,7 @@ const SESSION: &str = "mcp-session-id";
 pub struct HttpService {
     service: StreamableHttpService<Front, Sessions>,
     sessions: Arc<Sessions>,
+    gateway: Gateway,
 }
 
 impl HttpService {
@@ -39,13 +40,21 @@ impl HttpService {
             .disable_allowed_hosts()
             .with_max_request_body_bytes(most)
             .with_cancellation_token(stop);
-        let gateway = gateway.clone();
         let sessions = Arc::new(Sessions::default());
-        let front = move || Ok(Front::new(&gateway));
+        let served = gateway.clone();
+        let front = move || Ok(Front::new(&served));
         Self {
             service: StreamableHttpService::new(front, Arc::clone(&sessions), config),
             sessions,
+            gateway: gateway.clone(),
         }
+    }
+
+    /// Ends all that a client has under way here: its requests, its sessions and what they have begun. For a client that is
+    /// no longer let in.
+    pub async fn end_client(&self, client: &ClientId) {
+        self.sessions.end_client(client).await;
+        self.gateway.end_client(client);
     }
 
     async fn handle<B>(&self, mut request: Request<B>) -> Answer
@@ -67,6 +76,9 @@ impl HttpService {
         }
         let slot = Slot::default();
         request.extensions_mut().insert(slot.clone());
+        request
+            .extensions_mut()
+            .insert(self.sessions.client_end(&client));
         let response = self.service.handle(request).await;
         if let Some(session) = session(response.headers()) {
             self.sessions.opened(session, client).await;

@@ -16,6 +16,8 @@ pub(super) enum Word {
     Note { method: String, params: Value },
     /// A question, and where its answer goes.
     Question(Question),
+    /// The name under which the host can continue the call in another process.
+    Bound(String),
 }
 
 /// Something that a client is asked.
@@ -23,6 +25,8 @@ pub(super) enum Word {
 pub(super) struct Question {
     pub(super) method: String,
     pub(super) params: Value,
+    /// What the question is about, as another process recognises it.
+    pub(super) subject: Option<String>,
     pub(super) answer: oneshot::Sender<Result<Value, UpstreamError>>,
 }
 
@@ -57,10 +61,44 @@ impl Caller for Line {
     }
 
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.put(method, params, None)
+    }
+
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.put(method, params, Some(subject.to_owned()))
+    }
+
+    fn bind(&self, work: &str) {
+        // As above.
+        let _ = self.words.send(Word::Bound(work.to_owned()));
+    }
+
+    fn meta(&self) -> Value {
+        self.meta.clone()
+    }
+
+    fn client(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.client))
+    }
+}
+
+impl Line {
+    fn put(
+        &self,
+        method: &str,
+        params: Value,
+        subject: Option<String>,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         let (answer, answered) = oneshot::channel();
         let question = Question {
             method: method.to_owned(),
             params,
+            subject,
             answer,
         };
         let sent = self.words.send(Word::Question(question));
@@ -74,13 +112,5 @@ impl Caller for Line {
             sent.map_err(|_| gone())?;
             answered.await.unwrap_or_else(|_| Err(gone()))
         })
-    }
-
-    fn meta(&self) -> Value {
-        self.meta.clone()
-    }
-
-    fn client(&self) -> Option<Arc<str>> {
-        Some(Arc::clone(&self.client))
     }
 }

@@ -23,23 +23,44 @@ pub(super) fn pass(
 ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
     let upstreams = upstreams.clone();
     Box::pin(async move {
-        let mut params = params;
-        for _ in 0..ROUND_LIMIT {
-            let asked = Arc::clone(&caller);
-            let result = upstreams
-                .request(&server, method, params.clone(), Some(asked))
-                .await?;
-            let kind = result.get("resultType").and_then(Value::as_text);
-            if kind != Some("input_required") || !client.is_asked_directly() {
-                return Ok(result);
-            }
-            params = answered(params, &result, &caller).await?;
+        if client.is_asked_directly() {
+            return completed(&upstreams, &server, method, params, caller).await;
         }
-        Err(UpstreamError::new(
-            UpstreamError::UNAVAILABLE,
-            format!("the server `{server}` asked for more input {ROUND_LIMIT} times"),
-        ))
+        upstreams
+            .request(&server, method, params, Some(caller))
+            .await
     })
+}
+
+/// Sends a request to `server` and gives its result. What the server asks for by results of the kind `input_required`, `caller` is
+/// asked.
+///
+/// # Errors
+///
+/// Those of [`Upstreams::request`], and of the caller if it does not answer.
+pub async fn completed(
+    upstreams: &Upstreams,
+    server: &str,
+    method: &str,
+    params: Value,
+    caller: Arc<dyn Caller>,
+) -> Result<Value, UpstreamError> {
+    let mut params = params;
+    for _ in 0..ROUND_LIMIT {
+        let asked = Arc::clone(&caller);
+        let result = upstreams
+            .request(server, method, params.clone(), Some(asked))
+            .await?;
+        let kind = result.get("resultType").and_then(Value::as_text);
+        if kind != Some("input_required") {
+            return Ok(result);
+        }
+        params = answered(params, &result, &caller).await?;
+    }
+    Err(UpstreamError::new(
+        UpstreamError::UNAVAILABLE,
+        format!("the server `{server}` asked for more input {ROUND_LIMIT} times"),
+    ))
 }
 
 /// The parameters of the next round: with the client's answers to what the result asks.

@@ -1,16 +1,19 @@
 //! A stream whose client need not begin at the beginning.
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::ended::SessionEnd;
 
 /// The messages of a stream from the first request on. What is told or answered before that is about nothing that there is, and
 /// `rmcp` would end for it.
 pub(super) struct Patient<R: AsyncRead, W: AsyncWrite> {
     stream: AsyncRwTransport<RoleServer, R, W>,
     has_begun: bool,
+    end: SessionEnd,
 }
 
 impl<R, W> Patient<R, W>
@@ -22,6 +25,7 @@ where
         Self {
             stream: AsyncRwTransport::new(input, output),
             has_begun: false,
+            end: SessionEnd::default(),
         }
     }
 }
@@ -42,8 +46,14 @@ where
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let message = self.stream.receive().await?;
-            self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
+            let Some(mut message) = self.stream.receive().await else {
+                self.end.signal();
+                return None;
+            };
+            if let JsonRpcMessage::Request(request) = &mut message {
+                self.end.attach(request.request.extensions_mut());
+                self.has_begun = true;
+            }
             if self.has_begun {
                 return Some(message);
             }

@@ -18,12 +18,15 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 
 use super::client::ClientId;
 use super::deliver::{Slot, slot};
+use super::ended::{ClientEnd, SessionEnd};
 
 /// The sessions of a gateway.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     sessions: LocalSessionManager,
     owners: Mutex<HashMap<SessionId, ClientId>>,
+    ends: Mutex<HashMap<SessionId, SessionEnd>>,
+    clients: Mutex<HashMap<ClientId, ClientEnd>>,
 }
 
 impl Sessions {
@@ -40,10 +43,45 @@ impl Sessions {
         }
     }
 
-    fn owners(&self) -> MutexGuard<'_, HashMap<SessionId, ClientId>> {
-        // Nothing that may panic happens while it is held.
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The signal for the end of a client, which all its requests carry.
+    pub(super) fn client_end(&self, client: &ClientId) -> ClientEnd {
+        let mut clients = lock(&self.clients);
+        match clients.get(client) {
+            Some(end) if !end.is_signalled() => end.clone(),
+            // One that is let in again begins anew.
+            _ => {
+                let end = ClientEnd::default();
+                clients.insert(client.clone(), end.clone());
+                end
+            }
+        }
     }
+
+    /// Ends the requests and sessions of a client.
+    pub(super) async fn end_client(&self, client: &ClientId) {
+        if let Some(end) = lock(&self.clients).remove(client) {
+            end.signal();
+        }
+        let owned: Vec<SessionId> = lock(&self.owners)
+            .iter()
+            .filter(|(_, owner)| *owner == client)
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in owned {
+            if let Err(error) = self.close_session(&session).await {
+                tracing::warn!(%error, "a session of a client that was shut out was not closed");
+            }
+        }
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<SessionId, ClientId>> {
+        lock(&self.owners)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that may panic happens while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SessionManager for Sessions {
@@ -52,8 +90,14 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Wire), Self::Error> {
         let (id, transport) = self.sessions.create_session().await?;
-        let slots = HashMap::new();
-        Ok((id, Wire { transport, slots }))
+        let end = SessionEnd::default();
+        lock(&self.ends).insert(id.clone(), end.clone());
+        let wire = Wire {
+            transport,
+            slots: HashMap::new(),
+            end,
+        };
+        Ok((id, wire))
     }
 
     async fn initialize_session(
@@ -69,6 +113,10 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        // First of all: no call of the session may begin another step while the session is being closed.
+        if let Some(end) = lock(&self.ends).remove(id) {
+            end.signal();
+        }
         let closed = self.sessions.close_session(id).await;
         self.owners().remove(id);
         closed
@@ -111,6 +159,7 @@ impl SessionManager for Sessions {
 pub(super) struct Wire {
     transport: SessionTransport,
     slots: HashMap<RequestId, Slot>,
+    end: SessionEnd,
 }
 
 impl Transport<RoleServer> for Wire {
@@ -137,9 +186,13 @@ impl Transport<RoleServer> for Wire {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        let message = self.transport.receive().await?;
-        match &message {
+        let Some(mut message) = self.transport.receive().await else {
+            self.end.signal();
+            return None;
+        };
+        match &mut message {
             JsonRpcMessage::Request(request) => {
+                self.end.attach(request.request.extensions_mut());
                 if let Some(slot) = slot(request.request.extensions()) {
                     self.slots.insert(request.id.clone(), slot.clone());
                 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use planwright_core::Value;
 
-use super::client::Client;
+use super::client::{Client, ClientId};
 use super::host::{Host, Passing};
 use super::listing::Listing;
-use super::parked::Parked;
+use super::suspended::SuspendedCalls;
 use crate::client::{UpstreamView, Upstreams};
 
 /// How long a list waits for servers that are still starting. What comes later is announced.
@@ -27,7 +27,7 @@ pub struct Gateway(pub(super) Arc<Shared>);
 pub(super) struct Shared {
     pub(super) host: Arc<dyn Host>,
     pub(super) upstreams: Upstreams,
-    pub(super) parked: Parked,
+    pub(super) suspended: SuspendedCalls,
     /// Whether several clients use the same servers. They are then told only of what all clients are asked alike.
     serves_many: bool,
     listing: Mutex<Option<(Arc<UpstreamView>, Arc<Listing>)>>,
@@ -44,11 +44,17 @@ impl Gateway {
         Self::build(host, upstreams, true)
     }
 
+    /// Gives up what a client has under way that outlives its requests.
+    pub(super) fn end_client(&self, client: &ClientId) {
+        self.0.suspended.end_client(client);
+        self.0.host.end_client(client);
+    }
+
     fn build(host: Arc<dyn Host>, upstreams: Upstreams, serves_many: bool) -> Self {
         Self(Arc::new(Shared {
             host,
             upstreams,
-            parked: Parked::default(),
+            suspended: SuspendedCalls::default(),
             serves_many,
             listing: Mutex::new(None),
         }))

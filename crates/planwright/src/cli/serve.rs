@@ -172,7 +172,15 @@ async fn over_http(
         host.suspend(GRACE).await;
         stop.cancel();
     };
-    edge.serve(service, end, put_away).await;
+    let served = service.clone();
+    let revocations = edge.revocations(move |client| {
+        let served = served.clone();
+        async move { served.end_client(&client).await }
+    });
+    tokio::select! {
+        () = edge.serve(service, end, put_away) => {}
+        never = revocations => match never {},
+    }
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use super::output;
 use super::printer::Printer;
 
 pub(crate) use file::TokenFile;
-pub(crate) use known::KnownTokens;
+pub(crate) use known::{Known, KnownTokens};
 
 /// A client, as `token list` tells of it.
 #[derive(Debug, Serialize)]

@@ -48,7 +48,9 @@ impl AtClient {
     async fn ask(&self, request: &ApprovalRequest) -> Decision {
         let form = form(request);
         if let Some(caller) = &self.form
-            && let Ok(answer) = caller.ask("elicitation/create", form.clone()).await
+            && let Ok(answer) = caller
+                .ask_about(&request.digest(), "elicitation/create", form.clone())
+                .await
         {
             return read(&answer);
         }
@@ -57,7 +59,7 @@ impl AtClient {
                 ("method", Value::from("elicitation/create")),
                 ("params", form),
             ]);
-            if let Ok(answer) = board.ask(question).await {
+            if let Ok(answer) = board.ask(question, &request.digest()).await {
                 return read(&answer);
             }
         }
@@ -107,7 +109,7 @@ fn form(request: &ApprovalRequest) -> Value {
 }
 
 /// The answer to the form. Whoever closes it without a word has not decided.
-fn read(answer: &Value) -> Decision {
+pub(super) fn read(answer: &Value) -> Decision {
     let content = answer.get("content");
     let field = |name: &str| content.and_then(|content| content.get(name)?.as_text());
     let because = field("because")

@@ -10,20 +10,20 @@ use tokio::sync::oneshot;
 #[derive(Debug, Default)]
 pub(super) struct Board(Mutex<Questions>);
 
-#[derive(Debug, Default)]
-struct Questions {
-    asked: u64,
-    open: BTreeMap<String, (Value, oneshot::Sender<Value>)>,
+type Questions = BTreeMap<String, (Value, oneshot::Sender<Value>)>;
+
+/// The key of a question about `subject`, the same in each process: an answer that comes late is never taken for that to another
+/// question.
+pub(super) fn key(subject: &str) -> String {
+    let start = subject.get(..32).unwrap_or(subject);
+    format!("question-{start}")
 }
 
 impl Board {
-    /// Puts up a request to the client; its answer comes where that is said.
-    pub(super) fn ask(&self, request: Value) -> oneshot::Receiver<Value> {
+    /// Puts up a request to the client about `subject`, the digest of a call; its answer comes where that is said.
+    pub(super) fn ask(&self, request: Value, subject: &str) -> oneshot::Receiver<Value> {
         let (answer, answered) = oneshot::channel();
-        let mut questions = self.lock();
-        questions.asked += 1;
-        let key = format!("question-{}", questions.asked);
-        questions.open.insert(key, (request, answer));
+        self.lock().insert(key(subject), (request, answer));
         answered
     }
 
@@ -31,8 +31,8 @@ impl Board {
     pub(super) fn open(&self) -> Option<Value> {
         let mut questions = self.lock();
         // Who does not wait any more has got the answer elsewhere.
-        questions.open.retain(|_, (_, answer)| !answer.is_closed());
-        let requests = questions.open.iter();
+        questions.retain(|_, (_, answer)| !answer.is_closed());
+        let requests = questions.iter();
         let requests: Object = requests
             .map(|(key, (request, _))| (key.as_str().into(), request.clone()))
             .collect();
@@ -43,7 +43,7 @@ impl Board {
     pub(super) fn answer(&self, responses: &Value) {
         let mut questions = self.lock();
         for (key, response) in responses.as_object().into_iter().flatten() {
-            if let Some((_, answer)) = questions.open.remove(&**key) {
+            if let Some((_, answer)) = questions.remove(&**key) {
                 // As above.
                 let _ = answer.send(response.clone());
             }

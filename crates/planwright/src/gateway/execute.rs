@@ -204,14 +204,8 @@ impl PlanHost {
         let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
         let durations = self.settings.store.as_ref();
         let durations = durations.and_then(|store| store.durations().ok());
-        let seal_key = match &self.settings.store {
-            Some(store) => Some(
-                store
-                    .seal_key()
-                    .map_err(|error| BadRequest(error.to_string()))?,
-            ),
-            None => None,
-        };
+        let seal_key = self.seal_key();
+        let seal_key = seal_key.map_err(|error| BadRequest(error.to_string()))?;
         Ok(RunOptions {
             confidential,
             seal_key,
@@ -235,6 +229,9 @@ impl PlanHost {
         let meter = options.meter.clone();
         let board = Arc::new(Board::default());
         let id = start.id();
+        if self.settings.store.is_some() {
+            call.caller.bind(&id);
+        }
         let client_asked = AtClient {
             form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
             task: client.takes_tasks().then(|| Arc::clone(&board)),

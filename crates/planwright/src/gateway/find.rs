@@ -7,7 +7,7 @@ use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{ToolBackend, ToolCall};
 use planwright_engine::event::Address;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{Client, HostCall, completed};
 use planwright_mcp::{Caller, UpstreamError};
 
 use super::answer;
@@ -192,11 +192,9 @@ impl PlanHost {
             let meta = Value::object([("progressToken", token.clone())]);
             params.push(("_meta", meta));
         }
-        let caller = Some(Arc::clone(&call.caller));
+        let caller = Arc::clone(&call.caller);
         let params = Value::object(params);
-        self.upstreams
-            .request(&tool.server, "tools/call", params, caller)
-            .await
+        completed(&self.upstreams, &tool.server, "tools/call", params, caller).await
     }
 
     /// `move_to_stage`

@@ -7,7 +7,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::check::Policy;
 use planwright_core::{Tool, Value};
-use planwright_mcp::gateway::{Client, ClientId, Host, HostCall, Passing, TaskRequest};
+use planwright_mcp::gateway::{
+    Client, ClientId, Host, HostCall, Passing, SuspendedCall, TaskRequest,
+};
 use planwright_mcp::{Caller, UpstreamError, UpstreamState, Upstreams};
 use tokio::sync::watch;
 
@@ -234,6 +236,23 @@ impl Host for PlanHost {
             };
             Ok(answered.unwrap_or_else(|error| self.refused(&error.0)))
         })
+    }
+
+    fn request_state(&self, call: &SuspendedCall<'_>) -> Option<String> {
+        self.state_of(call)
+    }
+
+    fn continue_call(
+        self: Arc<Self>,
+        call: HostCall,
+        state: String,
+        answers: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        Box::pin(async move { self.continue_run(&call, &state, &answers).await })
+    }
+
+    fn end_client(&self, client: &ClientId) {
+        self.runs.cancel_all(client);
     }
 
     fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {

@@ -59,6 +59,9 @@ mod keep;
 /// Runs go on.
 mod resume;
 
+/// Suspended calls of an earlier process go on.
+mod continuation;
+
 /// Runs as tasks, outputs as resources.
 mod tasks;
 

@@ -28,6 +28,8 @@ pub(super) struct Wishes {
     /// The steps whose results stay though the plan changes what they were computed from.
     pub(super) keep: Vec<Arc<str>>,
     pub(super) choices: Vec<(Arc<str>, Choice)>,
+    /// That it ends as cancelled, without a further call.
+    pub(super) cancel: bool,
 }
 
 impl PlanHost {
@@ -148,9 +150,12 @@ impl PlanHost {
             )
             .await
             .map_err(Unsound::Refused)?;
-        let start = Start::new(id, plan.clone())
+        let mut start = Start::new(id, plan.clone())
             .after(prepared.0.history)
             .with_journal(prepared.1, prepared.0.process.to_value());
+        if wishes.cancel {
+            start = start.cancelled();
+        }
         self.launch(call, start, &plan, options, info.created)
             .map_err(Unsound::Refused)
     }
@@ -171,6 +176,10 @@ impl PlanHost {
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
         let prepare = move || {
             let held = store.hold(&id, &holder)?;
+            // It was read before it was held: another request may have gone on with it in between, and ended.
+            if held.entries() != kept.entries.len() {
+                return Err(KeptRunError::Outdated);
+            }
             let go_on = GoOn {
                 id: &id,
                 plan: &plan,
@@ -211,6 +220,7 @@ impl Wishes {
             inputs: request.object("inputs")?.unwrap_or_default(),
             keep: request.texts("keep")?,
             choices,
+            cancel: false,
         })
     }
 }
@@ -248,6 +258,7 @@ fn explained(error: &KeptRunError) -> BadRequest {
     let way_out = match error {
         KeptRunError::Hidden(name) => format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}"),
         KeptRunError::Doubt { .. } => "; only a person can decide what becomes of it".to_owned(),
+        KeptRunError::Outdated => "; look at it with get_run".to_owned(),
         KeptRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
         KeptRunError::UnknownStep {
             near: Some(near), ..

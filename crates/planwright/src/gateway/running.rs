@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use planwright_core::CheckedPlan;
 use planwright_engine::guard::WrittenMeter;
-use planwright_engine::{Canceller, RunHandle, RunSummary, StampedEvent};
+use planwright_engine::{Canceller, RunEvent, RunHandle, RunSummary, StampedEvent};
 use planwright_mcp::gateway::ClientId;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{oneshot, watch};
@@ -33,6 +33,7 @@ pub(super) struct Running {
     meter: WrittenMeter,
     canceller: Canceller,
     stand: watch::Receiver<Stand>,
+    idle: watch::Receiver<bool>,
     suspend: Mutex<Option<oneshot::Sender<()>>>,
     ended: Mutex<Option<Ended>>,
 }
@@ -77,6 +78,16 @@ impl Running {
         match ended.await {
             Ok(stand) => stand.clone(),
             Err(_) => Stand::Suspended,
+        }
+    }
+
+    /// Waits until the run goes on no longer, or only people can bring it on.
+    async fn settled(&self) {
+        let mut idle = self.idle.clone();
+        tokio::select! {
+            _ = self.ended() => {}
+            // Once there is nobody who would say so, it has ended.
+            _ = idle.wait_for(|idle| *idle) => {}
         }
     }
 
@@ -137,13 +148,21 @@ impl Registry {
         })
     }
 
+    /// Cancels all runs of a client.
+    pub(super) fn cancel_all(&self, client: &ClientId) {
+        let runs = self.lock();
+        for run in runs.values().filter(|run| run.client == *client) {
+            run.cancel();
+        }
+    }
+
     /// Follows a run from now on.
     pub(super) fn follow(&self, follow: Follow) -> Arc<Running> {
         let Follow {
             id,
             client,
             plan,
-            launched: (handle, mut events),
+            launched: (mut handle, mut events),
             board,
             began,
             meter,
@@ -155,6 +174,8 @@ impl Registry {
             done: 0,
             of: progress.steps(),
         });
+        let (idle, idle_watched) = watch::channel(false);
+        let mut activity = Activity::default();
         let (suspend, mut suspended) = oneshot::channel();
         let running = Arc::new(Running {
             id: Arc::clone(&id),
@@ -165,6 +186,7 @@ impl Registry {
             meter,
             canceller: handle.canceller(),
             stand: watched,
+            idle: idle_watched,
             suspend: Mutex::new(Some(suspend)),
             ended: Mutex::new(None),
         });
@@ -172,7 +194,6 @@ impl Registry {
         self.lock().insert(id, Arc::clone(&running));
         let followed = Arc::downgrade(&running);
         tokio::spawn(async move {
-            tokio::pin!(handle);
             let mut is_told = false;
             loop {
                 tokio::select! {
@@ -180,6 +201,7 @@ impl Registry {
                     told = &mut suspended, if !is_told => {
                         is_told = true;
                         if told.is_ok() {
+                            handle.abandon().await;
                             stand.send_replace(Stand::Suspended);
                             return;
                         }
@@ -188,6 +210,10 @@ impl Registry {
                         for observer in &mut observers {
                             observer(&event);
                         }
+                        activity.take_in(&event.event);
+                        idle.send_if_modified(|idle| {
+                            std::mem::replace(idle, activity.waits_for_people()) != *idle
+                        });
                         if progress.event(&event) {
                             stand.send_replace(Stand::Going { done: progress.done(), of: progress.steps() });
                         }
@@ -215,7 +241,7 @@ impl Registry {
     /// Lets runs under way come to their end for `grace`, then leaves them as they are.
     pub(super) async fn suspend(&self, grace: Duration) {
         let runs: Vec<Arc<Running>> = self.lock().values().cloned().collect();
-        let all = futures::future::join_all(runs.iter().map(|run| run.ended()));
+        let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
         // Those that have not ended by then are left.
         let _ = tokio::time::timeout(grace, all).await;
         for run in &runs {
@@ -253,6 +279,30 @@ impl Registry {
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Running>>> {
         // Nothing that may panic happens while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a run is doing: the calls under way, and the questions to people.
+#[derive(Debug, Default)]
+struct Activity {
+    calls: usize,
+    questions: usize,
+}
+
+impl Activity {
+    fn take_in(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::AttemptStarted { .. } => self.calls += 1,
+            RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
+            RunEvent::ApprovalAsked { .. } => self.questions += 1,
+            RunEvent::ApprovalDecided { .. } => self.questions = self.questions.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing happens before a person decides.
+    fn waits_for_people(&self) -> bool {
+        self.calls == 0 && self.questions > 0
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::SystemTime;
 
 use futures::future::BoxFuture;
 use planwright_core::{Object, Value};
+use planwright_engine::RunStatus;
 use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
+use planwright_store::RunInfo;
 
 use super::answer::{output_address, step_address};
 use super::execute::Unsound;
@@ -15,6 +17,7 @@ use super::keep::Known;
 use super::request::BadRequest;
 use super::resume::Wishes;
 use super::running::{Running, Stand};
+use crate::kept::KeptRun;
 use crate::wire::timestamp;
 
 /// How often a client should ask how a task stands, in milliseconds.
@@ -31,18 +34,53 @@ impl PlanHost {
         match request {
             TaskRequest::Get { id } => self.task_state(&client, &id).await,
             TaskRequest::Update { id, responses } => {
-                if let Known::Here(running) = self.find(&client, &id).await.map_err(invalid)? {
-                    running.board.answer(&responses);
+                match self.find(&client, &id).await.map_err(invalid)? {
+                    Known::Here(running) => running.board.answer(&responses),
+                    Known::Kept(kept) => {
+                        let stored = self.decide_by_answers(&kept, &responses).await;
+                        stored.map_err(invalid)?;
+                    }
                 }
                 Ok(Value::empty_object())
             }
             TaskRequest::Cancel { id } => {
-                if let Known::Here(running) = self.find(&client, &id).await.map_err(invalid)? {
-                    running.cancel();
+                match self.find(&client, &id).await.map_err(invalid)? {
+                    Known::Here(running) => running.cancel(),
+                    Known::Kept(kept) => self.cancel_kept(&client, *kept).await?,
                 }
                 Ok(Value::empty_object())
             }
         }
+    }
+
+    /// Cancels a task that was left when an earlier process ended: it must not go on when its client asks how it stands.
+    async fn cancel_kept(
+        &self,
+        client: &Client,
+        (info, kept): (RunInfo, KeptRun),
+    ) -> Result<(), UpstreamError> {
+        if kept.status().is_some() || info.holder.is_some() {
+            return Ok(());
+        }
+        let id = info.id.clone();
+        let wishes = Wishes {
+            cancel: true,
+            ..Wishes::default()
+        };
+        let ended = match self.revive(&silent(client), (info, kept), wishes).await {
+            Ok(running) => running.ended().await,
+            Err(Unsound::Refused(error)) => {
+                return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, error.0));
+            }
+            // A run whose plan is not sound any more never goes on.
+            Err(Unsound::Findings(_)) => return Ok(()),
+        };
+        tracing::debug!(
+            run = id,
+            ?ended,
+            "a task of an earlier process was cancelled"
+        );
+        Ok(())
     }
 
     /// How a task stands. One that was left when an earlier process ended goes on now.
@@ -52,6 +90,9 @@ impl PlanHost {
             Known::Here(running) => Ok(self.detailed(&running)),
             Known::Kept(kept) => {
                 let (info, run) = *kept;
+                if run.status() == Some(RunStatus::Cancelled) {
+                    return Ok(task(id, "cancelled", info.created, []));
+                }
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
@@ -78,6 +119,9 @@ impl PlanHost {
     fn detailed(&self, running: &Running) -> Value {
         let (id, now) = (&*running.id, running.began);
         match (running.stand(), running.board.open()) {
+            (Stand::Ended(summary), _) if summary.status == RunStatus::Cancelled => {
+                task(id, "cancelled", now, [])
+            }
             (Stand::Ended(summary), _) => {
                 let result = self.came_to(&summary, Some(&running.plan));
                 task(id, "completed", now, [("result", result)])

@@ -28,6 +28,17 @@ impl PlanHost {
         }
     }
 
+    /// What is said of a run that another process drives.
+    pub(super) fn driven_elsewhere(&self, run: &str) -> Value {
+        if let Some(face) = self.settings.face {
+            return faces::refused(face, &format!("another process drives the run `{run}`"));
+        }
+        let mut fields = Object::default();
+        fields.insert("status".into(), Value::from("running"));
+        fields.insert("run".into(), Value::from(run));
+        answer::answer(fields, false)
+    }
+
     /// What a run came to, as a model is told.
     pub(super) fn came_to(&self, summary: &RunSummary, plan: Option<&CheckedPlan>) -> Value {
         if let Some(face) = self.settings.face {

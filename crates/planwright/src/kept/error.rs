@@ -16,6 +16,9 @@ pub enum KeptRunError {
     /// The plan was not read in any dialect, so nobody could read it again.
     #[error("the plan cannot be kept: its dialect is not known")]
     NoDialect,
+    /// Another process or request has gone on with the run since it was read.
+    #[error("the run has gone on since it was read")]
+    Outdated,
     /// What is kept was written by another version, or is damaged.
     #[error("the run cannot be read: {0}")]
     Unreadable(String),

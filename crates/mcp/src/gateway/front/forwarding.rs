@@ -15,33 +15,82 @@ use crate::gateway::conduct::Work;
 use crate::gateway::deliver::{Reply, deliver};
 use crate::gateway::line::Line;
 use crate::gateway::passing::pass;
+use crate::gateway::suspended::{Rest, Subject};
 use crate::gateway::translate;
 
 impl Front {
-    /// Goes on with what `start` begins, until there is something to answer.
+    /// Goes on with what `start` begins for `request`, until there is something to answer.
     pub(super) async fn conduct(
         &self,
         client: &Client,
         context: &Context,
+        request: Subject,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
         let (line, words) = Line::new(&client.id, made_for(client, context));
-        Work::new(start(Arc::new(line)), words)
-            .conduct(client, &self.shared.parked, context)
+        Work::new(request, start(Arc::new(line)), words)
+            .conduct(client, &self.shared, context)
             .await
     }
 
-    /// Has a server answer a request.
+    /// Has a server answer a request for what it offers, be it for the first time or with the state of an earlier round.
+    pub(super) async fn forwarded(
+        &self,
+        client: &Client,
+        context: &Context,
+        (request, params): (Subject, Value),
+    ) -> Result<Value, ErrorData> {
+        let (request, params) = match params.get("requestState") {
+            None | Some(Value::Null) => (request, params),
+            Some(state) => match self.taken(client, &request, state.as_text())? {
+                (_, Rest::Work(work)) => {
+                    let answers = params.get("inputResponses").cloned().unwrap_or_default();
+                    return self.answered(client, context, work, answers).await;
+                }
+                (first, Rest::Upstream(state)) => (first, with_state(params, state)),
+            },
+        };
+        self.passed(client, context, request, params).await
+    }
+
+    /// Takes the call that a client comes back to with `state`.
+    pub(super) fn taken(
+        &self,
+        client: &Client,
+        request: &Subject,
+        state: Option<&str>,
+    ) -> Result<(Subject, Rest), ErrorData> {
+        let suspended = &self.shared.suspended;
+        let taken = state.and_then(|state| suspended.take(&client.id, request, state));
+        taken.ok_or_else(|| UpstreamError::unknown_state().into())
+    }
+
+    /// Goes on with suspended work and the client's answers.
+    pub(super) async fn answered(
+        &self,
+        client: &Client,
+        context: &Context,
+        mut work: Work,
+        answers: Value,
+    ) -> Result<Value, ErrorData> {
+        work.answer(answers);
+        work.conduct(client, &self.shared, context).await
+    }
+
+    /// Has its server answer a request.
     pub(super) async fn passed(
         &self,
         client: &Client,
         context: &Context,
-        server: Arc<str>,
-        method: &'static str,
+        request: Subject,
         params: Value,
     ) -> Result<Value, ErrorData> {
         let (upstreams, asker) = (&self.shared.upstreams, client.clone());
-        self.conduct(client, context, |caller| {
+        let method = request.method;
+        let Some(server) = request.server.clone() else {
+            return Err(UpstreamError::unknown_state().into());
+        };
+        self.conduct(client, context, request, |caller| {
             pass(upstreams, server, method, params, asker, caller)
         })
         .await
@@ -62,6 +111,16 @@ impl Front {
     pub(super) fn unknown(what: &str, name: &str) -> ErrorData {
         ErrorData::invalid_params(format!("unknown {what} `{name}`"), None)
     }
+}
+
+/// The parameters of a further round at a server: with its own state, or none.
+pub(super) fn with_state(params: Value, state: Option<Value>) -> Value {
+    let mut fields = params.as_object().cloned().unwrap_or_default();
+    match state {
+        Some(state) => fields.insert("requestState".into(), state),
+        None => fields.shift_remove("requestState"),
+    };
+    Value::from(fields)
 }
 
 /// What goes into requests that are made for the client: its own trace, which logs it wants, and what it can be asked.

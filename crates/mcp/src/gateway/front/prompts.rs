@@ -12,6 +12,7 @@ use crate::gateway::client::Client;
 use crate::gateway::deliver::deliver;
 use crate::gateway::listing::Listing;
 use crate::gateway::passing::renamed;
+use crate::gateway::suspended::Subject;
 
 impl Front {
     pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -35,9 +36,9 @@ impl Front {
         let found = self.shared.find(&client, prompt).await;
         let offer = found.ok_or_else(|| Self::unknown("prompt", &name))?;
         let params = renamed(params(&request, &context)?, "name", &offer.name);
-        let result = self
-            .passed(&client, &context, offer.server, "prompts/get", params)
-            .await?;
+        let request = Subject::new("prompts/get", &name, params.get("arguments"));
+        let request = request.at(&offer.server);
+        let result = self.forwarded(&client, &context, (request, params)).await?;
         deliver(&context, result)
     }
 
@@ -74,9 +75,8 @@ impl Front {
                 None,
             ));
         };
-        let result = self
-            .passed(&client, &context, server, "completion/complete", params)
-            .await?;
+        let request = Subject::new("completion/complete", "", None).at(&server);
+        let result = self.passed(&client, &context, request, params).await?;
         deliver(&context, result)
     }
 }

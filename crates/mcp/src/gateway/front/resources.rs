@@ -13,6 +13,7 @@ use super::{Context, Front};
 use crate::client::ResourceFollowing;
 use crate::gateway::client::Client;
 use crate::gateway::deliver::deliver;
+use crate::gateway::suspended::Subject;
 use crate::gateway::translate;
 
 impl Front {
@@ -76,10 +77,16 @@ impl Front {
         address: &str,
         params: Value,
     ) -> Result<Value, ErrorData> {
+        let request = Subject::new("resources/read", address, None);
+        if params.get("requestState").is_some() {
+            // The server that has asked is the one that goes on.
+            return self.forwarded(client, context, (request, params)).await;
+        }
         let listing = self.shared.listing(client).await;
         let mut last = not_found(address);
         for server in listing.servers_of(address) {
-            let read = self.passed(client, context, server, "resources/read", params.clone());
+            let request = request.clone().at(&server);
+            let read = self.passed(client, context, request, params.clone());
             match read.await {
                 Err(error) if is_not_found(&error) => last = error,
                 other => return other,

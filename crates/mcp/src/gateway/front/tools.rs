@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use planwright_core::Value;
+use planwright_core::{Object, Tool, Value};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsResult};
 
-use super::forwarding::{params, write};
+use super::forwarding::{params, with_state, write};
 use super::{Context, Front};
+use crate::client::UpstreamError;
 use crate::gateway::client::Client;
 use crate::gateway::deliver::deliver;
 use crate::gateway::host::HostCall;
-use crate::gateway::listing::Listing;
+use crate::gateway::listing::{Listing, Offer};
 use crate::gateway::passing::{pass, renamed};
+use crate::gateway::suspended::{Rest, Subject};
 
 impl Front {
     pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
@@ -37,49 +39,119 @@ impl Front {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = Client::of(&context);
         let name = request.name.to_string();
-        let state = request.request_state.clone();
-        let parked = state.and_then(|state| self.shared.parked.take(&client.id, &state));
-        let result = if let Some(mut work) = parked {
-            let responses = request.input_responses.unwrap_or_default();
-            work.answer(write(&responses)?);
-            work.conduct(&client, &self.shared.parked, &context).await?
-        } else if self.shared.host.owns(&client, &name) {
-            self.shared.start(&client);
-            let arguments = request.arguments.unwrap_or_default();
-            let (host, caller_of) = (Arc::clone(&self.shared.host), client.clone());
-            let progress_token = match context.meta.get_progress_token() {
-                Some(token) => Some(write(&token)?),
-                None => None,
-            };
-            self.conduct(&client, &context, |caller| {
-                host.call(HostCall {
-                    name,
-                    arguments: Value::from(serde_json::Value::Object(arguments)),
-                    client: caller_of,
-                    caller,
-                    progress_token,
-                })
-            })
-            .await?
+        let result = if self.shared.host.owns(&client, &name) {
+            self.call_own(&client, &context, request).await?
         } else {
             let tool = |listing: &Listing| listing.tool(&name).cloned();
             let found = self.shared.find(&client, tool).await;
             let offer = found.ok_or_else(|| Self::unknown("tool", &name))?;
             self.shared.host.allows(&client, &offer.what)?;
-            let params = renamed(params(&request, &context)?, "name", &offer.name);
-            let arguments = params.get("arguments").cloned().unwrap_or_default();
-            let (host, asker) = (Arc::clone(&self.shared.host), client.clone());
-            let upstreams = self.shared.upstreams.clone();
-            self.conduct(&client, &context, |caller| {
-                Box::pin(async move {
-                    let (asked, tool) = (Arc::clone(&caller), offer.what);
-                    host.consent(asker.clone(), tool, arguments, asked).await?;
-                    let server = offer.server;
-                    pass(&upstreams, server, "tools/call", params, asker, caller).await
-                })
-            })
-            .await?
+            self.call_offered(&client, &context, request, offer).await?
         };
         deliver(&context, result)
     }
+
+    /// Calls one of the host's own tools, or goes on with such a call.
+    async fn call_own(
+        &self,
+        client: &Client,
+        context: &Context,
+        request: CallToolRequestParams,
+    ) -> Result<Value, ErrorData> {
+        let name = request.name.to_string();
+        let arguments = request.arguments.unwrap_or_default();
+        let arguments = Value::from(serde_json::Value::Object(arguments));
+        let subject = Subject::new("tools/call", &name, Some(&arguments));
+        let answers = match &request.input_responses {
+            Some(answers) => Some(write(answers)?),
+            None => None,
+        };
+        let continued = match (request.request_state, answers) {
+            (None, None) => None,
+            // A further round that has lost its state would execute everything once more.
+            (None, Some(_)) => return Err(UpstreamError::unknown_state().into()),
+            (Some(state), answers) => {
+                let answers = answers.unwrap_or_else(Value::empty_object);
+                match self.taken(client, &subject, Some(&state)) {
+                    Ok((_, Rest::Work(work))) => {
+                        return self.answered(client, context, work, answers).await;
+                    }
+                    // The host may have it from an earlier process.
+                    Ok((_, Rest::Upstream(_))) | Err(_) => Some((state, answers)),
+                }
+            }
+        };
+        self.shared.start(client);
+        let (host, caller_of) = (Arc::clone(&self.shared.host), client.clone());
+        let progress_token = match context.meta.get_progress_token() {
+            Some(token) => Some(write(&token)?),
+            None => None,
+        };
+        self.conduct(client, context, subject, |caller| {
+            let call = HostCall {
+                name,
+                arguments,
+                client: caller_of,
+                caller,
+                progress_token,
+            };
+            match continued {
+                Some((state, answers)) => host.continue_call(call, state, answers),
+                None => host.call(call),
+            }
+        })
+        .await
+    }
+
+    /// Calls a tool of a server, or goes on with such a call.
+    async fn call_offered(
+        &self,
+        client: &Client,
+        context: &Context,
+        request: CallToolRequestParams,
+        offer: Offer<Tool>,
+    ) -> Result<Value, ErrorData> {
+        let params = renamed(params(&request, context)?, "name", &offer.name);
+        let subject = Subject::new("tools/call", &request.name, params.get("arguments"));
+        let subject = subject.at(&offer.server);
+        let (subject, params, is_agreed) = match &request.request_state {
+            None => (subject, params, false),
+            Some(state) => match self.taken(client, &subject, Some(state))? {
+                (_, Rest::Work(work)) => {
+                    let answers = write(&request.input_responses.unwrap_or_default())?;
+                    return self.answered(client, context, work, answers).await;
+                }
+                // Consent was given to the arguments of the first round.
+                (first, Rest::Upstream(state)) => {
+                    let params = with_state(with_arguments(params, &first.arguments), state);
+                    (first, params, true)
+                }
+            },
+        };
+        let arguments = subject.arguments.clone();
+        let (host, asker) = (Arc::clone(&self.shared.host), client.clone());
+        let upstreams = self.shared.upstreams.clone();
+        self.conduct(client, context, subject, |caller| {
+            Box::pin(async move {
+                let (asked, tool) = (Arc::clone(&caller), offer.what);
+                if !is_agreed {
+                    host.consent(asker.clone(), tool, arguments, asked).await?;
+                }
+                let server = offer.server;
+                pass(&upstreams, server, "tools/call", params, asker, caller).await
+            })
+        })
+        .await
+    }
+}
+
+/// Parameters with these arguments, unless they have none and need none.
+fn with_arguments(params: Value, arguments: &Value) -> Value {
+    let is_empty = arguments.as_object().is_none_or(Object::is_empty);
+    if is_empty && params.get("arguments").is_none() {
+        return params;
+    }
+    let mut fields = params.as_object().cloned().unwrap_or_default();
+    fields.insert("arguments".into(), arguments.clone());
+    Value::from(fields)
 }

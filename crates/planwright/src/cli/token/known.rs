@@ -1,7 +1,8 @@
 //! Which token is whose, for a server that runs while tokens come and go.
 
+use std::collections::HashSet;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
@@ -23,7 +24,7 @@ struct Held {
 }
 
 /// The hash of a token, and whose it is.
-type Known = ([u8; 32], Arc<str>);
+pub(crate) type Known = ([u8; 32], Arc<str>);
 
 /// What tells one state of the file from another: it is never written in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,12 @@ impl KnownTokens {
         held.tokens.is_empty()
     }
 
-    /// Whose token it is. How long that takes depends on how many there are, and on nothing else.
-    pub(crate) fn owner(&self, token: &str) -> Option<Arc<str>> {
+    /// The tokens as they are now, by hash, each with its owner.
+    pub(crate) fn all(&self) -> HashSet<Known> {
+        self.current().tokens.iter().cloned().collect()
+    }
+
+    fn current(&self) -> MutexGuard<'_, Held> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(&self.file);
         if stamp != held.stamp {
@@ -57,6 +62,12 @@ impl KnownTokens {
             held.tokens = read(&self.file).unwrap_or_default();
             held.stamp = stamp;
         }
+        held
+    }
+
+    /// Whose token it is. How long that takes depends on how many there are, and on nothing else.
+    pub(crate) fn owner(&self, token: &str) -> Option<Arc<str>> {
+        let held = self.current();
         let wanted = hash(token);
         let mut found = 0_u64;
         let mut any = Choice::from(0);

@@ -72,7 +72,7 @@ impl Scene {
 }
 
 /// A request of the newest revision, which says by itself who sends it.
-fn message(url: &str, method: &str, mut params: Value) -> HttpRequest {
+pub(super) fn message(url: &str, method: &str, mut params: Value) -> HttpRequest {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": NEWEST,
         "io.modelcontextprotocol/clientInfo": {"name": "edge", "version": "1"},

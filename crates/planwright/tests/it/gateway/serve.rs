@@ -17,6 +17,13 @@ impl Behind {
     /// A server for each name, with the program and its arguments.
     pub(crate) fn new(servers: &[(&str, &Path, &[&str])]) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
+        let behind = Self { folder };
+        behind.servers(servers);
+        behind
+    }
+
+    /// Writes the file of the servers anew.
+    pub(crate) fn servers(&self, servers: &[(&str, &Path, &[&str])]) {
         let servers: serde_json::Map<String, Value> = servers
             .iter()
             .map(|(name, program, arguments)| {
@@ -25,8 +32,12 @@ impl Behind {
             })
             .collect();
         let file = json!({"mcpServers": servers}).to_string();
-        std::fs::write(folder.path().join("mcp.json"), file).expect("the folder can be written to");
-        Self { folder }
+        std::fs::write(self.folder().join("mcp.json"), file).expect("the folder can be written to");
+    }
+
+    /// The folder of all its files.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// `planwright serve` before these servers, over stdio, in a home of its own.

@@ -1,7 +1,9 @@
 //! Who a request is from.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
 use planwright_mcp::gateway::ClientId;
@@ -9,7 +11,10 @@ use planwright_mcp::gateway::ClientId;
 use super::limits::WrongTokens;
 use super::refusal::Refusal;
 use crate::cli::error::CommandError;
-use crate::cli::token::KnownTokens;
+use crate::cli::token::{Known, KnownTokens};
+
+/// How often it is looked whether tokens were taken back.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Who is let in, and how one tells.
 #[derive(Debug)]
@@ -41,6 +46,25 @@ impl Access {
     /// Whether everybody on this machine is let in.
     pub(super) fn is_open(&self) -> bool {
         self.tokens.is_none()
+    }
+
+    /// The clients whose tokens are taken back from now on, as that happens.
+    pub(super) async fn revoked(&self, known: &mut Option<HashSet<Known>>) -> Vec<ClientId> {
+        let Some(tokens) = &self.tokens else {
+            return std::future::pending().await;
+        };
+        loop {
+            let now = tokens.all();
+            let before = known.replace(now.clone()).unwrap_or_default();
+            let gone: Vec<ClientId> = before
+                .difference(&now)
+                .map(|(_, name)| of_token(name))
+                .collect();
+            if !gone.is_empty() {
+                return gone;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Who sends a request.

@@ -13,6 +13,7 @@ mod refusal;
 mod request;
 mod routes;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use planwright::config::Serve;
+use planwright_mcp::gateway::ClientId;
 use tokio::net::TcpListener;
 use tower::Service;
 
@@ -85,6 +87,23 @@ impl Edge {
         self.gate.metrics.clone()
     }
 
+    /// Calls `end` for each client whose token is taken back, for as long as this is awaited.
+    pub(crate) fn revocations<E, F>(&self, end: E) -> impl Future<Output = Infallible> + use<E, F>
+    where
+        E: Fn(ClientId) -> F,
+        F: Future<Output = ()>,
+    {
+        let gate = Arc::clone(&self.gate);
+        let mut known = None;
+        async move {
+            loop {
+                for client in gate.access.revoked(&mut known).await {
+                    end(client).await;
+                }
+            }
+        }
+    }
+
     /// Serves until `end`. Then nothing new is taken, `put_away` puts away what is under way, and once all is answered, or
     /// its time is over, the connections are closed.
     pub(crate) async fn serve<S>(
@@ -93,7 +112,7 @@ impl Edge {
         end: impl Future<Output = ()>,
         put_away: impl Future<Output = ()>,
     ) where
-        S: Service<Request<Body>, Error = std::convert::Infallible> + Clone + Send + Sync + 'static,
+        S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {

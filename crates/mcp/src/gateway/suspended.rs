@@ -1,0 +1,217 @@
+//! Calls that are suspended until their client comes back with answers.
+//!
+//! Since 2026-07-28 a server asks by a result of the kind `input_required`, and the client sends its request again, with the
+//! answers and with the `requestState` of that result. What the first request has begun goes on in between. A state is good for
+//! one request of one client and is taken once; any other is refused before anything runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use planwright_core::Value;
+
+use super::client::ClientId;
+use super::conduct::Work;
+
+/// How long a client may take to come back. A person may have to be found who can answer.
+pub(super) const STATE_VALIDITY: Duration = Duration::from_mins(30);
+
+/// The most suspended calls of one client.
+const MAX_SUSPENDED: usize = 100;
+
+/// The suspended calls, by the states that their clients were given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SuspendedCalls(Arc<Mutex<HashMap<String, Suspended>>>);
+
+#[derive(Debug)]
+struct Suspended {
+    client: ClientId,
+    request: Subject,
+    rest: Rest,
+}
+
+/// What remains to be done for a suspended call.
+#[derive(Debug)]
+pub(super) enum Rest {
+    /// Work that goes on here.
+    Work(Work),
+    /// A server behind the gateway has asked, and goes on once the request arrives there again, with this state of its own.
+    Upstream(Option<Value>),
+}
+
+/// The request that a state belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Subject {
+    pub(super) method: &'static str,
+    /// The name of the tool or prompt, or the address of the resource.
+    pub(super) name: String,
+    pub(super) arguments: Value,
+    /// The server behind the gateway that answers it; `None` if the host does.
+    pub(super) server: Option<Arc<str>>,
+}
+
+impl Subject {
+    pub(super) fn new(method: &'static str, name: &str, arguments: Option<&Value>) -> Self {
+        Self {
+            method,
+            name: name.to_owned(),
+            arguments: arguments.cloned().unwrap_or_else(Value::empty_object),
+            server: None,
+        }
+    }
+
+    pub(super) fn at(self, server: &Arc<str>) -> Self {
+        Self {
+            server: Some(Arc::clone(server)),
+            ..self
+        }
+    }
+
+    /// Whether `other` is the same request sent again. Arguments may be left out then: those of the first time count.
+    fn is_repeated_by(&self, other: &Self) -> bool {
+        let leaves_out = other
+            .arguments
+            .as_object()
+            .is_some_and(|fields| fields.is_empty());
+        // A request about a resource does not name its server.
+        let is_same_server = other.server.is_none() || self.server == other.server;
+        self.method == other.method
+            && self.name == other.name
+            && is_same_server
+            && (leaves_out || self.arguments == other.arguments)
+    }
+}
+
+impl SuspendedCalls {
+    /// Suspends a call until its client comes back with `state`. `false` if too many calls of the client are suspended.
+    pub(super) fn put(&self, state: &str, client: ClientId, request: Subject, rest: Rest) -> bool {
+        let mut calls = self.lock();
+        let suspended = calls.values().filter(|call| call.client == client);
+        if suspended.count() >= MAX_SUSPENDED {
+            return false;
+        }
+        let call = Suspended {
+            client,
+            request,
+            rest,
+        };
+        calls.insert(state.to_owned(), call);
+        drop(calls);
+        let (suspended, late) = (Arc::downgrade(&self.0), state.to_owned());
+        tokio::spawn(async move {
+            tokio::time::sleep(STATE_VALIDITY).await;
+            if let Some(suspended) = suspended.upgrade() {
+                let call = Self(suspended).lock().remove(&late);
+                drop(call);
+            }
+        });
+        true
+    }
+
+    /// Takes the call that `client` comes back to: the request as it was first, and its rest. `None` if the state was never given out, has been used, has expired,
+    /// or belongs to another client or request; those of others stay untouched.
+    pub(super) fn take(
+        &self,
+        client: &ClientId,
+        request: &Subject,
+        state: &str,
+    ) -> Option<(Subject, Rest)> {
+        let mut calls = self.lock();
+        let call = calls.get(state)?;
+        if call.client != *client || !call.request.is_repeated_by(request) {
+            return None;
+        }
+        calls.remove(state).map(|call| (call.request, call.rest))
+    }
+
+    /// Gives up all suspended calls of a client.
+    pub(super) fn end_client(&self, client: &ClientId) {
+        let mut calls = self.lock();
+        let ended: Vec<Suspended> = calls
+            .extract_if(|_, call| call.client == *client)
+            .map(|(_, call)| call)
+            .collect();
+        drop(calls);
+        drop(ended);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Suspended>> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A state that cannot be guessed.
+pub(super) fn random_state() -> String {
+    format!("planwright-{}", uuid::Uuid::new_v4().simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+
+    use super::super::client::ClientId;
+    use super::{Rest, Subject, SuspendedCalls};
+
+    fn subject(name: &str, arguments: &str) -> Subject {
+        let arguments = Value::from_json(arguments).unwrap();
+        Subject::new("tools/call", name, Some(&arguments))
+    }
+
+    #[tokio::test]
+    async fn a_state_is_good_for_one_request_of_one_client() {
+        let calls = SuspendedCalls::default();
+        let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
+        let own = || subject("pay", r#"{"to":"x"}"#);
+        let rest = || Rest::Upstream(Some(Value::from("theirs")));
+        assert!(calls.put("s", ada.clone(), own(), rest()));
+        for (client, request, state) in [
+            (&bob, own(), "s"),
+            (&ada, subject("wipe", r#"{"to":"x"}"#), "s"),
+            (&ada, subject("pay", r#"{"to":"y"}"#), "s"),
+            (&ada, own(), "t"),
+            (&ada, Subject::new("prompts/get", "pay", None), "s"),
+        ] {
+            assert!(calls.take(client, &request, state).is_none(), "{request:?}");
+        }
+        let taken = calls.take(&ada, &subject("pay", "{}"), "s");
+        assert!(matches!(taken, Some((first, Rest::Upstream(Some(_)))) if first == own()));
+        assert!(calls.take(&ada, &own(), "s").is_none());
+    }
+
+    #[tokio::test]
+    async fn calls_of_a_client_that_ended_are_given_up() {
+        let calls = SuspendedCalls::default();
+        let request = || subject("pay", "{}");
+        for client in ["ada", "bob"] {
+            let client = ClientId::new(client);
+            assert!(calls.put(
+                client.as_str(),
+                client.clone(),
+                request(),
+                Rest::Upstream(None)
+            ));
+        }
+        calls.end_client(&ClientId::new("ada"));
+        assert!(
+            calls
+                .take(&ClientId::new("ada"), &request(), "ada")
+                .is_none()
+        );
+        assert!(
+            calls
+                .take(&ClientId::new("bob"), &request(), "bob")
+                .is_some()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_expires() {
+        let calls = SuspendedCalls::default();
+        let ada = ClientId::new("ada");
+        let request = || subject("pay", "{}");
+        assert!(calls.put("s", ada.clone(), request(), Rest::Upstream(None)));
+        tokio::time::sleep(super::STATE_VALIDITY + std::time::Duration::from_secs(1)).await;
+        assert!(calls.take(&ada, &request(), "s").is_none());
+    }
+}

@@ -1,0 +1,182 @@
+//! What has ended is ended: a session, a connection, a request or a client that is gone calls nothing more.
+
+use std::path::PathBuf;
+
+use planwright_testkit::fake_server::{self, Recorder};
+use planwright_testkit::http_wire::HttpRequest;
+use planwright_testkit::listening::Listening;
+use planwright_testkit::wire_client::WireClient;
+use serde_json::{Value, json};
+
+use super::serve::Behind;
+
+/// A server with a tool that is under way for as long as the test likes, and one that leaves a trace.
+struct Scene {
+    behind: Behind,
+    recorder: Recorder,
+    trace: PathBuf,
+}
+
+impl Scene {
+    fn new(settings: &str) -> Self {
+        let behind = Behind::new(&[]);
+        behind.set(settings);
+        let trace = behind.folder().join("trace");
+        let recorder = Recorder::new();
+        let safe = json!({"destructiveHint": false});
+        let script = json!({"record": recorder.address(), "tools": [
+            {"name": "wait", "annotations": safe, "does": {"wait_for_release": true, "structured": {}}},
+            {"name": "leave_trace", "annotations": safe, "does": {"appends": trace}},
+            {"name": "ask", "annotations": {"destructiveHint": true}, "does": {"appends": trace}},
+        ]});
+        let script = script.to_string();
+        behind.servers(&[("fake", fake_server::program(), &[&script])]);
+        Self {
+            behind,
+            recorder,
+            trace,
+        }
+    }
+
+    /// A plan whose second step must not be called.
+    fn plan() -> Value {
+        json!({"name": "execute_plan", "arguments": {"plan": {"steps": [
+            {"id": "first", "tool": "wait", "args": {}},
+            {"id": "second", "tool": "leave_trace", "args": {}, "after": ["first"]},
+        ]}}})
+    }
+
+    /// Waits until the step under way is told that it is over, lets it go on all the same, and waits until the run has ended: with no
+    /// further call.
+    #[track_caller]
+    fn is_cancelled(&self) {
+        self.recorder.message("notifications/cancelled");
+        self.recorder.release();
+        let standing = || {
+            let runs = self.behind.run(&["runs", "--format", "json"]);
+            let runs: Value = serde_json::from_str(&runs).expect("runs are JSON");
+            runs["runs"][0]["status"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let ended = (0..1000)
+            .map(|_| standing())
+            .find(|standing| standing != "running");
+        assert_eq!(ended.as_deref(), Some("cancelled"));
+        assert!(!self.trace.exists());
+    }
+
+    /// Begins the plan and waits until its first step is under way.
+    fn begin(&self, client: &mut WireClient) -> u64 {
+        let id = client.send("tools/call", Self::plan());
+        self.recorder.message("tools/call");
+        id
+    }
+}
+
+fn session(listening: &Listening, revision: &'static str) -> WireClient {
+    WireClient::reach(listening.url(), revision, &[])
+}
+
+#[test]
+fn a_session_that_is_deleted_calls_nothing_more() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let scene = Scene::new("");
+        let listening = scene.behind.listening(&[]);
+        let mut client = session(&listening, revision);
+        scene.begin(&mut client);
+        let deleted = HttpRequest::delete(listening.url())
+            .header("mcp-session-id", client.session().expect("a session"))
+            .header("mcp-protocol-version", revision)
+            .send();
+        assert_eq!(deleted.status(), 202);
+        scene.is_cancelled();
+    }
+}
+
+#[test]
+fn a_call_of_a_tool_ends_with_its_session() {
+    let scene = Scene::new("");
+    let listening = scene.behind.listening(&["--mode", "plain"]);
+    let mut client = session(&listening, "2025-11-25");
+    client.send("tools/call", json!({"name": "wait", "arguments": {}}));
+    scene.recorder.message("tools/call");
+    let deleted = HttpRequest::delete(listening.url())
+        .header("mcp-session-id", client.session().expect("a session"))
+        .send();
+    assert_eq!(deleted.status(), 202);
+    scene.recorder.message("notifications/cancelled");
+}
+
+#[test]
+fn the_end_of_the_input_calls_nothing_more() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let scene = Scene::new("");
+        let mut client = scene.behind.client(&[], revision, &[]);
+        scene.begin(&mut client);
+        client.close_input();
+        scene.is_cancelled();
+    }
+}
+
+#[test]
+fn a_request_that_is_cancelled_calls_nothing_more() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let scene = Scene::new("");
+        let mut client = scene.behind.client(&[], revision, &[]);
+        let id = scene.begin(&mut client);
+        client.notify("notifications/cancelled", json!({"requestId": id}));
+        scene.is_cancelled();
+    }
+}
+
+#[test]
+fn a_client_whose_token_is_taken_back_calls_nothing_more() {
+    let scene = Scene::new("");
+    let token = scene.behind.token("ada");
+    let listening = scene.behind.listening(&[]);
+    let request = super::edge::message(listening.url(), "tools/call", Scene::plan())
+        .header("authorization", &format!("Bearer {token}"));
+    let answer = std::thread::spawn(move || request.send().text());
+    scene.recorder.message("tools/call");
+    scene.behind.run(&["token", "revoke", "ada"]);
+    scene.is_cancelled();
+    answer.join().expect("the connection is closed");
+}
+
+#[test]
+fn a_task_of_a_client_whose_token_is_taken_back_ends() {
+    let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
+    let token = scene.behind.token("ada");
+    let listening = scene.behind.listening(&[]);
+    let handle = super::edge::message(listening.url(), "tools/call", Scene::plan())
+        .header("authorization", &format!("Bearer {token}"))
+        .send()
+        .answer();
+    assert_eq!(handle["result"]["resultType"], "task", "{handle}");
+    scene.recorder.message("tools/call");
+    scene.behind.run(&["token", "revoke", "ada"]);
+    scene.is_cancelled();
+}
+
+#[test]
+fn a_task_that_was_cancelled_in_between_does_not_go_on() {
+    let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
+    let mut listening = scene.behind.listening(&[]);
+    let ask = |listening: &Listening, method: &str, params: Value| {
+        super::edge::message(listening.url(), method, params)
+            .send()
+            .answer()
+    };
+    let handle = ask(&listening, "tools/call", Scene::plan());
+    let task = json!({"taskId": handle["result"]["taskId"]});
+    scene.recorder.message("tools/call");
+    listening.kill();
+    let listening = scene.behind.listening(&[]);
+    let cancelled = ask(&listening, "tasks/cancel", task.clone());
+    assert!(cancelled["error"].is_null(), "{cancelled}");
+    let ended = ask(&listening, "tasks/get", task);
+    assert_eq!(ended["result"]["status"], "cancelled", "{ended}");
+    assert!(!scene.trace.exists());
+}
