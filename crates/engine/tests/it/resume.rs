@@ -285,6 +285,7 @@ fn attempts(words: &str) -> Vec<Entry> {
                 tool: Arc::from("t"),
                 attempt,
                 args: Value::empty_object(),
+                consent: None,
             }
         }
         "ok" => answered(attempt, Ok(ToolOutput::text("done"))),

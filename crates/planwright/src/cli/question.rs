@@ -130,7 +130,9 @@ impl Question {
         let Some(index) = open.iter().position(|call| call.at.to_string() == wanted) else {
             let error = none_waits(&info.id, wanted, &open);
             return Err(if run.imported.is_some() {
-                error.hint("the run was imported: what it had asked is asked again when it is resumed")
+                error.hint(
+                    "the run was imported: what it had asked is asked again when it is resumed",
+                )
             } else {
                 error
             });
