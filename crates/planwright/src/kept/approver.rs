@@ -18,7 +18,7 @@ pub struct StoreApprover {
     run: Arc<str>,
     fallback: Option<Arc<dyn Approver>>,
     watch: Watch,
-    on_error: Option<Box<dyn Fn(&StoreError) + Send + Sync>>,
+    on_error: Option<Report>,
     /// Changes with each decision that is stored, once somebody waits for one.
     changes: OnceLock<watch::Receiver<Change>>,
 }
@@ -30,6 +30,9 @@ enum Watch {
     WhileAsking,
     UntilDecided,
 }
+
+/// What reports an error of the store.
+type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
 
 /// Something was stored, or nothing can be known of it any more.
 type Change = Result<(), StoreError>;

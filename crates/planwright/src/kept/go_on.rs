@@ -63,15 +63,7 @@ impl GoOn<'_> {
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = kept.is_just_imported();
         self.known(&history)?;
-        let is_beginning = kept
-            .process
-            .as_ref()
-            .is_some_and(|process| process.beginning.is_some());
-        if self.new_plan.is_none()
-            && !is_beginning
-            && let Some(digest) = history.plan_digest()
-            && **digest != *self.plan.digest()
-        {
+        if self.new_plan.is_none() && !is_plan_of(self.plan, kept, &history) {
             return Err(KeptRunError::OtherPlan);
         }
         let mut rerun = Vec::new();
@@ -136,6 +128,19 @@ impl GoOn<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so
+/// the stored text counts as well.
+fn is_plan_of(plan: &CheckedPlan, kept: &KeptRun, history: &History) -> bool {
+    let process = kept.process.as_ref();
+    let was_beginning = process.is_some_and(|process| process.beginning.is_some());
+    let is_last = |digest: &Arc<str>| **digest == *plan.digest();
+    was_beginning
+        || history.plan_digest().is_none_or(is_last)
+        || kept
+            .latest_plan()
+            .is_ok_and(|stored| stored.digest() == plan.digest())
 }
 
 /// Sees to it that a new plan does not bury a call of which nobody knows whether it happened: whoever changes its step, or
