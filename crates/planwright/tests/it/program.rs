@@ -27,8 +27,11 @@ pub(crate) fn stderr(output: &Output) -> String {
 
 /// Looks at a call that waits for a decision, and approves it by its digest, as a script does.
 pub(crate) fn approve(folder: &Path, run: &str, step: &str, more: &[&str]) -> Output {
+    let store = more.iter().position(|argument| *argument == "--store");
+    let store = store.map_or(&[][..], |at| &more[at..=at + 1]);
     let look = planwright(folder)
         .args(["approve", run, step, "--show", "--format", "json"])
+        .args(store)
         .output()
         .unwrap();
     assert_eq!(look.status.code(), Some(0), "{}", stderr(&look));

@@ -47,7 +47,10 @@ fn check(over: Over, client: Command) {
     assert_eq!(cancelled["cancelled"], true, "{cancelled:#}");
     recorder.message("notifications/cancelled");
     let question = approved["questions"][0].as_str().unwrap_or_default();
-    assert!(question.contains("`fake.remove`"), "{approved:#}");
+    assert!(
+        question.contains("wants to call fake.remove"),
+        "{approved:#}"
+    );
     check_run(approved, "succeeded", &json!({"gone": {"removed": true}}));
     assert_eq!(
         failed["result"]["structuredContent"]["status"], "failed",

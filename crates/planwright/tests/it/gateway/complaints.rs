@@ -162,6 +162,6 @@ fn a_call_that_waits_for_a_person_says_so() {
     let told = &answer["result"]["structuredContent"];
     assert_eq!(told["status"], "waiting", "{answer:#}");
     let next = told["next"].as_str().unwrap_or_default();
-    assert!(next.contains("planwright approve"), "{answer:#}");
+    assert!(next.contains("a person has to decide"), "{answer:#}");
     assert!(next.contains("resume_plan"), "{answer:#}");
 }
