@@ -105,7 +105,8 @@ mod tests {
     }
 
     /// What only the user's own file can say.
-    const OWN: [&str; 5] = [
+    const OWN: [&str; 6] = [
+        "approvals.passphrase",
         "tools.no_ask",
         "tools.read_only",
         "tools.idempotent",

@@ -271,7 +271,7 @@ fn nobody_is_there_to_ask() {
     assert_snapshot!(ran.summary(), @r#"
     ○ 1 step of 3 waits for a decision, after 0.4s (1 call, 1 not run)
       pay  pay
-    decide with `--approvals FILE` or `--approve all`
+    decide with `planwright approve`, `--approvals FILE` or `--approve all`
     "#);
 }
 
