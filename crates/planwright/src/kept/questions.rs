@@ -10,7 +10,7 @@ use planwright_engine::journal::Entry;
 use planwright_engine::run::History;
 use planwright_store::{NewDecision, Store, StoreError};
 
-use super::{KeptRunError, history};
+use super::{KeptRun, KeptRunError};
 
 /// A call of a stored run that waits for a decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,18 +53,33 @@ impl OpenQuestion {
     }
 }
 
-/// The calls of a run that wait for a decision, by address. Those that were decided about and not resumed since are among them.
+/// The calls of a run that wait for a decision, by address; none of an imported run that was not resumed since. Those that were decided about and not resumed since are among them.
 ///
 /// # Errors
 ///
 /// If there is no such run, or it cannot be read.
 pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, KeptRunError> {
-    let run = store.run(selector)?.id;
-    let entries = store
-        .entries(&run)
-        .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
-    // A program that drives the store by itself stores headers of its own.
-    let history = history(&entries).unwrap_or_else(|_| History::new(&entries));
+    let info = store.run(selector)?;
+    let run = info.id;
+    let history = match KeptRun::read(store, &run) {
+        Ok(kept) => kept.history()?,
+        // A program that drives the store by itself stores headers of its own.
+        Err(KeptRunError::Unreadable(_)) => {
+            let entries = store
+                .entries(&run)
+                .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+            let (imported, own) = entries.split_at(info.imported.unwrap_or(0).min(entries.len()));
+            let mut history = History::new(imported);
+            if info.imported.is_some() {
+                history.revoke_consent();
+            }
+            for entry in own {
+                history.add(entry);
+            }
+            history
+        }
+        Err(error) => return Err(error),
+    };
     let mut questions: Vec<OpenQuestion> = history
         .steps()
         .filter_map(|(at, past)| {

@@ -181,6 +181,29 @@ async fn a_decision_is_about_one_call_of_one_run() {
     assert_eq!(bank.paid(), [""; 0]);
 }
 
+#[tokio::test]
+async fn an_imported_run_brings_no_consent() {
+    let (here, there) = (Disk::new(), Disk::new());
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let plan = planwright.check(parse(PAY)).unwrap();
+    planwright
+        .run(plan)
+        .stored_in(&here.open(), "r")
+        .await
+        .unwrap();
+    here.approve("r");
+    let text = here.open().export("r").unwrap();
+    there.open().import(&text).unwrap();
+    assert!(open_questions(&there.open(), "r").unwrap().is_empty());
+    let resume = || async { planwright.resume(&there.open(), "r").await.unwrap().status };
+    assert_eq!(resume().await, RunStatus::Waiting);
+    assert_eq!(bank.paid(), [""; 0]);
+    there.approve("r");
+    assert_eq!(resume().await, RunStatus::Succeeded);
+    assert_eq!((bank.looks(), bank.paid().len()), (1, 1));
+}
+
 /// A run by the parts of the store, without its plan.
 async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) -> RunStatus {
     let store = disk.open();
