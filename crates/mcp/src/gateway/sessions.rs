@@ -23,7 +23,7 @@ use super::ended::{ClientEnd, SessionEnd};
 /// The sessions of a gateway.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    sessions: LocalSessionManager,
+    local: LocalSessionManager,
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
     clients: Mutex<HashMap<ClientId, ClientEnd>>,
@@ -89,7 +89,7 @@ impl SessionManager for Sessions {
     type Transport = Wire;
 
     async fn create_session(&self) -> Result<(SessionId, Wire), Self::Error> {
-        let (id, transport) = self.sessions.create_session().await?;
+        let (id, transport) = self.local.create_session().await?;
         let end = SessionEnd::default();
         lock(&self.ends).insert(id.clone(), end.clone());
         let wire = Wire {
@@ -105,11 +105,11 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.sessions.initialize_session(id, message).await
+        self.local.initialize_session(id, message).await
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        self.sessions.has_session(id).await
+        self.local.has_session(id).await
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
@@ -117,7 +117,7 @@ impl SessionManager for Sessions {
         if let Some(end) = lock(&self.ends).remove(id) {
             end.signal();
         }
-        let closed = self.sessions.close_session(id).await;
+        let closed = self.local.close_session(id).await;
         self.owners().remove(id);
         closed
     }
@@ -127,7 +127,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.create_stream(id, message).await
+        self.local.create_stream(id, message).await
     }
 
     async fn accept_message(
@@ -135,14 +135,14 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), Self::Error> {
-        self.sessions.accept_message(id, message).await
+        self.local.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.create_standalone_stream(id).await
+        self.local.create_standalone_stream(id).await
     }
 
     async fn resume(
@@ -150,7 +150,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.sessions.resume(id, last_event_id).await
+        self.local.resume(id, last_event_id).await
     }
 }
 

@@ -72,7 +72,7 @@ impl Subject {
         let leaves_out = other
             .arguments
             .as_object()
-            .is_some_and(|fields| fields.is_empty());
+            .is_some_and(planwright_core::Object::is_empty);
         // A request about a resource does not name its server.
         let is_same_server = other.server.is_none() || self.server == other.server;
         self.method == other.method

@@ -139,21 +139,15 @@ impl PlanHost {
         let before = kept.options();
         options.durations = before.durations;
         let new_plan = wishes.plan.as_ref().and_then(|_| reading.to_kept());
+        let is_cancelled = wishes.cancel;
         let prepared = self
-            .prepare(
-                id,
-                &plan,
-                new_plan,
-                &options,
-                (wishes.keep, wishes.choices),
-                kept,
-            )
+            .prepare(id, &plan, new_plan, &options, wishes, kept)
             .await
             .map_err(Unsound::Refused)?;
         let mut start = Start::new(id, plan.clone())
             .after(prepared.0.history)
             .with_journal(prepared.1, prepared.0.process.to_value());
-        if wishes.cancel {
+        if is_cancelled {
             start = start.cancelled();
         }
         self.launch(call, start, &plan, options, info.created)
@@ -166,7 +160,7 @@ impl PlanHost {
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<crate::wire::PlanTextV1>,
         options: &planwright_engine::RunOptions,
-        (keep, choices): (Vec<Arc<str>>, Vec<(Arc<str>, Choice)>),
+        wishes: Wishes,
         kept: KeptRun,
     ) -> Result<(Ready, Arc<planwright_store::HeldRun>), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -185,8 +179,8 @@ impl PlanHost {
                 plan: &plan,
                 new_plan,
                 options: &options,
-                keep,
-                choices,
+                keep: wishes.keep,
+                choices: wishes.choices,
                 now,
             };
             Ok((go_on.prepare(&kept, &store)?, Arc::new(held)))

@@ -1,5 +1,7 @@
 //! Consent to a plan as a whole.
 
+use std::fmt::Write as _;
+
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
 use planwright_engine::RunOptions;
@@ -37,7 +39,11 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
         Value::list(tools),
     ]);
     let digest = Sha256::digest(all.to_json());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
     let given: Object = plan.inputs().clone();
     let is_sealed = shown
         .iter()
