@@ -7,16 +7,23 @@ mod config;
 /// Servers that are started, called and stopped.
 mod client;
 
+/// Processes by their numbers and starts.
+pub mod process_table;
+
+/// What ends servers once the process that started them is gone.
+mod supervisor;
+
 /// Our own server, in front of others.
 #[cfg(feature = "gateway")]
 pub mod gateway;
 
 pub use client::{
-    Caller, ChangeCounts, ConnectOptions, Connections, Consent, ResourceFollowing, ServerFailure,
-    Tokens, UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView,
-    Upstreams,
+    Caller, ChangeCounts, ConnectOptions, Connections, Consent, ProcessObserver, ResourceFollowing,
+    ServerFailure, Tokens, UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState,
+    UpstreamView, Upstreams,
 };
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
     ServersConfig,
 };
+pub use supervisor::{SUPERVISE, Supervisor, supervise};

@@ -13,6 +13,7 @@ use crate::error::{FileTrouble, StoreError};
 use crate::format::{Tally, encode};
 use crate::lease::{Holder, Lease, Taken, UNKNOWN};
 use crate::names;
+use crate::processes::{self, Record, ServerProcess};
 use crate::run::{self, NewRun};
 use crate::store::Store;
 use crate::writer::{Append, Progress, State};
@@ -22,6 +23,8 @@ use crate::writer::{Append, Progress, State};
 #[derive(Debug)]
 pub struct HeldRun {
     store: Store,
+    // Given back before the lease is.
+    processes: Arc<Record>,
     progress: Arc<Progress>,
     entries: i64,
 }
@@ -37,10 +40,11 @@ impl Store {
         names::check("id of a run", &new.id)?;
         let id = new.id.clone();
         let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
         let key = self
             .writer()
             .change_soon(move |connection| run::insert(connection, &new))?;
-        Ok(self.held(key, id, lease, State::default()))
+        Ok(self.held(key, id, processes, lease, State::default()))
     }
 
     /// Takes a run that was begun earlier, for `holder` to go on with.
@@ -52,6 +56,7 @@ impl Store {
     pub fn hold(&self, selector: &str, holder: &Holder) -> Result<HeldRun, StoreError> {
         let (_, id) = self.read(|connection| run::find(connection, selector))?;
         let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
         // Only now does it stay as it is.
         let (key, state) = self.read(|connection| {
             let (key, _) = run::find(connection, &id)?;
@@ -69,13 +74,21 @@ impl Store {
             };
             Ok((key, state))
         })?;
-        Ok(self.held(key, id, lease, state))
+        Ok(self.held(key, id, processes, lease, state))
     }
 
-    fn held(&self, key: i64, id: String, lease: Lease, state: State) -> HeldRun {
+    fn held(
+        &self,
+        key: i64,
+        id: String,
+        processes: Arc<Record>,
+        lease: Lease,
+        state: State,
+    ) -> HeldRun {
         HeldRun {
             entries: state.next,
             store: self.clone(),
+            processes,
             progress: Arc::new(Progress::new(key, id, lease, state)),
         }
     }
@@ -89,6 +102,19 @@ impl Store {
                 holder: other.unwrap_or(UNKNOWN),
             }),
         }
+    }
+
+    /// The processes of servers that earlier processes of a run had started when they died.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if they cannot be read.
+    pub fn earlier_server_processes(&self, id: &str) -> Result<Vec<ServerProcess>, StoreError> {
+        processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
+    }
+
+    fn processes(&self, id: &str) -> Result<Arc<Record>, StoreError> {
+        Record::open(self.processes_path(id)).map_err(|error| self.io(&error))
     }
 
     pub(crate) fn io(&self, error: &io::Error) -> StoreError {
@@ -113,6 +139,17 @@ impl HeldRun {
     /// The store that it is in.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The processes of servers that earlier processes of the run had started when they died. Whether they still run is
+    /// not known here.
+    pub fn earlier_server_processes(&self) -> Vec<ServerProcess> {
+        self.processes.earlier().clone()
+    }
+
+    /// Says which of those still run: the others need not be remembered for whoever resumes the run next.
+    pub fn keep_server_processes(&self, running: Vec<ServerProcess>) {
+        *self.processes.earlier() = running;
     }
 }
 

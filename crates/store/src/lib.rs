@@ -21,6 +21,9 @@ mod names;
 /// Who has a run.
 mod lease;
 
+/// The processes of servers that a run's process has started.
+mod processes;
+
 /// Runs: what is known of each as a whole.
 mod run;
 
@@ -65,6 +68,7 @@ pub use format::JOURNAL_FORMAT;
 pub use held::HeldRun;
 pub use lease::Holder;
 pub use plan::{NewPlan, Saved, StoredPlan};
+pub use processes::{ServerProcess, forget_server_process, record_server_process};
 pub use prune::{Prune, Pruned};
 pub use run::{NewRun, RunFilter, RunInfo, Standing};
 pub use store::Store;

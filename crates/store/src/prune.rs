@@ -1,6 +1,7 @@
 //! Forgetting runs, and what nothing speaks of any more.
 
 use std::time::SystemTime;
+use std::{fs, io};
 
 use rusqlite::{Connection, params};
 
@@ -55,6 +56,7 @@ impl Store {
                 }
                 taken => taken?,
             };
+            let is_dry = prune.dry_run;
             let (prune, name) = (prune.clone(), id.clone());
             let removed = self.writer().with_connection(move |connection| {
                 let transaction = connection
@@ -67,6 +69,14 @@ impl Store {
                 }
                 Ok(removed)
             })?;
+            if removed.is_some() && !is_dry {
+                match fs::remove_file(self.processes_path(&id)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(self.io(&error));
+                    }
+                    _ => {}
+                }
+            }
             drop(lease);
             if let Some((values, bytes)) = removed {
                 pruned.runs.push(id);

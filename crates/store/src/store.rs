@@ -79,6 +79,11 @@ impl Store {
         self.0.beside.join(format!("run-{id}.lock"))
     }
 
+    /// The file of the processes of servers that the run's process has started.
+    pub(crate) fn processes_path(&self, id: &str) -> PathBuf {
+        self.0.beside.join(format!("run-{id}.servers"))
+    }
+
     /// Reads, all of it as it is at one moment.
     pub(crate) fn read<T>(
         &self,

@@ -44,6 +44,6 @@ pub use caller::{Caller, UpstreamError};
 pub use connections::{Connections, ServerFailure};
 pub use following::ResourceFollowing;
 pub use http::{Consent, Tokens};
-pub use options::ConnectOptions;
+pub use options::{ConnectOptions, ProcessObserver};
 pub use upstreams::Upstreams;
 pub use view::{ChangeCounts, UpstreamServer, UpstreamState, UpstreamView};

@@ -1,10 +1,12 @@
 //! Settings of the connections to servers.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::http::{Consent, Tokens};
+use crate::supervisor::Supervisor;
 
 /// How servers are started, limited and stopped.
 #[derive(Clone, Debug)]
@@ -28,6 +30,19 @@ pub struct ConnectOptions {
     pub tokens: Tokens,
     /// Who lets us into a server that wants a person's consent. Where nobody does, it fails and says so.
     pub consent: Option<Arc<dyn Consent>>,
+    /// What ends servers once this process is gone, however it ended. Without it they only see the end of their input.
+    pub supervisor: Option<Supervisor>,
+    /// What is told which processes servers run as.
+    pub processes: Option<Arc<dyn ProcessObserver>>,
+}
+
+/// Observes the processes that servers are started as. Its methods must not block.
+pub trait ProcessObserver: fmt::Debug + Send + Sync {
+    /// The process `pid` was started for `server`.
+    fn started(&self, server: &str, pid: u32);
+
+    /// That process has ended, and with it everything that it had started.
+    fn ended(&self, pid: u32);
 }
 
 impl Default for ConnectOptions {
@@ -45,6 +60,8 @@ impl Default for ConnectOptions {
             ),
             tokens: Tokens::in_memory(),
             consent: None,
+            supervisor: None,
+            processes: None,
         }
     }
 }

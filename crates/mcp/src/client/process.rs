@@ -1,7 +1,8 @@
 //! The process of a server, and everything that it starts in turn.
 //!
 //! A server is the leader of a process group of its own, because wrappers such as `npx` and `uvx` start the real
-//! server as a child. Whatever ends a connection ends the whole group.
+//! server as a child. Whatever ends a connection ends the whole group. With a [`Supervisor`](crate::Supervisor) that is
+//! the leader, and the end includes everything that the server has started, whichever group or session it is in.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -13,7 +14,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
 use super::log::Log;
+use super::options::ConnectOptions;
 use crate::config::ProgramConfig;
+use crate::supervisor::Supervisor;
 
 /// How long the rest of a group may take to end after it was told to. Its members are no children of ours, so there
 /// is no event to wait for, only a look from time to time.
@@ -55,10 +58,20 @@ pub(super) struct Pipes {
 }
 
 impl Process {
-    /// Starts a server; its standard error goes to `log`.
-    pub(super) fn start(config: &ProgramConfig, log: Arc<Log>) -> io::Result<(Self, Pipes)> {
-        let mut child = command(config).spawn()?;
-        let group = Group::of(&child);
+    /// Starts the server `name`; its standard error goes to `log`.
+    pub(super) fn start(
+        name: &str,
+        config: &ProgramConfig,
+        options: &ConnectOptions,
+        log: Arc<Log>,
+    ) -> io::Result<(Self, Pipes)> {
+        let supervisor = options.supervisor.as_ref().filter(|_| IS_SUPERVISED);
+        let mut child = command(config, supervisor)?.spawn()?;
+        let group = Group::of(&child, supervisor.is_some());
+        let observer = options.processes.clone().zip(child.id());
+        if let Some((observer, pid)) = &observer {
+            observer.started(name, *pid);
+        }
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -69,6 +82,9 @@ impl Process {
             let status = child.wait().await.ok();
             phase_sender.send_replace(Phase::Ended(status));
             group.end().await;
+            if let Some((observer, pid)) = observer {
+                observer.ended(pid);
+            }
             phase_sender.send_replace(Phase::Gone(status));
         });
         let (silence_sender, silence) = watch::channel(false);
@@ -129,14 +145,25 @@ impl Drop for Process {
     }
 }
 
-fn command(config: &ProgramConfig) -> Command {
-    let mut command = Command::new(&config.command);
+/// Whether servers can be supervised on this system.
+const IS_SUPERVISED: bool = cfg!(target_os = "linux");
+
+fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Result<Command> {
+    let mut command = match supervisor {
+        #[cfg(target_os = "linux")]
+        Some(supervisor) => Command::from(supervisor.command(config)?),
+        _ => {
+            let mut command = Command::new(&config.command);
+            command.args(&config.args);
+            command
+        }
+    };
     command
-        .args(&config.args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true);
+        // A supervisor ends by itself, after all that it supervises.
+        .kill_on_drop(supervisor.is_none());
     for (name, value) in &config.env {
         match value {
             Some(value) => command.env(name, value),
@@ -148,7 +175,7 @@ fn command(config: &ProgramConfig) -> Command {
     }
     #[cfg(unix)]
     command.process_group(0);
-    command
+    Ok(command)
 }
 
 async fn keep(mut stderr: ChildStderr, log: &Log) {
@@ -161,18 +188,25 @@ async fn keep(mut stderr: ChildStderr, log: &Log) {
 /// The process group of a server.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
-struct Group(Option<nix::unistd::Pid>);
+struct Group {
+    leader: Option<nix::unistd::Pid>,
+    /// Whether the leader supervises the server.
+    is_supervised: bool,
+}
 
 #[cfg(unix)]
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn of(child: &Child, is_supervised: bool) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(id.map(nix::unistd::Pid::from_raw))
+        Self {
+            leader: id.map(nix::unistd::Pid::from_raw),
+            is_supervised,
+        }
     }
 
     fn signal(self, signal: Option<nix::sys::signal::Signal>) -> bool {
-        self.0
-            .is_some_and(|group| nix::sys::signal::killpg(group, signal).is_ok())
+        self.leader
+            .is_some_and(|leader| nix::sys::signal::killpg(leader, signal).is_ok())
     }
 
     fn is_alive(self) -> bool {
@@ -180,15 +214,37 @@ impl Group {
     }
 
     fn tell_to_end(self) {
-        self.signal(Some(nix::sys::signal::Signal::SIGTERM));
+        self.send(nix::sys::signal::Signal::SIGTERM);
     }
 
     fn kill(self) {
-        self.signal(Some(nix::sys::signal::Signal::SIGKILL));
+        #[cfg(target_os = "linux")]
+        if self.is_supervised {
+            return self.send(crate::supervisor::KILL);
+        }
+        self.send(nix::sys::signal::Signal::SIGKILL);
     }
 
-    /// Ends what is left of the group once its leader is gone.
+    /// Sends `signal` to the supervisor, which passes it on, else to the group.
+    fn send(self, signal: nix::sys::signal::Signal) {
+        match self.leader {
+            // One that has ended needs no signal.
+            Some(leader) if self.is_supervised => {
+                let _ = nix::sys::signal::kill(leader, signal);
+            }
+            _ => {
+                self.signal(Some(signal));
+            }
+        }
+    }
+
+    /// Ends what is left of the group once its leader is gone. A supervisor has seen to that.
     async fn end(self) {
+        if self.is_supervised {
+            // It may have been killed itself.
+            self.signal(Some(nix::sys::signal::Signal::SIGKILL));
+            return;
+        }
         let mut pause = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
         if self.is_alive() {
@@ -210,7 +266,7 @@ struct Group;
 
 #[cfg(not(unix))]
 impl Group {
-    fn of(_: &Child) -> Self {
+    fn of(_: &Child, _: bool) -> Self {
         Self
     }
 

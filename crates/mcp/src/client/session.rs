@@ -62,7 +62,7 @@ impl Session {
                     .await;
             }
         };
-        let (process, pipes) = Process::start(program, Arc::clone(log))
+        let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
             .map_err(|error| StartError::spawn(program, &error))?;
         let transport = PipeTransport::new(
             pipes.stdout,

@@ -65,6 +65,7 @@ mod wrap;
 use std::process::ExitCode;
 
 use clap::Parser;
+use planwright::mcp::{SUPERVISE, supervise};
 
 use args::{Arguments, Command};
 use error::CommandError;
@@ -73,6 +74,11 @@ use printer::Printer;
 
 /// Reads the command line and does what it says.
 pub(crate) fn main() -> ExitCode {
+    let mut own = std::env::args_os().skip(1);
+    if own.next().is_some_and(|first| first == SUPERVISE) {
+        // Not for people: this process stands between another one and a server.
+        return ExitCode::from(supervise(own));
+    }
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.color);
     // Whoever starts a server is not there to see what it could not do.

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright::core::{Object, Value};
 use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunStatus, Start};
-use planwright::kept::{self, GoOn, KeptRun, Ready, Stale};
+use planwright::kept::{self, GoOn, KeptRun, OrphanedServers, Ready, Stale};
 use planwright::reading::Reading;
 use planwright::wire::PlanTextV1;
+use planwright_store::HeldRun;
 
 use super::adapting::Kept;
 use super::app::rejected;
@@ -24,6 +26,12 @@ use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::{guards, keeping, output, outside, plan_file, settings, store, telemetry};
+
+/// How long the servers of a process that was killed may take to end before anything is said of them.
+const ORPHANS_END: Duration = Duration::from_secs(1);
+
+/// How much longer they may take before a call is made again.
+const ORPHANS_END_BEFORE_RETRY: Duration = Duration::from_secs(5);
 
 /// `planwright resume RUN`
 pub(crate) async fn resume(
@@ -44,6 +52,7 @@ pub(crate) async fn resume(
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
     let sources = sources(&id, &kept, arguments)?;
+    settle_orphans(&held, arguments, printer).await;
     let old = kept.reading(vars(arguments)?)?;
     let mut reading = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
@@ -166,6 +175,25 @@ fn folder(kept: &KeptRun) -> &Path {
         None => kept.run.tools.folder.as_str(),
         Some(_) => ".",
     })
+}
+
+/// Gives servers that an earlier process has left behind the time to end, and says which have not.
+async fn settle_orphans(held: &HeldRun, arguments: &ResumeArguments, printer: Printer) {
+    let orphans = OrphanedServers::of(held);
+    if arguments.kill_servers {
+        orphans.kill();
+    }
+    let orphans = orphans.wait(held, ORPHANS_END).await;
+    for process in orphans.processes() {
+        printer.quote(&format!(
+            "warning: the server `{}` of the earlier process (pid {}) is still running",
+            process.server, process.pid
+        ));
+    }
+    // Only a call that is made again depends on it.
+    if !arguments.retry.is_empty() {
+        orphans.wait(held, ORPHANS_END_BEFORE_RETRY).await;
+    }
 }
 
 /// Shows what a run came to that is done. No server is started, and nothing can be called.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use planwright::config::{Config, Serve};
 use planwright::gateway::{GatewaySettings, Observe, Observed, PlanHost, PlanWriter, RunObserver};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
-use planwright::mcp::{ConnectOptions, ServersConfig, Upstreams};
+use planwright::mcp::{ServersConfig, Upstreams};
 use tokio_util::sync::CancellationToken;
 
 use self::edge::{Edge, EdgeSettings, Metrics};
@@ -23,8 +23,8 @@ use super::settings::{self, Settings};
 use super::signals::Signals;
 use super::telemetry::Told;
 use super::token::TokenFile;
-use super::toolbox::Toolbox;
-use super::{environment, keeping, model, outside, store, telemetry, tokens};
+use super::toolbox::{self, Toolbox};
+use super::{environment, keeping, model, outside, store, telemetry};
 
 /// How long plans under way may take to end once the gateway is to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -45,12 +45,8 @@ pub(crate) async fn serve(
     for note in toolbox.notes() {
         printer.talk(&note);
     }
-    let options = ConnectOptions {
-        tokens: tokens::of_user(),
-        ..ConnectOptions::default()
-    };
     let servers = servers.unwrap_or_else(ServersConfig::default);
-    let upstreams = Upstreams::new(servers, options);
+    let upstreams = Upstreams::new(servers, toolbox::connect_options());
     let mut settings = gateway_settings(arguments, &config, toolbox, printer)?;
     if telemetry.is_on() {
         settings.observers.push(Arc::new(Told(telemetry.clone())));

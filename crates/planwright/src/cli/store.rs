@@ -97,6 +97,9 @@ impl From<KeptRunError> for CommandError {
             KeptRunError::Doubt { at, .. } => explained.hint(format!(
                 "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
             )),
+            KeptRunError::ServerRuns { .. } => {
+                explained.hint("wait until it has ended, or kill it: `--kill-servers`")
+            }
             KeptRunError::Unfinished => {
                 explained.hint("ask again, or give it a plan: `--plan FILE`")
             }

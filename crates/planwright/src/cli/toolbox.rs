@@ -1,6 +1,7 @@
 //! Where a command's tools come from: simulated ones, servers, the built-in workspace.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use planwright::config::Config;
 use planwright::core::{Catalog, Code, Diagnostics, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
-use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
+use planwright::kept::RecordProcesses;
+use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
 use planwright::workspace::Workspace;
 
 use super::args::ToolArguments;
@@ -29,6 +31,17 @@ pub(crate) struct Toolbox {
     /// Whether servers were left out because nobody needs them.
     has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
+}
+
+/// How servers are started: under a supervisor, and recorded, so that none outlives this process unnoticed.
+pub(crate) fn connect_options() -> ConnectOptions {
+    let search_path = environment::variable("PATH").map(OsString::from);
+    ConnectOptions {
+        tokens: tokens::of_user(),
+        supervisor: Supervisor::this_program().map(|program| program.search_path(search_path)),
+        processes: Some(Arc::new(RecordProcesses)),
+        ..ConnectOptions::default()
+    }
 }
 
 impl Toolbox {
@@ -198,8 +211,7 @@ impl Toolbox {
     ) {
         let options = ConnectOptions {
             only: needed.and_then(|names| servers_of(names, config)),
-            tokens: tokens::of_user(),
-            ..ConnectOptions::default()
+            ..connect_options()
         };
         self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
             let mut servers = config.servers.iter();

@@ -188,6 +188,13 @@ impl Tools {
         servers: &ServersConfig,
         options: ConnectOptions,
     ) -> Result<(), Error> {
+        #[cfg(feature = "store")]
+        let options = {
+            let mut options = options;
+            let record = || Arc::new(crate::kept::RecordProcesses) as _;
+            options.processes.get_or_insert_with(record);
+            options
+        };
         let connections = Connections::connect(servers, options).await;
         for tool in connections.tools() {
             self.add_tool(tool.clone())?;

@@ -53,6 +53,18 @@ pub enum KeptRunError {
         /// Whose call it is.
         at: Arc<Address>,
     },
+    /// A call is to be made again that a server which outlived its process may still be carrying out.
+    #[error(
+        "the server `{server}` of the earlier process (pid {pid}) is still running, so the call of `{at}` may not be over"
+    )]
+    ServerRuns {
+        /// The server.
+        server: String,
+        /// Its process.
+        pid: u32,
+        /// Whose call it is.
+        at: Arc<Address>,
+    },
     /// Something was chosen for a step that is done.
     #[error("`{0}` has succeeded, and what is done stays done")]
     Done(String),

@@ -13,7 +13,7 @@ use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
 use planwright_store::Store;
 
 use super::stale::check_keep;
-use super::{KeptRun, KeptRunError, Stale, process, stale, tools_of};
+use super::{KeptRun, KeptRunError, OrphanedServers, Stale, process, stale, tools_of};
 use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
 
 /// How a kept run is to go on.
@@ -52,7 +52,8 @@ impl GoOn<'_> {
     ///
     /// # Errors
     ///
-    /// Where a choice makes no sense, a new plan would bury a call in doubt, or there never was a whole plan.
+    /// Where a choice makes no sense, a new plan would bury a call in doubt, there never was a whole plan, or a server of an
+    /// earlier process may still be carrying out a call that is to be made again.
     pub fn prepare(self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
         if kept.is_unfinished() && self.new_plan.is_none() {
             return Err(KeptRunError::Unfinished);
@@ -67,6 +68,7 @@ impl GoOn<'_> {
             return Err(KeptRunError::OtherPlan);
         }
         let mut rerun = Vec::new();
+        self.no_server_at_it(store, &history)?;
         if let Some(text) = self.new_plan {
             if planwright_dialects::dialect(&text.dialect).is_none() {
                 return Err(KeptRunError::UnknownDialect(text.dialect));
@@ -96,6 +98,19 @@ impl GoOn<'_> {
             process,
             rerun,
         })
+    }
+
+    /// Refuses to make a call again that a server of an earlier process may still be carrying out.
+    fn no_server_at_it(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
+        let orphans = OrphanedServers::among(store.earlier_server_processes(self.id)?);
+        match orphans.conflict(history, &self.choices) {
+            None => Ok(()),
+            Some((process, at)) => Err(KeptRunError::ServerRuns {
+                server: process.server.clone(),
+                pid: process.pid,
+                at,
+            }),
+        }
     }
 
     /// Sees to it that each choice is about something that is there and not done, and is the only one about it.

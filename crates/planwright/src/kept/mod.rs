@@ -9,6 +9,7 @@ mod pinned;
 mod questions;
 mod replayed;
 mod run;
+mod servers;
 mod stale;
 #[cfg(feature = "planner")]
 mod streamed;
@@ -21,6 +22,7 @@ pub use go_on::{GoOn, Ready, changed};
 pub use pinned::{Pinned, pinned};
 pub use questions::{OpenQuestion, open_questions};
 pub use run::{KeptRun, PlanChange, history};
+pub use servers::{OrphanedServers, RecordProcesses};
 pub use stale::{Stale, stale};
 #[cfg(feature = "planner")]
 pub use streamed::KeepStreamed;

@@ -22,6 +22,7 @@ mod init;
 mod inspect;
 mod interrupts;
 mod model;
+mod orphans;
 mod planner;
 mod program;
 mod real_servers;

@@ -36,6 +36,9 @@ pub(crate) struct ResumeArguments {
     /// A folder of plans that steps of that plan may run by name: `DIR/NAME.json`.
     #[arg(help_heading = OPTIONS, long, value_name = "DIR", requires = "plan")]
     pub(crate) library: Option<PathBuf>,
+    /// Kill the servers that an earlier process of the run has left running.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) kill_servers: bool,
     /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,

@@ -1,0 +1,169 @@
+//! Processes of this machine by their numbers and when they started, since a number alone is given again.
+
+/// When the process `pid` started, in a form that only serves to tell it from others of the same number. `None` if there
+/// is no such process, or the system does not say.
+pub fn started_at(pid: u32) -> Option<String> {
+    system::started_at(pid)
+}
+
+/// Whether the process that started as `started` says, or another of its process group, still runs.
+pub fn is_running(pid: u32, started: &str) -> bool {
+    !system::members(pid, started).is_empty()
+}
+
+/// Kills the process that started as `started` says, the others of its process group, and all that they have started.
+pub fn kill(pid: u32, started: &str) {
+    system::kill(pid, started);
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use system::{descendants, kill_all};
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::collections::HashSet;
+    use std::fs;
+
+    use nix::sys::signal::{Signal, kill as send};
+    use nix::unistd::Pid;
+
+    /// A line of the table.
+    struct Entry {
+        pid: u32,
+        parent: u32,
+        group: u32,
+        /// In ticks of the clock since the machine started.
+        started: String,
+    }
+
+    pub(super) fn started_at(pid: u32) -> Option<String> {
+        Some(stamp(&entry(pid)?, &boot()?))
+    }
+
+    /// The process, unless its number belongs to another one by now, and the others of the group that it leads.
+    pub(super) fn members(pid: u32, started: &str) -> Vec<u32> {
+        let Some(boot) = boot() else {
+            return Vec::new();
+        };
+        let table = table();
+        let is_other = |entry: &Entry| entry.pid == pid && stamp(entry, &boot) != started;
+        if !started.starts_with(&boot) || table.iter().any(is_other) {
+            return Vec::new();
+        }
+        let members = table
+            .iter()
+            .filter(|entry| entry.group == pid || entry.pid == pid);
+        members.map(|entry| entry.pid).collect()
+    }
+
+    pub(super) fn kill(pid: u32, started: &str) {
+        let members = members(pid, started);
+        let mut all = descendants(&members);
+        all.extend(members);
+        kill_all(all);
+    }
+
+    /// Kills these processes. One that has ended meanwhile needs no signal.
+    pub(crate) fn kill_all(pids: impl IntoIterator<Item = u32>) {
+        for pid in pids.into_iter().filter_map(|pid| i32::try_from(pid).ok()) {
+            let _ = send(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+
+    /// Everything that these processes have started, and that in turn, as far as it still has its parents.
+    pub(crate) fn descendants(roots: &[u32]) -> Vec<u32> {
+        let table = table();
+        let mut known: HashSet<u32> = roots.iter().copied().collect();
+        let mut found = Vec::new();
+        loop {
+            let children = table
+                .iter()
+                .filter(|entry| known.contains(&entry.parent) && !known.contains(&entry.pid))
+                .map(|entry| entry.pid);
+            let children: Vec<u32> = children.collect();
+            if children.is_empty() {
+                return found;
+            }
+            known.extend(&children);
+            found.extend(children);
+        }
+    }
+
+    /// All processes that run. What has ended and only waits for its parent to notice is left out.
+    fn table() -> Vec<Entry> {
+        let Ok(folder) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter_map(entry).collect()
+    }
+
+    fn entry(pid: u32) -> Option<Entry> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in brackets, may hold anything.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let state = *fields.first()?;
+        if matches!(state, "Z" | "X" | "x") {
+            return None;
+        }
+        Some(Entry {
+            pid,
+            parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            started: (*fields.get(19)?).to_owned(),
+        })
+    }
+
+    fn stamp(entry: &Entry, boot: &str) -> String {
+        format!("{boot}/{}", entry.started)
+    }
+
+    /// Which start of the machine this is.
+    fn boot() -> Option<String> {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(super) fn started_at(_: u32) -> Option<String> {
+        None
+    }
+
+    pub(super) fn members(_: u32, _: &str) -> Vec<u32> {
+        Vec::new()
+    }
+
+    pub(super) fn kill(_: u32, _: &str) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use super::{is_running, kill, started_at};
+
+    #[test]
+    fn knows_a_process_by_its_start() {
+        let shell = "setsid sleep 1000 & sleep 1000 & wait";
+        let mut child = Command::new("sh")
+            .args(["-c", shell])
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let started = started_at(child.id()).unwrap();
+        assert!(is_running(child.id(), &started));
+        let own = started_at(std::process::id()).unwrap();
+        assert!(!is_running(child.id(), &own));
+        assert!(!is_running(child.id(), "another start/1"));
+        // What is not the process that is meant stays alive.
+        kill(child.id(), &own);
+        assert!(is_running(child.id(), &started));
+        kill(child.id(), &started);
+        child.wait().unwrap();
+        assert_eq!(started_at(child.id()), None);
+    }
+}

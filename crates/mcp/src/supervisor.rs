@@ -1,0 +1,360 @@
+//! A process between this one and a server, which ends the server and all that it has started once this process is gone.
+//!
+//! A server sees that its client is gone when its input ends, and may ignore that; a `SIGKILL` leaves nobody to end it.
+//! So a program that starts servers may start them through itself: first as their supervisor, which is told by the
+//! kernel that its parent has died and adopts every orphan among its descendants, then as the server itself, which
+//! is killed if its supervisor is.
+//!
+//! Linux only: elsewhere servers are started directly.
+
+use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::io;
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
+
+#[cfg(target_os = "linux")]
+use crate::config::ProgramConfig;
+
+#[cfg(target_os = "linux")]
+pub(crate) use work::KILL;
+
+/// The first argument by which a program knows that it is to call [`supervise`].
+pub const SUPERVISE: &str = "--planwright-supervise";
+
+/// The program that starts servers: one whose `main` calls [`supervise`] if its first argument is [`SUPERVISE`].
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "servers are started directly there")
+)]
+pub struct Supervisor {
+    program: PathBuf,
+    search_path: Option<OsString>,
+}
+
+impl Supervisor {
+    /// Starts servers through `program`.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            search_path: None,
+        }
+    }
+
+    /// The folders that commands are searched in, as `PATH` has them, so that one that does not exist is reported as it
+    /// is without a supervisor.
+    #[must_use]
+    pub fn search_path(mut self, path: Option<OsString>) -> Self {
+        self.search_path = path;
+        self
+    }
+
+    /// Starts servers through the program that this process runs, which stays the same if its file is replaced. `None`
+    /// where that is not possible.
+    pub fn this_program() -> Option<Self> {
+        let program = PathBuf::from("/proc/self/exe");
+        (cfg!(target_os = "linux") && program.exists()).then(|| Self::new(program))
+    }
+
+    /// The command that starts the server under supervision.
+    ///
+    /// # Errors
+    ///
+    /// There is no such command, or it is not a program.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn command(&self, config: &ProgramConfig) -> io::Result<std::process::Command> {
+        self.find(config)?;
+        let mut supervisor = std::process::Command::new(&self.program);
+        supervisor
+            .arg(SUPERVISE)
+            .arg(std::process::id().to_string())
+            .arg(&config.command)
+            .args(&config.args);
+        Ok(supervisor)
+    }
+
+    /// Searches the command as the system will.
+    #[cfg(target_os = "linux")]
+    fn find(&self, config: &ProgramConfig) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let name = Path::new(&config.command);
+        let is_program = |path: &Path| match path.metadata() {
+            Ok(found) if found.is_dir() || found.permissions().mode() & 0o111 == 0 => {
+                Err(io::Error::from(io::ErrorKind::PermissionDenied))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let folder = config.cwd.as_deref().unwrap_or(Path::new("."));
+        if config.command.contains('/') {
+            return is_program(&folder.join(name));
+        }
+        let mut own = config.env.iter().rev();
+        let path = match own.find(|(name, _)| name == "PATH") {
+            Some((_, path)) => path.as_ref().map(OsString::from),
+            None => self.search_path.clone(),
+        };
+        let Some(path) = path else {
+            // The system has folders of its own for that.
+            return Ok(());
+        };
+        let mut trouble = io::Error::from(io::ErrorKind::NotFound);
+        for place in std::env::split_paths(&path) {
+            match is_program(&folder.join(place).join(name)) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => trouble = error,
+                Err(_) => {}
+            }
+        }
+        Err(trouble)
+    }
+}
+
+/// Does the work of a [`Supervisor`]: runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the
+/// exit status of this process. To be called first of all in `main`, before there is any other thread.
+pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    work::supervise(&arguments.into_iter().collect::<Vec<_>>())
+}
+
+#[cfg(target_os = "linux")]
+mod work {
+    use std::ffi::OsString;
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::process::{CommandExt, parent_id};
+    use std::process::{Command, id};
+
+    use nix::errno::Errno;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use nix::sys::prctl;
+    use nix::sys::signal::{SigSet, Signal, kill, raise};
+    use nix::sys::signalfd::{SfdFlags, SignalFd};
+    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+    use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
+
+    use super::SUPERVISE;
+    use crate::process_table::{descendants, kill_all};
+
+    /// The argument in place of the parent's number by which the second stage is known: it becomes the server.
+    const BECOME: &str = "become";
+
+    /// The pause between two looks at processes that are to end, in milliseconds, and how many of them pass before those
+    /// that were told to end are killed.
+    const PAUSE: u8 = 10;
+    const GRACE: u32 = 50;
+
+    /// The statuses of a shell for a command that cannot be run, and of `timeout` for one that failed itself.
+    const NOT_RUN: u8 = 126;
+    const FAILED: u8 = 125;
+
+    /// Tells the supervisor to kill everything.
+    pub(crate) const KILL: Signal = Signal::SIGUSR1;
+
+    /// Tells it that its parent may have died.
+    const PARENT: Signal = Signal::SIGUSR2;
+
+    pub(super) fn supervise(arguments: &[OsString]) -> u8 {
+        let done = match arguments {
+            [stage, parent, command @ ..] if stage == BECOME => become_server(parent, command),
+            [parent, command @ ..] => Supervision::begin(parent, command).map(Supervision::run),
+            [] => Err(Errno::EINVAL),
+        };
+        done.unwrap_or(FAILED)
+    }
+
+    fn is_parent(parent: &OsString) -> bool {
+        let parent = parent.to_str().and_then(|parent| parent.parse().ok());
+        parent == Some(parent_id())
+    }
+
+    /// Becomes the server, which the kernel kills as soon as the supervisor is gone.
+    fn become_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        let [program, args @ ..] = command else {
+            return Err(Errno::EINVAL);
+        };
+        // It may have died before.
+        if !is_parent(supervisor) {
+            return Ok(FAILED);
+        }
+        // Blocked signals are inherited.
+        handled().thread_unblock()?;
+        let error = Command::new(program).args(args).exec();
+        let said = format!("`{}` could not be run: {error}\n", program.display());
+        // It may be closed, and there is no other place to say it.
+        let _ = io::stderr().write_all(said.as_bytes());
+        Ok(NOT_RUN)
+    }
+
+    /// The signals that a supervisor takes as they come.
+    fn handled() -> SigSet {
+        SigSet::from_iter([
+            Signal::SIGCHLD,
+            Signal::SIGTERM,
+            Signal::SIGINT,
+            Signal::SIGHUP,
+            KILL,
+            PARENT,
+        ])
+    }
+
+    /// What is going on.
+    #[derive(Clone, Copy)]
+    enum Phase {
+        /// The server runs.
+        Running,
+        /// Everything that is left has been told to end, and is killed after so many pauses.
+        Ending(u32),
+        /// Everything that is left is being killed.
+        Killing,
+    }
+
+    struct Supervision {
+        parent: u32,
+        signals: SignalFd,
+        server: Pid,
+        status: Option<WaitStatus>,
+        phase: Phase,
+    }
+
+    impl Supervision {
+        /// Starts the server.
+        fn begin(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
+            // Before the look at the parent: from here on its death is told.
+            prctl::set_pdeathsig(PARENT)?;
+            prctl::set_child_subreaper(true)?;
+            // It may die the death of its server, which need not leave two cores.
+            prctl::set_dumpable(false)?;
+            let handled = handled();
+            handled.thread_block()?;
+            let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC)?;
+            if !is_parent(parent) {
+                return Err(Errno::ESRCH);
+            }
+            let server = Command::new("/proc/self/exe")
+                .arg(SUPERVISE)
+                .arg(BECOME)
+                .arg(id().to_string())
+                .args(command)
+                .spawn()
+                .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
+            // Its pipes are the server's alone: whoever reads them sees when the server closes them.
+            if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
+                dup2_stdin(&nothing)?;
+                dup2_stdout(&nothing)?;
+                dup2_stderr(&nothing)?;
+            }
+            Ok(Self {
+                parent: parent_id(),
+                signals,
+                server: Pid::from_raw(i32::try_from(server.id()).unwrap_or_default()),
+                status: None,
+                phase: Phase::Running,
+            })
+        }
+
+        /// Waits until nothing that the server has started is left.
+        fn run(mut self) -> u8 {
+            loop {
+                if !self.reap() {
+                    return self.status.map_or(FAILED, finish);
+                }
+                if self.status.is_some() && matches!(self.phase, Phase::Running) {
+                    self.end();
+                }
+                let timeout = match self.phase {
+                    Phase::Running => PollTimeout::NONE,
+                    Phase::Ending(1..) => PollTimeout::from(PAUSE),
+                    Phase::Ending(0) | Phase::Killing => {
+                        kill_all(descendants(&[id()]));
+                        PollTimeout::from(PAUSE)
+                    }
+                };
+                let mut waiting = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+                match poll(&mut waiting, timeout) {
+                    Ok(0) => {
+                        if let Phase::Ending(pauses) = &mut self.phase {
+                            *pauses = pauses.saturating_sub(1);
+                        }
+                    }
+                    Err(Errno::EINTR) => {}
+                    Ok(_) => self.take_signal(),
+                    // Without it nothing would be noticed any more.
+                    Err(_) => self.phase = Phase::Killing,
+                }
+            }
+        }
+
+        fn take_signal(&mut self) {
+            let Ok(Some(signal)) = self.signals.read_signal() else {
+                return;
+            };
+            match i32::try_from(signal.ssi_signo).map(Signal::try_from) {
+                Ok(Ok(KILL)) => self.phase = Phase::Killing,
+                // It comes as well if only the thread that started this process has ended.
+                Ok(Ok(PARENT)) if parent_id() != self.parent => self.end(),
+                Ok(Ok(signal @ (Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))) => {
+                    pass_on(signal);
+                }
+                _ => {}
+            }
+        }
+
+        /// Tells everything that is left to end.
+        fn end(&mut self) {
+            if matches!(self.phase, Phase::Running) {
+                pass_on(Signal::SIGTERM);
+                self.phase = Phase::Ending(GRACE);
+            }
+        }
+
+        /// Takes note of the children that have ended. Whether there are any left.
+        fn reap(&mut self) -> bool {
+            loop {
+                match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                    Ok(WaitStatus::StillAlive) => return true,
+                    Ok(status) if status.pid() == Some(self.server) => self.status = Some(status),
+                    Ok(_) | Err(Errno::EINTR) => {}
+                    Err(_) => return false,
+                }
+            }
+        }
+    }
+
+    /// Sends a signal to everything that this process has started.
+    fn pass_on(signal: Signal) {
+        for pid in descendants(&[id()]) {
+            let pid = i32::try_from(pid).unwrap_or_default();
+            // What has ended meanwhile needs no signal.
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+
+    /// Ends this process as the server ended: with its status, or by its signal.
+    fn finish(status: WaitStatus) -> u8 {
+        match status {
+            WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(FAILED),
+            WaitStatus::Signaled(_, signal, _) => {
+                let mut own = SigSet::empty();
+                own.add(signal);
+                let _ = own.thread_unblock();
+                let _ = raise(signal);
+                // It is one that does not end a process.
+                FAILED
+            }
+            _ => FAILED,
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod work {
+    use std::ffi::OsString;
+
+    pub(super) fn supervise(_: &[OsString]) -> u8 {
+        125
+    }
+}

@@ -1,0 +1,108 @@
+//! Servers that outlive the process that started them: a run must not call again what one of them may still be doing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_engine::event::Address;
+use planwright_engine::run::{Choice, History};
+use planwright_mcp::{ProcessObserver, process_table};
+use planwright_store::{HeldRun, ServerProcess, forget_server_process, record_server_process};
+
+/// The pause between two looks at processes that are to end.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Records the processes of servers beside the runs that this process holds, in whichever store. For
+/// [`ConnectOptions::processes`](planwright_mcp::ConnectOptions::processes).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordProcesses;
+
+impl ProcessObserver for RecordProcesses {
+    fn started(&self, server: &str, pid: u32) {
+        let Some(started) = process_table::started_at(pid) else {
+            return;
+        };
+        let process = ServerProcess {
+            server: server.to_owned(),
+            pid,
+            started,
+        };
+        if let Err(error) = record_server_process(process) {
+            tracing::warn!(server, pid, %error, "the process of a server could not be recorded");
+        }
+    }
+
+    fn ended(&self, pid: u32) {
+        forget_server_process(pid);
+    }
+}
+
+/// The servers of earlier processes of a run that still run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrphanedServers(Vec<ServerProcess>);
+
+impl OrphanedServers {
+    /// Those of a run that this process holds.
+    pub fn of(held: &HeldRun) -> Self {
+        let orphans = Self::among(held.earlier_server_processes());
+        held.keep_server_processes(orphans.0.clone());
+        orphans
+    }
+
+    pub(super) fn among(mut processes: Vec<ServerProcess>) -> Self {
+        processes.retain(|process| process_table::is_running(process.pid, &process.started));
+        Self(processes)
+    }
+
+    /// Waits until all of them have ended, for `limit` at most, and returns those that have not.
+    pub async fn wait(self, held: &HeldRun, limit: Duration) -> Self {
+        let mut orphans = self;
+        let ended = async {
+            while !orphans.0.is_empty() {
+                tokio::time::sleep(PAUSE).await;
+                orphans = Self::of(held);
+            }
+        };
+        // Who still runs then is in what is returned.
+        let _ = tokio::time::timeout(limit, ended).await;
+        orphans
+    }
+
+    /// Kills them, with all that they have started.
+    pub fn kill(&self) {
+        for process in &self.0 {
+            process_table::kill(process.pid, &process.started);
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Their processes.
+    pub fn processes(&self) -> &[ServerProcess] {
+        &self.0
+    }
+
+    /// The first call that is to be made again although one of them may still be at it.
+    pub(super) fn conflict(
+        &self,
+        history: &History,
+        choices: &[(Arc<str>, Choice)],
+    ) -> Option<(&ServerProcess, Arc<Address>)> {
+        let retried = |at: &Address| {
+            let at = at.to_string();
+            let mut choices = choices.iter();
+            choices.any(|(step, choice)| **step == *at && *choice == Choice::Retry)
+        };
+        let mut conflicts = history
+            .steps()
+            .filter(|(at, _)| retried(at))
+            .flat_map(|(at, past)| past.calls_in_doubt().map(move |call| (at, call)));
+        conflicts.find_map(|(at, call)| {
+            let mut processes = self.0.iter();
+            let process = processes.find(|process| *process.server == *call.server)?;
+            Some((process, Arc::clone(at)))
+        })
+    }
+}
