@@ -161,7 +161,7 @@ impl PlanHost {
         let state = RequestStateV1::open(state, &key)?;
         let arguments = call.arguments.as_object();
         let is_same_call = state.tool == call.name
-            && (arguments.is_none_or(|fields| fields.is_empty())
+            && (arguments.is_none_or(planwright_core::Object::is_empty)
                 || state.arguments == *key.seal(&call.arguments));
         let is_for = state.client == call.client.id.as_str() && is_same_call;
         (is_for && seconds((self.settings.now)()) <= state.expires).then_some(state)
