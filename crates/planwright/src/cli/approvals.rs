@@ -71,7 +71,7 @@ pub(crate) fn approver(
             let stored = StoreApprover::new(store, run)
                 .or(otherwise)
                 .on_error(move |error| {
-                    live.suspend(|| printer.quote(&format!("warning: {error}")))
+                    live.suspend(|| printer.quote(&format!("warning: {error}")));
                 });
             otherwise = Arc::new(if waits { stored.waiting() } else { stored });
         }

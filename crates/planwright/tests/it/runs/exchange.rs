@@ -110,7 +110,8 @@ impl Foreign {
             "values": count("value"), "entries": count("entry"), "decisions": count("decision"),
         }});
         lines.push(end);
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let text = lines.join("\n") + "\n";
         shop.write("run.jsonl", &text);
         Self { shop, run }
     }
