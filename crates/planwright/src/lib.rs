@@ -523,6 +523,9 @@ pub mod gateway;
 /// Calls as a person sees them who decides about them.
 pub mod call_view;
 
+/// Tools whose definitions changed, and what a person accepts of them.
+pub mod pins;
+
 /// Text that comes from elsewhere, made fit for a terminal.
 pub mod legible;
 

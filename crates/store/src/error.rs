@@ -76,6 +76,17 @@ pub enum StoreError {
         /// Who decided, where that is known.
         by: Option<String>,
     },
+    /// A definition was to be accepted that is not the latest one any more.
+    #[error("{} changed again since it was shown", match tool {
+        Some(tool) => format!("the tool `{server}.{tool}`"),
+        None => format!("the server `{server}`"),
+    })]
+    ToolChanged {
+        /// The server.
+        server: String,
+        /// The tool; `None` if it is the identity of the server or the list of its tools.
+        tool: Option<String>,
+    },
     /// Something stands in the store that this version does not understand.
     #[error("{0}")]
     Format(String),

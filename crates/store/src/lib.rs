@@ -54,6 +54,9 @@ mod learned;
 /// Settings of the store as a whole.
 mod settings;
 
+/// Tools as they were pinned, and what changed since.
+mod pin;
+
 /// Forgetting runs.
 mod prune;
 
@@ -67,6 +70,10 @@ pub use exchange::{EXPORT_FORMAT, Imported};
 pub use format::JOURNAL_FORMAT;
 pub use held::HeldRun;
 pub use lease::Holder;
+pub use pin::{
+    Acceptance, AcceptedTool, ChangedServer, ChangedTool, KnownServer, KnownTool, SeenServer,
+    SeenTool, ServerIdentity, StoredDefinition, tools_digest,
+};
 pub use plan::{NewPlan, Saved, StoredPlan};
 pub use processes::{ServerProcess, forget_server_process, record_server_process};
 pub use prune::{Prune, Pruned};

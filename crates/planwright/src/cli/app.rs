@@ -38,7 +38,11 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    toolbox.govern(&config);
+    let mut store = None;
+    if !arguments.no_store && toolbox.has_pins(&config) {
+        store = Some(store::open(&arguments.plan.text.store)?);
+    }
+    toolbox.govern(&config, store.as_ref(), printer)?;
     if let Err(error) = limits::known(&options.limits, &toolbox) {
         toolbox.close().await;
         return Err(error);
@@ -48,11 +52,11 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         None => rejected(&reading, &toolbox, arguments.format, printer),
         Some(plan) => {
             let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
-            let store = if is_dry || arguments.no_store {
-                None
-            } else {
-                Some(store::open(&arguments.plan.text.store)?)
-            };
+            if is_dry {
+                store = None;
+            } else if store.is_none() && !arguments.no_store {
+                store = Some(store::open(&arguments.plan.text.store)?);
+            }
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),
                 confidential: if is_dry {

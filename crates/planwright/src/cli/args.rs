@@ -185,7 +185,11 @@ pub(crate) enum Command {
     List(ListArguments),
     /// Delete a plan that was saved, or one version of it. Runs of it keep what they need.
     Delete(DeleteArguments),
-    /// List what the configured servers offer.
+    /// List what the configured servers offer, or how it changed.
+    ///
+    /// Each tool of a server is pinned when it is seen first: name, description, schemas and annotations, with the way to reach its
+    /// server. What changes later is shown by `--changed`, and accepted by `--accept`; until then the tool may ask before each call,
+    /// as `pin` in `planwright.toml` says.
     Tools(ToolsArguments),
     /// Show what holds of the configuration here, and from where.
     ///
@@ -203,6 +207,9 @@ pub(crate) enum Command {
     /// the client can start stays, too, with the reason. A copy of the file is kept, and `--undo` takes the gateway away again.
     Wrap(WrapArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
+    ///
+    /// The servers are started once, so that their tools are pinned as they are. Tools that changed since they were pinned are shown;
+    /// on a terminal, they can be accepted.
     Trust(TrustArguments),
     /// Be one MCP server in front of many, which takes plans.
     ///
@@ -429,6 +436,11 @@ pub(crate) struct TrustArguments {
     /// Take the trust back.
     #[arg(long)]
     pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Start no server, and pin no tools.
+    #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "remove"])]
+    pub(crate) no_store: bool,
 }
 
 /// `demo`

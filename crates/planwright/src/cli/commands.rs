@@ -19,7 +19,9 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{durations, estimate, findings, output, plan_file, show_run, stored};
+use super::{
+    changed_tools, durations, estimate, findings, output, plan_file, show_run, store, stored,
+};
 
 #[derive(Serialize)]
 struct Checked<'a> {
@@ -37,7 +39,8 @@ pub(crate) async fn check(
     reading.govern(&config);
     let needed = reading.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
-    toolbox.govern(&config);
+    // Whether a plan is sound does not depend on what asks.
+    toolbox.govern(&config, None, printer)?;
     let sound = reading.check(&toolbox.catalog);
     toolbox.close().await;
     match arguments.format {
@@ -96,7 +99,8 @@ pub(crate) async fn show(
     let catalog = if arguments.tools.are_named() {
         let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         toolbox.close().await;
-        toolbox.govern(&config);
+        let pins = store::open_if_there(&arguments.plan.text.store)?;
+        toolbox.govern(&config, pins.as_ref(), printer)?;
         scripted = toolbox.durations;
         toolbox.catalog
     } else {
@@ -202,10 +206,18 @@ pub(crate) async fn tools(
     arguments: &ToolsArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    if arguments.changed || arguments.accept.is_some() {
+        return changed_tools::command(arguments, printer).await;
+    }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
     toolbox.close().await;
-    toolbox.govern(&config);
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
     let filter = arguments.filter.as_deref().map(str::to_lowercase);
     let matches = |tool: &Tool| {
         filter.as_ref().is_none_or(|filter| {

@@ -69,14 +69,14 @@ fn find(arguments: &LoginArguments, printer: Printer) -> Result<ServerConfig, Co
         servers: arguments.servers.clone(),
         ..ToolArguments::default()
     };
-    let Some((path, text)) = toolbox::servers_file(&tools, printer)? else {
+    let Some(found) = toolbox::servers_file(&tools, printer)? else {
         return Err(
             CommandError::new("there is no `mcp.json`").hint("name one with `--servers FILE`")
         );
     };
-    let file = path.display().to_string();
+    let file = found.path.display().to_string();
     let (config, _) =
-        ServersConfig::parse(&text, &file, &environment::variable).map_err(|error| {
+        ServersConfig::parse(&found.text, &file, &environment::variable).map_err(|error| {
             let help = error.help.clone();
             CommandError::new(error.to_string()).hint(help)
         })?;

@@ -7,6 +7,7 @@ mod approvals;
 mod args;
 mod ask;
 mod bench;
+mod changed_tools;
 mod chat;
 mod commands;
 mod config;
@@ -136,7 +137,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Config(arguments) => config::command(&arguments, printer),
             Command::Init(arguments) => init::init(&arguments, printer),
             Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
-            Command::Trust(arguments) => trust::command(&arguments, printer),
+            Command::Trust(arguments) => interruptible(trust::command(&arguments, printer)).await,
             Command::Serve(arguments) => Box::pin(serve::serve(&arguments, printer)).await,
             Command::Login(arguments) => interruptible(login::command(&arguments, printer)).await,
             Command::Token(arguments) => token::command(&arguments, printer),

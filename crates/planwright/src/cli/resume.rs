@@ -68,7 +68,7 @@ pub(crate) async fn resume(
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    toolbox.govern(&config);
+    toolbox.govern(&config, Some(&store), printer)?;
     let Some(plan) = reading.check(&toolbox.catalog) else {
         let exit = rejected(&reading, &toolbox, arguments.format, printer);
         toolbox.close().await;

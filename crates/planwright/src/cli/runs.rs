@@ -14,7 +14,7 @@ use super::exit::Exit;
 use super::live::words::{BAD, BUSY, DIM, GOOD, ODD, styled, time};
 use super::printer::Printer;
 use super::question::OpenCall;
-use super::{environment, keeping, output, store};
+use super::{changed_tools, environment, keeping, output, store};
 
 /// The longest name of a plan that is shown whole, in columns.
 const LONGEST: usize = 32;
@@ -52,6 +52,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             }
         }
     }
+    changed_tools::mention(&store, printer)?;
     Ok(Exit::Success)
 }
 

@@ -77,6 +77,8 @@ fn gateway_settings(
     settings.mode = arguments.mode();
     settings.face = arguments.face();
     settings.options.secrets = toolbox.secrets();
+    settings.pin = config.pin(toolbox.file().is_own);
+    settings.accepts_servers = toolbox.file().is_trusted;
     settings.sources = keeping::sources(&arguments.tools)?;
     if !arguments.no_store {
         settings.store = Some(store::open(&arguments.store)?);

@@ -11,13 +11,15 @@ use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::kept::RecordProcesses;
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
+use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::workspace::Workspace;
+use planwright_store::Store;
 
 use super::args::ToolArguments;
 use super::environment;
 use super::error::{CommandError, reason};
 use super::printer::Printer;
-use super::{text_file, tokens, trust};
+use super::{keeping, store, text_file, tokens, trust};
 
 /// The tools of one command.
 #[derive(Debug)]
@@ -31,6 +33,23 @@ pub(crate) struct Toolbox {
     /// Whether servers were left out because nobody needs them.
     has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
+    file: FileOrigin,
+}
+
+/// Whose `mcp.json` the servers come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileOrigin {
+    /// Whether it lies in the user's folder of settings.
+    pub(crate) is_own: bool,
+    /// Whether the user trusts it as it is, and so has seen how its servers are reached.
+    pub(crate) is_trusted: bool,
+}
+
+/// An `mcp.json`.
+pub(crate) struct ServersFile {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    pub(crate) origin: FileOrigin,
 }
 
 /// How servers are started: under a supervisor, and recorded, so that none outlives this process unnoticed.
@@ -73,16 +92,17 @@ impl Toolbox {
             toolbox.add_simulated(path)?;
             return Ok((toolbox, None));
         }
-        let Some((path, text)) = servers_file(arguments, printer)? else {
+        let Some(found) = servers_file(arguments, printer)? else {
             return Ok((toolbox, None));
         };
         toolbox.has_source = true;
-        let file = path.display().to_string();
-        let (config, warnings) = ServersConfig::parse(&text, &file, &environment::variable)
+        toolbox.file = found.origin;
+        let file = found.path.display().to_string();
+        let (config, warnings) = ServersConfig::parse(&found.text, &file, &environment::variable)
             .map_err(|error| {
-                let help = error.help.clone();
-                CommandError::new(error.to_string()).hint(help)
-            })?;
+            let help = error.help.clone();
+            CommandError::new(error.to_string()).hint(help)
+        })?;
         for warning in warnings {
             printer.quote(&format!("warning: {warning}"));
         }
@@ -94,9 +114,44 @@ impl Toolbox {
         Ok((toolbox, Some(config)))
     }
 
-    /// Tells the tools what the configuration knows of them.
-    pub(crate) fn govern(&mut self, config: &Config) {
-        self.catalog = config.catalog(&self.catalog);
+    /// Applies the configuration to the tools. Those of servers are compared with what is pinned of them in `store`; without one,
+    /// nothing is pinned.
+    pub(crate) fn govern(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
+        let verdicts = match store {
+            None => Verdicts::default(),
+            Some(store) => self.pin(config, store)?,
+        };
+        mention(&verdicts, printer);
+        self.catalog = verdicts.catalog(&self.catalog, |catalog| config.catalog(catalog));
+        Ok(())
+    }
+
+    /// Compares the tools of servers with what is pinned of them. They must be as their servers list them.
+    pub(crate) fn pin(&self, config: &Config, store: &Store) -> Result<Verdicts, CommandError> {
+        let pinning = Pinning {
+            store,
+            policy: config.pin(self.file.is_own),
+            accepts_servers: self.file.is_trusted,
+            now: keeping::now(),
+        };
+        let tools = self.catalog.tools().map(AsRef::as_ref);
+        pinning.compare(tools).map_err(store::explain)
+    }
+
+    /// Whether it has tools that are to be pinned.
+    pub(crate) fn has_pins(&self, config: &Config) -> bool {
+        let mut tools = self.catalog.tools();
+        config.pin(self.file.is_own) != PinPolicy::Off && tools.any(|tool| !tool.origin.is_empty())
+    }
+
+    /// Whose `mcp.json` the servers come from.
+    pub(crate) fn file(&self) -> FileOrigin {
+        self.file
     }
 
     /// No tools.
@@ -109,6 +164,7 @@ impl Toolbox {
             has_source: false,
             has_idle_servers: false,
             secrets: Vec::new(),
+            file: FileOrigin::default(),
         }
     }
 
@@ -260,14 +316,33 @@ fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeS
         .collect()
 }
 
+/// Says what people should know of tools that changed.
+fn mention(verdicts: &Verdicts, printer: Printer) {
+    for notice in verdicts.notices() {
+        match notice.kind {
+            NoticeKind::New if notice.is_first => printer.quote(&format!("note: {notice}")),
+            NoticeKind::New => {}
+            NoticeKind::Changed | NoticeKind::Server => printer.quote(&format!(
+                "warning: {notice} (`planwright tools --changed` shows the difference)"
+            )),
+            _ => printer.quote(&format!("warning: {notice}")),
+        }
+    }
+}
+
 /// The `mcp.json` to use: the one that was named, else one that is found and trusted.
 pub(crate) fn servers_file(
     arguments: &ToolArguments,
     printer: Printer,
-) -> Result<Option<(PathBuf, String)>, CommandError> {
+) -> Result<Option<ServersFile>, CommandError> {
     if let Some(path) = &arguments.servers {
         let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-        return Ok(Some((path.clone(), text)));
+        let origin = FileOrigin {
+            is_own: is_own(path),
+            is_trusted: trust::is_trusted(path, &text),
+        };
+        let path = path.clone();
+        return Ok(Some(ServersFile { path, text, origin }));
     }
     let here = arguments.folder.clone().unwrap_or_default();
     let mut places = vec![here.join("mcp.json"), here.join(".mcp.json")];
@@ -277,11 +352,25 @@ pub(crate) fn servers_file(
             Ok(text) => {
                 // Whoever asked for the built-in tools alone is not asked about servers.
                 let optional = arguments.workspace.is_some();
-                return Ok(trust::allows(&path, &text, optional, printer)?.then_some((path, text)));
+                let is_trusted = trust::allows(&path, &text, optional, printer)?;
+                let origin = FileOrigin {
+                    is_own: is_own(&path),
+                    is_trusted,
+                };
+                return Ok(is_trusted.then_some(ServersFile { path, text, origin }));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(CommandError::unreadable(&path, &error)),
         }
     }
     Ok(None)
+}
+
+/// Whether a file lies in the user's folder of settings, where no project can put one.
+fn is_own(path: &Path) -> bool {
+    let settings = environment::settings_folder().and_then(|folder| folder.canonicalize().ok());
+    match (settings, path.canonicalize()) {
+        (Some(settings), Ok(path)) => path.starts_with(settings),
+        _ => false,
+    }
 }

@@ -14,7 +14,7 @@ use super::environment;
 use super::error::{CommandError, reason};
 use super::exit::Exit;
 use super::printer::Printer;
-use super::text_file;
+use super::{changed_tools, text_file};
 
 const SCHEMA: &str = "planwright.trust/1";
 
@@ -34,7 +34,10 @@ struct TrustedFile {
 }
 
 /// `planwright trust FILE`
-pub(crate) fn command(arguments: &TrustArguments, printer: Printer) -> Result<Exit, CommandError> {
+pub(crate) async fn command(
+    arguments: &TrustArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
     let path = &arguments.file;
     let file = path.display();
     if arguments.remove {
@@ -58,7 +61,15 @@ pub(crate) fn command(arguments: &TrustArguments, printer: Printer) -> Result<Ex
     }
     remember(path, &text)?;
     printer.quote(&format!("`{file}` is trusted as it is now"));
+    if !arguments.no_store {
+        changed_tools::pin(path, &arguments.store, printer).await?;
+    }
     Ok(Exit::Success)
+}
+
+/// Whether a file that was named is trusted as it is. It is used either way, so a list that cannot be read only means that it is not.
+pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
+    load().is_ok_and(|trusted| trusted.files.contains(&entry(path, text)))
 }
 
 /// Whether the servers of a file that was found may be started. Asks on a terminal. Where the file is `optional`,

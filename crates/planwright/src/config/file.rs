@@ -8,6 +8,7 @@ use toml::Spanned;
 use super::model::ModelTable;
 use super::serve::ServeTable;
 use super::telemetry::TelemetryTable;
+use super::tools::PinWord;
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
 
 /// `planwright.toml`.
@@ -117,6 +118,11 @@ pub(super) struct ToolsTable {
     /// own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) idempotent: Vec<Spanned<Pattern>>,
+    /// What holds of tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person accepts the
+    /// change, `warn` shows it, `off` pins nothing. Without it, `ask`, and `warn` for the servers of the user's own `mcp.json`. A
+    /// project's file can only make it stricter.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) pin: Option<Spanned<PinWord>>,
 }
 
 /// How much one run may take.

@@ -139,6 +139,16 @@ impl Config {
         list.rules("tools.no_ask", tools.no_ask.iter());
         list.rules("tools.read_only", tools.read_only.iter());
         list.rules("tools.idempotent", tools.idempotent.iter());
+        // Both hold: the stricter one of them.
+        let pins = tools.pin.iter().chain(&tools.project_pin);
+        let before = list.0.len();
+        for rule in pins {
+            let word = Value::from(rule.policy.as_str());
+            list.push("tools.pin", word, Some(&rule.set_in));
+        }
+        if list.0.len() == before {
+            list.push("tools.pin", Value::Null, None);
+        }
     }
 }
 

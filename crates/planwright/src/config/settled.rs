@@ -16,6 +16,7 @@ use super::source::{ConfigSource, Origin};
 use super::stages::{self, Stage};
 use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
+use crate::pins::PinPolicy;
 
 /// What holds: the user's file and the project's together.
 ///
@@ -79,6 +80,12 @@ impl Config {
     /// Whether decisions from the command line want a passphrase.
     pub fn wants_passphrase(&self) -> bool {
         self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
+    }
+
+    /// What holds of tools that changed since they were pinned. `is_own` says whether their servers are those of the user's own
+    /// `mcp.json`, rather than of one that others may have written.
+    pub fn pin(&self, is_own: bool) -> PinPolicy {
+        self.tools.pin(is_own)
     }
 
     /// The bounds of a run.

@@ -6,6 +6,8 @@ mod serving;
 use planwright_core::{Annotations, Catalog, Tool};
 use proptest::prelude::*;
 
+use crate::pins::PinPolicy;
+
 use super::{Config, ConfigSource, Origin, rate, size, time};
 
 fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
@@ -195,6 +197,46 @@ same_rounds = 1
             "planwright.toml:3: a project cannot say that a tool changes nothing (whoever wrote the project does not answer for its calls: put `read_only` into your own planwright.toml)",
             "planwright.toml:4: a project cannot say that a tool may be called again (whoever wrote the project does not answer for its calls: put `idempotent` into your own planwright.toml)",
         ],
+    );
+}
+
+#[test]
+fn a_project_makes_pins_stricter_and_no_looser() {
+    let pins = |user: &str, project: &str| {
+        let user = read(Origin::User, user).unwrap();
+        let project = read(Origin::Project, project).unwrap();
+        let config = Config::of([&user, &project]);
+        [config.pin(true), config.pin(false)].map(PinPolicy::as_str)
+    };
+    let (ask, warn, off) = (
+        "tools.pin = 'ask'",
+        "tools.pin = 'warn'",
+        "tools.pin = 'off'",
+    );
+    for (user, project, own, other) in [
+        ("", "", "warn", "ask"),
+        (ask, "", "ask", "ask"),
+        (warn, "", "warn", "warn"),
+        (off, "", "off", "off"),
+        ("", ask, "ask", "ask"),
+        ("", warn, "warn", "ask"),
+        (off, warn, "warn", "warn"),
+        (warn, ask, "ask", "ask"),
+        (ask, warn, "ask", "ask"),
+    ] {
+        assert_eq!(pins(user, project), [own, other], "{user:?} {project:?}");
+    }
+    faults(
+        Origin::Project,
+        off,
+        &[
+            "planwright.toml:1: a project cannot switch off that tools are pinned (a project can only make it stricter: put `pin` into your own planwright.toml)",
+        ],
+    );
+    faults(
+        Origin::User,
+        "[tools]\npin = 'always'",
+        &["mine.toml:2: `always` is no way to pin tools (write `ask`, `warn` or `off`)"],
     );
 }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, ToolRule};
 use planwright_core::{Annotations, Tool};
+use serde::Deserialize;
 use toml::Spanned;
 
 use super::source::{ConfigSource, Origin};
 use super::words::Pattern;
+use crate::pins::PinPolicy;
 
 /// What the configuration says of tools.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +21,30 @@ pub(super) struct ToolRules {
     pub(super) no_ask: Vec<ToolRule>,
     pub(super) read_only: Vec<ToolRule>,
     pub(super) idempotent: Vec<ToolRule>,
+    /// What the user's file says of tools that changed.
+    pub(super) pin: Option<PinRule>,
+    /// What a project's file says of them, which holds if it is stricter.
+    pub(super) project_pin: Option<PinRule>,
+}
+
+/// What a file says of tools that changed since they were pinned.
+#[derive(Clone, Debug)]
+pub(super) struct PinRule {
+    pub(super) policy: PinPolicy,
+    pub(super) set_in: Arc<str>,
+}
+
+/// The word of a file for what holds of tools that changed.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct PinWord(pub(super) PinPolicy);
+
+impl TryFrom<String> for PinWord {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        PinPolicy::try_from(word).map(Self)
+    }
 }
 
 impl ToolRules {
@@ -45,6 +71,28 @@ impl ToolRules {
         self.no_ask.extend(rules(&tools.no_ask));
         self.read_only.extend(rules(&tools.read_only));
         self.idempotent.extend(rules(&tools.idempotent));
+        if let Some(word) = &tools.pin {
+            let rule = PinRule {
+                policy: word.get_ref().0,
+                set_in: source.place(word),
+            };
+            match source.origin {
+                Origin::User => self.pin = Some(rule),
+                Origin::Project => self.project_pin = Some(rule),
+            }
+        }
+    }
+
+    /// What holds of tools that changed, of servers of the user's own file or of another one.
+    pub(super) fn pin(&self, is_own: bool) -> PinPolicy {
+        let usual = if is_own {
+            PinPolicy::Warn
+        } else {
+            PinPolicy::Ask
+        };
+        let said = self.pin.as_ref().map_or(usual, |rule| rule.policy);
+        let project = self.project_pin.as_ref().map(|rule| rule.policy);
+        project.map_or(said, |project| project.max(said))
     }
 
     /// The policy with these rules.
@@ -121,7 +169,19 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             "put `passphrase` into your own planwright.toml".to_owned(),
         )
     });
-    said.chain(passphrase).collect()
+    let off = tools
+        .pin
+        .as_ref()
+        .filter(|word| word.get_ref().0 == PinPolicy::Off);
+    let off = off.map(|word| {
+        (
+            word.span(),
+            "a project cannot switch off that tools are pinned".to_owned(),
+            "a project can only make it stricter: put `pin` into your own planwright.toml"
+                .to_owned(),
+        )
+    });
+    said.chain(passphrase).chain(off).collect()
 }
 
 /// The place of a rule, for whoever lists what holds.

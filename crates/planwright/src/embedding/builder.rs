@@ -13,6 +13,9 @@ use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
 use super::active::ActiveRuns;
 use super::planwright::Open;
+#[cfg(feature = "store")]
+use super::rules::Pins;
+use super::rules::Rules;
 use super::sources::{Lookup, Sources, environment};
 use super::{Error, Planwright};
 #[cfg(feature = "config")]
@@ -31,8 +34,7 @@ pub struct Builder {
     connect: ConnectOptions,
     lookup: Lookup,
     missing: Missing,
-    #[cfg(feature = "config")]
-    config: Option<Config>,
+    rules: Rules,
 }
 
 /// What a server means that does not start.
@@ -159,7 +161,20 @@ impl Builder {
     /// those of the [options](Self::options), in whichever order they are given here.
     #[cfg(feature = "config")]
     pub fn config(mut self, config: Config) -> Self {
-        self.config = Some(config);
+        self.rules.config = Some(config);
+        self
+    }
+
+    /// Pins the tools of MCP servers in `store`. A tool whose definition changed since it was seen first stands in the
+    /// [warnings](Planwright::warnings), and asks before each call if `policy` says so, until
+    /// [a person accepts it](planwright_store::Store::accept_tools).
+    #[cfg(feature = "store")]
+    pub fn pin_tools(
+        mut self,
+        store: planwright_store::Store,
+        policy: crate::pins::PinPolicy,
+    ) -> Self {
+        self.rules.pins = Some(Pins { store, policy });
         self
     }
 
@@ -200,9 +215,11 @@ impl Builder {
             options: self.options,
         };
         open.options.secrets.extend(tools.secrets);
+        let (catalog, notices) = self.rules.apply(&open.catalog)?;
+        open.catalog = catalog;
+        open.warnings.extend(notices);
         #[cfg(feature = "config")]
-        if let Some(config) = self.config {
-            open.catalog = config.catalog(&open.catalog);
+        if let Some(config) = self.rules.config {
             open.policy = config.restrict(open.policy);
             open.options.guards = config.guards().clone();
         }
@@ -221,8 +238,7 @@ impl Default for Builder {
             connect: ConnectOptions::default(),
             lookup: Box::new(environment),
             missing: Missing::Fails,
-            #[cfg(feature = "config")]
-            config: None,
+            rules: Rules::default(),
         }
     }
 }

@@ -65,7 +65,7 @@ pub enum Error {
     /// The id, the history or the journal does not fit the run. Nothing was called.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The run cannot be stored, or not be resumed. Nothing was called.
+    /// The run cannot be stored, or not be resumed, or tools cannot be pinned. Nothing was called.
     #[cfg(feature = "store")]
     #[error(transparent)]
     StoredRun(#[from] crate::kept::KeptRunError),

@@ -7,6 +7,7 @@ mod error;
 mod planwright;
 #[cfg(feature = "store")]
 mod resume;
+mod rules;
 mod run;
 mod run_builder;
 mod sources;

@@ -10,7 +10,7 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
-use planwright_engine::{Backends, Engine, RunSummary, Start};
+use planwright_engine::{Engine, RunSummary, Start};
 use planwright_mcp::Caller;
 use planwright_mcp::gateway::{Client, HostCall};
 
@@ -18,6 +18,7 @@ use super::answer;
 use super::approver::{self, AtClient};
 use super::aside::aside;
 use super::board::Board;
+use super::guarded::GuardedBackends;
 use super::host::PlanHost;
 use super::observer::Observed;
 use super::progress::Progress;
@@ -26,6 +27,7 @@ use super::running::{CancelOnDrop, Follow, Running};
 use super::tasks::task_handle;
 use crate::embedding::random_id;
 use crate::kept::{self, Begin};
+use crate::pins::PinPolicy;
 use crate::reading::Reading;
 
 /// How long a plan waits for servers that are still starting and may have the tools that it names.
@@ -121,8 +123,12 @@ impl PlanHost {
                 return Ok(Sound { reading, plan });
             }
             let mut findings = reading.diagnostics.iter();
-            let may_come = findings.any(|finding| finding.code == Code::UnknownTool)
-                && !self.upstreams.settled(Duration::ZERO).await;
+            let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
+            // A server that became ready during the check is settled, and its tools were not seen.
+            let may_come = is_unknown
+                && tokio::time::Instant::now() < deadline
+                && (changes.has_changed().unwrap_or(false)
+                    || !self.upstreams.settled(Duration::ZERO).await);
             let changed = tokio::time::timeout_at(deadline, changes.changed());
             if may_come && matches!(changed.await, Ok(Ok(()))) {
                 continue;
@@ -300,10 +306,18 @@ impl PlanHost {
     }
 
     /// What calls tools for a caller.
-    pub(super) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
+    pub(super) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> GuardedBackends {
         let mut backends = self.settings.own.1.clone();
         backends.join(self.upstreams.backends(caller));
-        backends
+        GuardedBackends {
+            backends,
+            upstreams: self.upstreams.clone(),
+            policy: match self.settings.store {
+                Some(_) => self.settings.pin,
+                // Without a store nothing is pinned.
+                None => PinPolicy::Off,
+            },
+        }
     }
 
     /// Waits for a run, and gives what it came to; or a task, where it takes long and the client knows what that is.

@@ -111,7 +111,8 @@ impl PlanHost {
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
             let agreed = self.agreed(&call.client, asked, arguments.clone(), caller);
-            if let Err(error) = agreed.await {
+            let shown = agreed.await.and_then(|()| self.is_as_shown(&tool));
+            if let Err(error) = shown {
                 return Ok(answer::refused(&error.0));
             }
         }

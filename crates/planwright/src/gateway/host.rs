@@ -200,12 +200,17 @@ impl Host for PlanHost {
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
-            // What a tool says of itself the client sees as well, and asks if it wants to.
-            if !self.settings.config.asks_about(&tool) {
+            let verdicts = &self.offered().verdicts;
+            // What a tool says of itself the client sees as well, and asks if it wants to; not that it said something else before.
+            if !self.settings.config.asks_about(&tool) && verdicts.reason(&tool).is_none() {
                 return Ok(());
             }
-            let asked = self.agreed(&client, tool, arguments, caller).await;
-            asked.map_err(|error| UpstreamError::new(UpstreamError::INVALID, error.0))
+            let mut asked = tool.clone();
+            verdicts.apply(&mut asked);
+            let agreed = self.agreed(&client, asked, arguments, caller).await;
+            agreed
+                .and_then(|()| self.is_as_shown(&tool))
+                .map_err(|error| UpstreamError::new(UpstreamError::INVALID, error.0))
         })
     }
 

@@ -35,6 +35,9 @@ mod recall;
 /// Plans are checked and run.
 mod execute;
 
+/// Calls of plans, held against the tools as their servers list them now.
+mod guarded;
+
 /// Who hears of everything that happens in runs.
 mod observer;
 

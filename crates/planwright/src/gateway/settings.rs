@@ -17,6 +17,7 @@ use super::faces::FaceName;
 use super::observer::RunObserver;
 use super::planning::PlanWriter;
 use crate::config::{Config, Serve};
+use crate::pins::PinPolicy;
 use crate::wire::ToolSourcesV1;
 
 /// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
@@ -61,6 +62,10 @@ pub struct GatewaySettings {
     pub config: Config,
     /// Where runs are kept. Without it they are forgotten with the process.
     pub store: Option<Store>,
+    /// What holds of tools of servers that changed since they were pinned in the store.
+    pub pin: PinPolicy,
+    /// Whether a person has looked at how the servers are reached: then one may be reached in another way than before.
+    pub accepts_servers: bool,
     /// This process, as the store knows it.
     pub holder: Holder,
     /// Where tools come from, for whoever resumes a run elsewhere.
@@ -116,11 +121,14 @@ impl GatewaySettings {
         let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.most);
         let plans_at_once = usize::try_from(plans_at_once.get()).unwrap_or(usize::MAX);
         let recall_bytes = size(&serve.recall_bytes, Serve::RECALL_BYTES);
+        let pin = config.pin(false);
         Self {
             mode: Mode::default(),
             face: None,
             config,
             store: None,
+            pin,
+            accepts_servers: false,
             holder,
             sources: ToolSourcesV1::default(),
             options: RunOptions {

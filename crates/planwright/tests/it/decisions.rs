@@ -339,7 +339,7 @@ fn at_a_terminal(folder: &Path, more: &str, answers: &str) -> (Option<i32>, Stri
 }
 
 /// What a command on a terminal of its own comes to, where a person types `answers`.
-fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
+pub(crate) fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_planwright");
     let line = format!("{program} {arguments}");
     let mut child = std::process::Command::new("/usr/bin/script")

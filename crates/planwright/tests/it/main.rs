@@ -23,6 +23,7 @@ mod inspect;
 mod interrupts;
 mod model;
 mod orphans;
+mod pins;
 mod planner;
 mod program;
 mod real_servers;

@@ -9,6 +9,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("layout_1.sql"),
     include_str!("layout_2.sql"),
     include_str!("layout_3.sql"),
+    include_str!("layout_4.sql"),
 ];
 
 /// Whether nothing is left to be done.

@@ -1,7 +1,7 @@
 //! An MCP server over stdio that follows a script.
 //!
 //! It is written by hand on plain lines of JSON, so that it can do what no library would: hang, crash, babble,
-//! refuse, send too much. A script is a JSON object; each field may be left out:
+//! refuse, send too much. A script is a JSON object, or `@PATH` for one in a file; each field may be left out:
 //!
 //! | field | meaning |
 //! | --- | --- |

@@ -17,9 +17,18 @@ use super::listing;
 /// The field by which notifications say which subscription they are for.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Runs the fake server on the standard streams, as the JSON `script` says, until its input ends.
+/// Runs the fake server on the standard streams, as the JSON `script` says, until its input ends. `@PATH` is a script in a file.
 pub fn run(script: Option<&str>) -> ExitCode {
-    let script = match serde_json::from_str(script.unwrap_or("{}")) {
+    let script = script.unwrap_or("{}");
+    let text = match script.strip_prefix('@').map(std::fs::read_to_string) {
+        None => script.to_owned(),
+        Some(Ok(text)) => text,
+        Some(Err(error)) => {
+            say(&format!("the script cannot be read: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    let script = match serde_json::from_str(&text) {
         Ok(script) => script,
         Err(error) => {
             say(&format!("the script is not JSON: {error}"));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    ESTIMATE, Format, OPTIONS, PlanArguments, TextArguments, ToolArguments, dialect_names,
-    duration, positive,
+    ESTIMATE, Format, KEEPING, OPTIONS, PlanArguments, StoreArguments, TextArguments,
+    ToolArguments, dialect_names, duration, positive,
 };
 
 /// `check`
@@ -97,11 +97,35 @@ pub(crate) struct ToolsArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// Show only tools whose name or description contains this, with their schemas.
-    #[arg(value_name = "TEXT", help_heading = OPTIONS)]
+    #[arg(value_name = "TEXT", help_heading = OPTIONS, conflicts_with_all = ["changed", "accept"])]
     pub(crate) filter: Option<String>,
+    /// Show how tools changed since they were pinned, as a difference, and the digest that accepts it. Those of servers that are not
+    /// configured here are listed as they were seen last.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) changed: bool,
+    /// Accept changed and new tools, all or those that a pattern such as `SERVER.TOOL` or `SERVER.*` covers: show the difference and
+    /// ask on the terminal.
+    #[arg(help_heading = OPTIONS, long, value_name = "SERVER.TOOL", num_args = 0.., conflicts_with = "changed")]
+    pub(crate) accept: Option<Vec<String>>,
+    /// Accept what `--changed` showed under this digest, without a question: at least its first 12 digits.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = change_digest)]
+    pub(crate) digest: Option<String>,
     /// What to print.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, conflicts_with = "accept")]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Pin nothing: compare no tool with what it was.
+    #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "changed", "accept"])]
+    pub(crate) no_store: bool,
+}
+
+/// Reads what `--digest` takes.
+fn change_digest(text: &str) -> Result<String, String> {
+    if text.len() < 12 {
+        return Err("a digest has at least its first 12 digits".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// `config`

@@ -48,7 +48,12 @@ pub(crate) async fn command(
         toolbox = Toolbox::open(&arguments.tools, None, printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    toolbox.govern(&config);
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
         printer.talk(&note);
     }

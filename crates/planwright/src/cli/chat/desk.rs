@@ -76,7 +76,7 @@ impl<'a> Desk<'a> {
             Some(store::open(&arguments.store)?)
         };
         let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
-        toolbox.govern(config);
+        toolbox.govern(config, store.as_ref(), printer)?;
         for note in toolbox.notes() {
             printer.talk(&note);
         }

@@ -41,7 +41,12 @@ pub(crate) async fn command(
     let known = Known::read(&arguments.planning)?;
     let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
     toolbox.close().await;
-    toolbox.govern(&config);
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
         printer.talk(&note);
     }

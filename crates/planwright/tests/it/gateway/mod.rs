@@ -10,6 +10,7 @@ mod faces;
 mod fidelity;
 mod host;
 mod hostile;
+mod pins;
 mod planning;
 mod rounds;
 mod serve;

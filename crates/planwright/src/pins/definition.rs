@@ -1,0 +1,160 @@
+//! Definitions as they are stored: each part with its digest, and as much of its text as people may want to see.
+
+use planwright_core::{Hints, Tool, Value};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A definition of a tool. Parts are compared by their digests, so that texts may be cut.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Definition {
+    /// The title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Part>,
+    /// The description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Part>,
+    /// The input schema as JSON, its keys in order.
+    pub input_schema: Part,
+    /// The output schema as JSON, its keys in order.
+    pub output_schema: Part,
+    /// The annotations that the server states.
+    #[serde(default)]
+    pub annotations: StatedHints,
+}
+
+/// The annotations that a server states about a tool, by their names in MCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct StatedHints {
+    #[serde(
+        default,
+        rename = "readOnlyHint",
+        skip_serializing_if = "Option::is_none"
+    )]
+    read_only: Option<bool>,
+    #[serde(
+        default,
+        rename = "destructiveHint",
+        skip_serializing_if = "Option::is_none"
+    )]
+    destructive: Option<bool>,
+    #[serde(
+        default,
+        rename = "idempotentHint",
+        skip_serializing_if = "Option::is_none"
+    )]
+    idempotent: Option<bool>,
+    #[serde(
+        default,
+        rename = "openWorldHint",
+        skip_serializing_if = "Option::is_none"
+    )]
+    open_world: Option<bool>,
+}
+
+/// A text of a definition.
+#[derive(Clone, Debug, Eq, Deserialize, Serialize)]
+pub struct Part {
+    /// The length of the whole text.
+    pub bytes: usize,
+    /// The SHA-256 of the whole text.
+    pub sha256: String,
+    /// The text, or its beginning.
+    pub text: String,
+}
+
+impl Definition {
+    /// The definition of `tool`, with at most `most` bytes of each text.
+    pub fn of(tool: &Tool, most: usize) -> Self {
+        let canonical = tool.definition();
+        let json = |field: &str| {
+            let value = canonical.get(field).unwrap_or(&Value::Null);
+            Part::of(&value.to_json(), most)
+        };
+        let text = |text: Option<&str>| text.map(|text| Part::of(text, most));
+        Self {
+            title: text(tool.title.as_deref()),
+            description: text(tool.description.as_deref()),
+            input_schema: json("input_schema"),
+            output_schema: json("output_schema"),
+            annotations: tool.hints.into(),
+        }
+    }
+
+    /// The definition as the store has it.
+    ///
+    /// # Errors
+    ///
+    /// Why the text is none.
+    pub fn read(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    /// The definition as the store gets it.
+    ///
+    /// # Errors
+    ///
+    /// Never for texts and numbers, which is all that it has.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+impl Part {
+    fn of(whole: &str, most: usize) -> Self {
+        let sha256: Vec<String> = Sha256::digest(whole)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            bytes: whole.len(),
+            sha256: sha256.concat(),
+            text: whole
+                .get(..whole.floor_char_boundary(most))
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    }
+
+    /// How many bytes the text lacks.
+    pub fn missing(&self) -> usize {
+        self.bytes.saturating_sub(self.text.len())
+    }
+
+    /// The text for people: a schema with a line for each field, as far as the whole of it is here.
+    pub fn pretty(&self) -> String {
+        let parsed: Option<serde_json::Value> = (self.missing() == 0)
+            .then(|| serde_json::from_str(&self.text).ok())
+            .flatten();
+        let pretty = parsed.and_then(|value| serde_json::to_string_pretty(&value).ok());
+        pretty.unwrap_or_else(|| self.text.clone())
+    }
+}
+
+/// Two parts are the same if their digests are: either text may be cut.
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256
+    }
+}
+
+impl From<Hints> for StatedHints {
+    fn from(hints: Hints) -> Self {
+        Self {
+            read_only: hints.read_only,
+            destructive: hints.destructive,
+            idempotent: hints.idempotent,
+            open_world: hints.open_world,
+        }
+    }
+}
+
+impl From<StatedHints> for Hints {
+    fn from(stated: StatedHints) -> Self {
+        Self {
+            read_only: stated.read_only,
+            destructive: stated.destructive,
+            idempotent: stated.idempotent,
+            open_world: stated.open_world,
+        }
+    }
+}

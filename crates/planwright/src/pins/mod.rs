@@ -1,0 +1,37 @@
+//! Pinned tools: what changed of the tools of a server since they were seen first or accepted, and which of them ask.
+//!
+//! A tool is pinned by the digest of its definition: name, title, description, schemas and hints, with the identity of its
+//! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person
+//! accepts it.
+
+/// What holds of tools that changed.
+mod policy;
+
+/// Definitions as they are stored, so that a change can be shown.
+mod definition;
+
+/// What differs between two definitions.
+mod change;
+
+/// The lines in which two texts differ.
+mod difference;
+
+/// Tools compared with what is pinned of them.
+#[cfg(feature = "store")]
+mod verdict;
+
+/// What waits for a person.
+#[cfg(feature = "store")]
+mod pending;
+
+pub use change::{Changes, HintChange};
+pub use definition::{Definition, Part, StatedHints};
+pub use difference::{Line, difference};
+#[cfg(feature = "store")]
+pub use pending::{Pending, PendingTool, selection_digest};
+pub use policy::PinPolicy;
+#[cfg(feature = "store")]
+pub use verdict::{Notice, NoticeKind, Pinning, Verdicts};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,430 @@
+//! Tools as they are listed now, compared with what is pinned of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use indexmap::IndexMap;
+use planwright_core::{Catalog, Tool};
+use planwright_store::{
+    KnownServer, KnownTool, SeenServer, SeenTool, ServerIdentity, Store, StoreError,
+};
+
+use super::{Changes, Definition, PinPolicy};
+use crate::call_view::visible;
+use crate::legible;
+
+/// The most tools of one server that are pinned. Further ones ask.
+const MOST_TOOLS: usize = 10_000;
+
+/// The most bytes that the texts of all definitions of one server are meant to take in the store, and the bounds for each text.
+const STORED_BYTES: usize = 4 * 1024 * 1024;
+const TEXT_BYTES: std::ops::RangeInclusive<usize> = 256..=8 * 1024;
+
+/// The parts of a definition that have a text.
+const TEXTS: usize = 4;
+
+/// The longest name of a tool that is stored as it is, in bytes.
+const NAME_BYTES: usize = 256;
+
+/// How many names a notice lists, and how many columns of each.
+const LISTED: usize = 5;
+const NAME_COLUMNS: usize = 80;
+
+/// How tools are pinned.
+#[derive(Clone, Copy, Debug)]
+pub struct Pinning<'a> {
+    /// Where the pins are.
+    pub store: &'a Store,
+    /// What holds of tools that changed.
+    pub policy: PinPolicy,
+    /// Whether a person has looked at how the servers are reached, as `planwright trust` shows it: then a server may be reached
+    /// in another way than before.
+    pub accepts_servers: bool,
+    /// The time.
+    pub now: SystemTime,
+}
+
+/// What is known of tools that are not what was pinned.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    /// Why a tool asks, by server and name.
+    asks: HashMap<Arc<str>, HashMap<Arc<str>, Arc<str>>>,
+    notices: Vec<Notice>,
+}
+
+/// Something that people should know about tools of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notice {
+    /// What.
+    pub kind: NoticeKind,
+    /// The server.
+    pub server: String,
+    /// The names of the tools.
+    pub tools: Vec<String>,
+    /// Whether it was not known before.
+    pub is_first: bool,
+}
+
+/// What a [`Notice`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// The server is reached in another way.
+    Server,
+    /// Tools changed.
+    Changed,
+    /// A known server has new tools.
+    New,
+    /// The server lists more tools than can be pinned.
+    TooMany,
+}
+
+impl Pinning<'_> {
+    /// Compares tools with what is pinned of them, as their servers list them and before any configuration is applied. What is
+    /// not known yet is pinned. Nothing is written if nothing changed. Tools of this process are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub fn compare<'t>(
+        &self,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Result<Verdicts, StoreError> {
+        if self.policy == PinPolicy::Off {
+            return Ok(Verdicts::default());
+        }
+        let mut listed: BTreeMap<ServerIdentity, Listing<'t>> = BTreeMap::new();
+        for tool in tools.into_iter().filter(|tool| !tool.origin.is_empty()) {
+            let server = listed.entry(identity(tool)).or_default();
+            server.insert(stored_name(&tool.name), (tool, tool.definition_digest()));
+        }
+        if listed.is_empty() {
+            return Ok(Verdicts::default());
+        }
+        let identities: Vec<ServerIdentity> = listed.keys().cloned().collect();
+        let before = self.store.known_tools(&identities)?;
+        let unseen: Vec<SeenServer> = listed
+            .iter()
+            .filter_map(|(identity, tools)| self.unseen(identity, tools, before.get(identity)))
+            .collect();
+        let pinned = if unseen.is_empty() {
+            None
+        } else {
+            self.store.pin_tools(unseen, self.now)?;
+            Some(self.store.known_tools(&identities)?)
+        };
+        let now = pinned.as_ref().unwrap_or(&before);
+        let mut verdicts = Verdicts::default();
+        let none = KnownServer::default();
+        for (identity, tools) in &listed {
+            let server = Server {
+                identity,
+                tools,
+                before: before.get(identity),
+                now: now.get(identity).unwrap_or(&none),
+            };
+            self.judge(&server, &mut verdicts)?;
+        }
+        Ok(verdicts)
+    }
+
+    /// The verdicts if the store cannot be read: under `ask`, every tool of a server asks.
+    pub fn unverified<'t>(
+        policy: PinPolicy,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Verdicts {
+        let mut verdicts = Verdicts::default();
+        if policy == PinPolicy::Ask {
+            let reason = Arc::from("its definition cannot be compared with the pinned one");
+            for tool in tools.into_iter().filter(|tool| !tool.origin.is_empty()) {
+                verdicts.ask(tool, &reason);
+            }
+        }
+        verdicts
+    }
+
+    /// What the store does not know yet of a server.
+    fn unseen(
+        &self,
+        identity: &ServerIdentity,
+        listing: &Listing<'_>,
+        known: Option<&KnownServer>,
+    ) -> Option<SeenServer> {
+        let count = known.map_or(0, |known| known.tools.len());
+        let is_known = |name: &String| known.and_then(|known| known.tools.get(name));
+        let new = listing.keys().filter(|name| is_known(name).is_none());
+        let all = count + new.count();
+        let text =
+            (STORED_BYTES / TEXTS / all.max(1)).clamp(*TEXT_BYTES.start(), *TEXT_BYTES.end());
+        let mut room = MOST_TOOLS.saturating_sub(count);
+        let mut tools = Vec::new();
+        for (name, (tool, digest)) in listing {
+            let is_unseen = match is_known(name) {
+                Some(known) => known.seen.as_ref().unwrap_or(&known.digest) != digest,
+                None if room == 0 => false,
+                None => {
+                    room -= 1;
+                    true
+                }
+            };
+            if is_unseen {
+                let definition = Definition::of(tool, text).to_json();
+                tools.push(SeenTool {
+                    tool: name.clone(),
+                    digest: digest.clone(),
+                    definition: definition.unwrap_or_default(),
+                });
+            }
+        }
+        let is_accepted = self.accepts_servers;
+        let changes_identity = known.is_none_or(|known| is_accepted && !known.is_accepted);
+        (changes_identity || !tools.is_empty()).then(|| SeenServer {
+            identity: identity.clone(),
+            is_accepted,
+            tools,
+        })
+    }
+
+    fn judge(&self, server: &Server<'_, '_>, verdicts: &mut Verdicts) -> Result<(), StoreError> {
+        let is_first = |name: &str, digest: &str| match server.before {
+            None => true,
+            Some(before) => before
+                .tools
+                .get(name)
+                .is_none_or(|known| latest(known) != digest),
+        };
+        if !server.now.is_accepted {
+            let reason: Arc<str> = Arc::from(format!(
+                "the server `{}` is not the one that was pinned: it is reached in another way",
+                server.identity.server
+            ));
+            for (tool, _) in server.tools.values() {
+                self.hold(tool, &reason, verdicts);
+            }
+            let names = server.tools.values().map(|(tool, _)| &*tool.name);
+            let is_first = server.before.is_none();
+            verdicts.notice(NoticeKind::Server, server, names, is_first);
+            return Ok(());
+        }
+        let mut changed = Vec::new();
+        let mut new = Vec::new();
+        let mut unpinned = Vec::new();
+        for (name, (tool, digest)) in server.tools {
+            match server.now.tools.get(name) {
+                None => unpinned.push(*tool),
+                Some(known) if known.digest != *digest => {
+                    changed.push((name, *tool, known, digest));
+                }
+                Some(known) if known.is_new && is_first(name, digest) => new.push(&*tool.name),
+                Some(_) => {}
+            }
+        }
+        let reason = Arc::from("its server lists more tools than can be pinned");
+        for tool in &unpinned {
+            self.hold(tool, &reason, verdicts);
+        }
+        let names = unpinned.iter().map(|tool| &*tool.name);
+        verdicts.notice(NoticeKind::TooMany, server, names, server.before.is_none());
+        verdicts.notice(NoticeKind::New, server, new, true);
+        let digests: Vec<String> = changed
+            .iter()
+            .map(|(_, _, known, _)| known.digest.clone())
+            .collect();
+        let definitions = self.store.tool_definitions(&digests)?;
+        let mut is_first_seen = false;
+        for (name, tool, known, digest) in &changed {
+            is_first_seen |= is_first(name, digest);
+            let pinned = definitions.get(&known.digest);
+            let pinned = pinned.and_then(|json| Definition::read(json).ok());
+            let changes = pinned.map(|pinned| Changes::between(&pinned, &Definition::of(tool, 0)));
+            // A definition that cannot be read any more vouches for nothing.
+            if changes.as_ref().is_none_or(Changes::asks) {
+                let names = changes.map(|changes| changes.names());
+                let names = names.as_deref().unwrap_or(&["definition"]);
+                self.hold(tool, &changed_reason(names), verdicts);
+            }
+        }
+        let names = changed.iter().map(|(_, tool, ..)| &*tool.name);
+        verdicts.notice(NoticeKind::Changed, server, names, is_first_seen);
+        Ok(())
+    }
+
+    fn hold(&self, tool: &Tool, reason: &Arc<str>, verdicts: &mut Verdicts) {
+        if self.policy == PinPolicy::Ask {
+            verdicts.ask(tool, reason);
+        }
+    }
+}
+
+/// The tools of a server by the names that they have in the store, with the digests of their definitions. Of two with one name
+/// the later one counts, as it does in catalogs.
+type Listing<'t> = IndexMap<String, (&'t Tool, String)>;
+
+/// A server, as it is and as it was.
+struct Server<'a, 't> {
+    identity: &'a ServerIdentity,
+    tools: &'a Listing<'t>,
+    before: Option<&'a KnownServer>,
+    now: &'a KnownServer,
+}
+
+fn identity(tool: &Tool) -> ServerIdentity {
+    ServerIdentity {
+        server: tool.server.to_string(),
+        origin: tool.origin.to_string(),
+    }
+}
+
+fn latest(known: &KnownTool) -> &str {
+    known.seen.as_ref().unwrap_or(&known.digest)
+}
+
+/// The name of a tool in the store: a long one is cut, and tells itself apart by its digest.
+fn stored_name(name: &str) -> String {
+    if name.len() <= NAME_BYTES {
+        return name.to_owned();
+    }
+    let start = name.get(..name.floor_char_boundary(NAME_BYTES));
+    let digest = planwright_store::tools_digest([(name, "")]);
+    format!("{}…{digest}", start.unwrap_or_default())
+}
+
+fn changed_reason(names: &[&str]) -> Arc<str> {
+    Arc::from(format!(
+        "its {} changed since it was pinned",
+        listed(names, names.len())
+    ))
+}
+
+impl Verdicts {
+    /// Why each call of a tool asks, if it does.
+    pub fn reason(&self, tool: &Tool) -> Option<&Arc<str>> {
+        self.asks.get(&tool.server)?.get(&tool.name)
+    }
+
+    /// What people should know, by server.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Whether any tool asks until a person accepts it.
+    pub fn ask_any(&self) -> bool {
+        !self.asks.is_empty()
+    }
+
+    /// The tools of `catalog` as `configure` makes them, with what holds of those that changed. Such a tool is not believed what it
+    /// says of its effects, and asks, whatever the configuration says of the definition that was pinned.
+    pub fn catalog(
+        &self,
+        catalog: &Catalog,
+        configure: impl FnOnce(&Catalog) -> Catalog,
+    ) -> Catalog {
+        if self.asks.is_empty() {
+            return configure(catalog);
+        }
+        let doubted: Catalog = catalog
+            .tools()
+            .map(|tool| {
+                let mut tool = Tool::clone(tool);
+                tool.annotations.trusted &= self.reason(&tool).is_none();
+                tool
+            })
+            .collect();
+        let configured = configure(&doubted);
+        let tools = configured.tools().map(|tool| {
+            let mut tool = Tool::clone(tool);
+            self.apply(&mut tool);
+            tool
+        });
+        tools.collect()
+    }
+
+    /// Makes a tool that changed ask.
+    pub fn apply(&self, tool: &mut Tool) {
+        let Some(reason) = self.reason(tool).cloned() else {
+            return;
+        };
+        tool.approval = true;
+        tool.approval_reason = Some(match &tool.approval_reason {
+            Some(other) => Arc::from(format!("{reason}; {other}")),
+            None => reason,
+        });
+    }
+
+    fn ask(&mut self, tool: &Tool, reason: &Arc<str>) {
+        let server = self.asks.entry(Arc::clone(&tool.server)).or_default();
+        server.insert(Arc::clone(&tool.name), Arc::clone(reason));
+    }
+
+    fn notice<'n>(
+        &mut self,
+        kind: NoticeKind,
+        server: &Server<'_, '_>,
+        names: impl IntoIterator<Item = &'n str>,
+        is_first: bool,
+    ) {
+        let tools: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        if tools.is_empty() {
+            return;
+        }
+        self.notices.push(Notice {
+            kind,
+            server: server.identity.server.clone(),
+            tools,
+            is_first,
+        });
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self
+            .tools
+            .iter()
+            .take(LISTED)
+            .map(|name| {
+                let name = visible(name);
+                format!("`{}`", legible::shortened(&name, NAME_COLUMNS, "…"))
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let tools = listed(&names, self.tools.len());
+        let server = visible(&self.server);
+        let (word, is) = if self.tools.len() == 1 {
+            ("tool", "it")
+        } else {
+            ("tools", "they")
+        };
+        match self.kind {
+            NoticeKind::Server => write!(
+                f,
+                "the server `{server}` is reached in another way than the one that was pinned, with the {word} {tools}"
+            ),
+            NoticeKind::Changed => write!(
+                f,
+                "the {word} {tools} of `{server}` changed since {is} {} pinned",
+                if is == "it" { "was" } else { "were" }
+            ),
+            NoticeKind::New => write!(f, "the server `{server}` has the new {word} {tools}"),
+            NoticeKind::TooMany => write!(
+                f,
+                "the server `{server}` lists more tools than can be pinned: {tools}"
+            ),
+        }
+    }
+}
+
+/// `a, b and c`, or `a, b and 7 more`, of `count` things.
+fn listed(names: &[&str], count: usize) -> String {
+    match names {
+        [] => String::new(),
+        [one] if count == 1 => (*one).to_owned(),
+        [first @ .., last] if count == names.len() => {
+            format!("{} and {last}", first.join(", "))
+        }
+        names => format!("{} and {} more", names.join(", "), count - names.len()),
+    }
+}

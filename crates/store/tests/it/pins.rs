@@ -1,0 +1,221 @@
+//! Tools that are pinned: what is known of them, what changed, what a person accepts.
+
+use planwright_store::{
+    Acceptance, AcceptedTool, ChangedServer, SeenServer, SeenTool, ServerIdentity, Store,
+    StoreError,
+};
+
+use crate::support::{scene, time};
+
+fn identity(origin: &str) -> ServerIdentity {
+    ServerIdentity {
+        server: "shop".to_owned(),
+        origin: origin.to_owned(),
+    }
+}
+
+/// Tools of the server at `origin`, each with the name of its definition.
+fn seen(origin: &str, tools: &[(&str, &str)]) -> SeenServer {
+    let tools = tools.iter().map(|(tool, definition)| SeenTool {
+        tool: (*tool).to_owned(),
+        digest: format!("{origin}/{tool}/{definition}"),
+        definition: format!("{tool} is {definition}"),
+    });
+    SeenServer {
+        identity: identity(origin),
+        is_accepted: false,
+        tools: tools.collect(),
+    }
+}
+
+fn pin(store: &Store, origin: &str, tools: &[(&str, &str)]) {
+    store.pin_tools(vec![seen(origin, tools)], time(1)).unwrap();
+}
+
+/// What waits: `tool before → now`.
+fn changed(store: &Store) -> Vec<String> {
+    let line = |server: &ChangedServer| {
+        let is_accepted = server.is_accepted;
+        let tools = server.tools.iter().map(move |tool| {
+            let before = tool
+                .before
+                .as_ref()
+                .map_or("nothing", |before| &before.json);
+            let mark = if is_accepted { "" } else { "unaccepted " };
+            format!("{mark}{}: {before} → {}", tool.tool, tool.now.json)
+        });
+        tools.collect::<Vec<_>>()
+    };
+    store
+        .changed_tools()
+        .unwrap()
+        .iter()
+        .flat_map(line)
+        .collect()
+}
+
+fn accept(store: &Store, origin: &str, tool: &str, definition: &str) -> Result<(), StoreError> {
+    let tools = vec![AcceptedTool {
+        tool: tool.to_owned(),
+        digest: format!("{origin}/{tool}/{definition}"),
+    }];
+    let accepted = Acceptance {
+        identity: identity(origin),
+        tools_digest: None,
+        tools,
+    };
+    store.accept_tools(vec![accepted], Some("ada".to_owned()), time(2))
+}
+
+#[test]
+fn what_is_seen_first_is_pinned() {
+    let scene = scene();
+    pin(&scene.store, "a", &[("pay", "1"), ("look", "1")]);
+    assert_eq!(changed(&scene.store), [""; 0]);
+    let known = scene
+        .store
+        .known_tools(&[identity("a"), identity("b")])
+        .unwrap();
+    assert_eq!(known.len(), 1);
+    let server = &known[&identity("a")];
+    assert!(server.is_accepted);
+    assert_eq!(server.tools["pay"].digest, "a/pay/1");
+    assert!(!server.tools["pay"].is_new);
+}
+
+#[test]
+fn a_change_waits_until_it_is_accepted_or_taken_back() {
+    let scene = scene();
+    let store = &scene.store;
+    pin(store, "a", &[("pay", "1"), ("look", "1")]);
+    pin(store, "a", &[("pay", "2")]);
+    assert_eq!(changed(store), ["pay: pay is 1 → pay is 2"]);
+    // The next change is held against the pinned definition, not against the last one.
+    pin(store, "a", &[("pay", "3")]);
+    assert_eq!(changed(store), ["pay: pay is 1 → pay is 3"]);
+    assert_eq!(store.count_changed_tools().unwrap(), (1, 0));
+    pin(store, "a", &[("pay", "1")]);
+    assert_eq!(changed(store), [""; 0]);
+    pin(store, "a", &[("pay", "4")]);
+    let before = store.last_acceptance().unwrap();
+    accept(store, "a", "pay", "4").unwrap();
+    assert_ne!(store.last_acceptance().unwrap(), before);
+    assert_eq!(changed(store), [""; 0]);
+    // What was pinned before is a change now.
+    pin(store, "a", &[("pay", "1")]);
+    assert_eq!(changed(store), ["pay: pay is 4 → pay is 1"]);
+}
+
+#[test]
+fn only_what_was_shown_is_accepted() {
+    let scene = scene();
+    let store = &scene.store;
+    pin(store, "a", &[("pay", "1")]);
+    pin(store, "a", &[("pay", "2")]);
+    pin(store, "a", &[("pay", "3")]);
+    let error = accept(store, "a", "pay", "2").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the tool `shop.pay` changed again since it was shown"
+    );
+    assert_eq!(changed(store), ["pay: pay is 1 → pay is 3"]);
+    assert_eq!(store.last_acceptance().unwrap(), 0);
+}
+
+#[test]
+fn a_tool_that_a_known_server_adds_is_new() {
+    let scene = scene();
+    let store = &scene.store;
+    pin(store, "a", &[("pay", "1")]);
+    pin(store, "a", &[("refund", "1")]);
+    assert_eq!(changed(store), ["refund: nothing → refund is 1"]);
+    assert_eq!(store.count_changed_tools().unwrap(), (0, 1));
+    accept(store, "a", "refund", "1").unwrap();
+    assert_eq!(changed(store), [""; 0]);
+}
+
+#[test]
+fn a_second_identity_of_a_name_waits_as_a_whole() {
+    let scene = scene();
+    let store = &scene.store;
+    pin(store, "a", &[("pay", "1")]);
+    pin(store, "b", &[("pay", "1"), ("spy", "1")]);
+    assert_eq!(
+        changed(store),
+        [
+            "unaccepted pay: pay is 1 → pay is 1",
+            "unaccepted spy: nothing → spy is 1"
+        ]
+    );
+    let shown = store.changed_tools().unwrap().remove(0);
+    assert_eq!(shown.accepted_origins, ["a"]);
+    let accepted = Acceptance {
+        identity: identity("b"),
+        tools_digest: Some(shown.tools_digest),
+        tools: Vec::new(),
+    };
+    // A tool that came since was not shown.
+    pin(store, "b", &[("late", "1")]);
+    let error = store.accept_tools(vec![accepted.clone()], None, time(3));
+    assert!(matches!(
+        error,
+        Err(StoreError::ToolChanged { tool: None, .. })
+    ));
+    let shown = store.changed_tools().unwrap().remove(0);
+    let accepted = Acceptance {
+        tools_digest: Some(shown.tools_digest),
+        ..accepted
+    };
+    store.accept_tools(vec![accepted], None, time(3)).unwrap();
+    let known = store.known_tools(&[identity("b")]).unwrap();
+    assert!(known[&identity("b")].is_accepted);
+    // The first one stays known.
+    pin(store, "a", &[("pay", "1")]);
+    assert!(
+        !changed(store)
+            .iter()
+            .any(|line| line.contains("unaccepted"))
+    );
+}
+
+#[test]
+fn a_person_who_looked_at_a_server_accepts_its_identity() {
+    let scene = scene();
+    let store = &scene.store;
+    pin(store, "a", &[("pay", "1")]);
+    pin(store, "b", &[("pay", "1")]);
+    let looked = SeenServer {
+        is_accepted: true,
+        ..seen("b", &[])
+    };
+    store.pin_tools(vec![looked], time(2)).unwrap();
+    assert_eq!(changed(store), [""; 0]);
+    let looked = SeenServer {
+        is_accepted: true,
+        ..seen("c", &[("pay", "1")])
+    };
+    store.pin_tools(vec![looked], time(2)).unwrap();
+    assert_eq!(changed(store), [""; 0]);
+}
+
+#[test]
+fn of_two_that_pin_at_once_one_is_first_and_the_other_differs() {
+    let scene = scene();
+    let start = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        for definition in ["1", "2"] {
+            let (start, path) = (&start, scene.store.path());
+            scope.spawn(move || {
+                let store = Store::open(path).unwrap();
+                start.wait();
+                pin(&store, "a", &[("pay", definition)]);
+            });
+        }
+    });
+    let known = scene.store.known_tools(&[identity("a")]).unwrap();
+    let tool = &known[&identity("a")].tools["pay"];
+    let mut both = [tool.digest.as_str(), tool.seen.as_deref().unwrap()];
+    both.sort_unstable();
+    assert_eq!(both, ["a/pay/1", "a/pay/2"]);
+    assert_eq!(changed(&scene.store).len(), 1);
+}
