@@ -144,6 +144,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut CallSubject);
+
     fn subject() -> CallSubject {
         let tool = Tool {
             origin: "node".into(),
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn each_part_changes_the_digest_and_is_named() {
-        let changes: [(fn(&mut CallSubject), &str); 6] = [
+        let changes: [(Change, &str); 6] = [
             (
                 |call| call.server = "evil".into(),
                 "the tool was `bank.pay`",

@@ -45,9 +45,9 @@ fn args(to: &str) -> Value {
     Value::object([("to", Value::from(to))])
 }
 
-fn yes() -> Option<Decision> {
-    Some(Decision::Approve { args: None })
-}
+const YES: Decision = Decision::Approve { args: None };
+
+type Change = fn(&mut Process);
 
 impl Process {
     fn new() -> Self {
@@ -139,7 +139,7 @@ impl Process {
 fn after_consent(first: Process, then: Process) -> Did {
     let mut entries = Vec::new();
     let process = Process {
-        decision: yes(),
+        decision: Some(YES),
         ..first
     };
     process.drive(&mut entries);
@@ -159,7 +159,7 @@ fn consent_covers_the_very_call() {
 
 #[test]
 fn what_changes_a_call_is_asked_about_anew() {
-    let changes: [(fn(&mut Process), &str); 7] = [
+    let changes: [(Change, &str); 7] = [
         (
             |process| process.tool.server = "evil".into(),
             "the tool was `bank.pay`",
@@ -232,7 +232,7 @@ fn consent_is_used_up_by_the_call() {
     let refused = ToolError::tool("no money", Value::Null);
     let mut entries = Vec::new();
     let first = Process {
-        decision: yes(),
+        decision: Some(YES),
         answer: Some(Err(refused)),
         ..Process::new()
     };
@@ -257,7 +257,7 @@ fn a_retry_in_doubt_is_consent_to_the_same_call_only() {
     assert_eq!(lost.kind, ErrorKind::Unavailable);
     let mut entries = Vec::new();
     let first = Process {
-        decision: yes(),
+        decision: Some(YES),
         answer: Some(Err(lost)),
         ..Process::new()
     };
@@ -281,7 +281,7 @@ fn a_retry_in_doubt_is_consent_to_the_same_call_only() {
 fn an_idempotency_key_belongs_to_one_call() {
     let key = |change: fn(&mut Process)| {
         let mut process = Process {
-            decision: yes(),
+            decision: Some(YES),
             ..Process::new()
         };
         change(&mut process);
