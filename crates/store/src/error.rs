@@ -66,6 +66,18 @@ pub enum StoreError {
         /// Who has it, where that is known.
         holder: Holder,
     },
+    /// The run was removed from the store while this process had it.
+    #[error("the run `{run}` was removed from the store while it was in progress")]
+    Removed {
+        /// The run.
+        run: String,
+    },
+    /// Another process has resumed the run while this process had it.
+    #[error("the run `{run}` was resumed by another process while it was in progress")]
+    Overtaken {
+        /// The run.
+        run: String,
+    },
     /// The same call was decided about before.
     #[error("`{at}` of the run `{run}` was decided about before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
     Decided {
@@ -109,6 +121,12 @@ pub enum FileTrouble {
     Damaged(String),
     /// There is no room for more.
     Full,
+    /// It is a folder, a device or the like.
+    NoFile,
+    /// It has several names (hard links), and this is not the one that it is used by.
+    Linked,
+    /// It was removed or replaced while it was open.
+    Gone,
     /// Nobody may write to it.
     ReadOnly,
     /// Others write to it all the time.
@@ -127,6 +145,11 @@ impl fmt::Display for FileTrouble {
             ),
             Self::Damaged(reason) => write!(f, "is damaged: {reason}"),
             Self::Full => f.write_str("cannot grow: the disk is full"),
+            Self::NoFile => f.write_str("is not a regular file"),
+            Self::Linked => f.write_str(
+                "is a hard link of a file that has other names, and is not known to be used by this one",
+            ),
+            Self::Gone => f.write_str("was removed or replaced while it was in use"),
             Self::ReadOnly => f.write_str("cannot be written to"),
             Self::Busy => f.write_str("is kept busy by another process"),
             Self::Failed(reason) => write!(f, "cannot be used: {reason}"),
@@ -167,6 +190,17 @@ impl Fault {
                 path: path.to_owned(),
                 trouble: FileTrouble::from(&error),
             },
+        }
+    }
+
+    /// Whether a row is there already that was to be added.
+    pub(crate) fn is_conflict(&self) -> bool {
+        match self {
+            Self::Store(_) => false,
+            Self::Sqlite(error) => {
+                let code = error.sqlite_error().map(|error| error.extended_code);
+                code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
+            }
         }
     }
 

@@ -94,7 +94,8 @@ impl Store {
     }
 
     pub(crate) fn lease(&self, id: &str, holder: &Holder) -> Result<Lease, StoreError> {
-        let taken = Lease::take(&self.lease_path(id), holder).map_err(|error| self.io(&error))?;
+        let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
+            .map_err(|error| self.io(&error))?;
         match taken {
             Taken::Now(lease) => Ok(lease),
             Taken::Already(other) => Err(StoreError::Held {

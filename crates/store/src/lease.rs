@@ -1,18 +1,20 @@
 //! Who has a run: one process at a time, and a process that dies has it no more.
 //!
-//! The lease is a lock of the operating system on a file beside the store. Nothing has to be renewed, and nothing has
-//! to expire: when a process dies, however it dies, the system takes its locks away.
+//! The lease is a lock of the operating system on a file beside the store, and one on the store's own inode, which holds
+//! whatever becomes of that file. Nothing has to be renewed, and nothing has to expire: when a process dies, however it dies, the
+//! system takes its locks away.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::private_file;
+use crate::file::{InodeLease, StoreFile, create_folder, private_file};
 use crate::times::{from_nanos, to_nanos};
 
 /// How often a lock is tried before it counts as held: whoever only asks who has a run has it for a moment, too.
@@ -67,6 +69,7 @@ struct HolderV1 {
 pub(crate) struct Lease {
     file: File,
     path: PathBuf,
+    inode: Option<InodeLease>,
 }
 
 /// What came of trying to take a lease.
@@ -78,18 +81,31 @@ pub(crate) enum Taken {
 }
 
 impl Lease {
-    /// Takes the lease that `path` stands for.
-    pub(crate) fn take(path: &Path, holder: &Holder) -> io::Result<Taken> {
+    /// Takes the lease of the run `id` in a store; `path` is its lock file.
+    pub(crate) fn take(
+        store: &Arc<StoreFile>,
+        id: &str,
+        path: &Path,
+        holder: &Holder,
+    ) -> io::Result<Taken> {
         for tried in 1.. {
-            let mut file = private_file(path)?;
+            let mut file = lock_file(path)?;
             match file.try_lock() {
                 Ok(()) if is_still_there(&file, path) => {
-                    let written = write(&mut file, holder);
-                    let lease = Self {
+                    let mut lease = Self {
                         file,
                         path: path.to_owned(),
+                        inode: store.lease(id)?,
                     };
-                    return written.map(|()| Taken::Now(lease));
+                    if lease.inode.is_some() {
+                        return write(&mut lease.file, holder).map(|()| Taken::Now(lease));
+                    }
+                    drop(lease);
+                    // The lock file of its holder was removed, so it cannot be told who that is.
+                    if TRIES <= tried {
+                        return Ok(Taken::Already(None));
+                    }
+                    thread::sleep(PAUSE);
                 }
                 // Its last holder has removed it in the meantime: the next try finds another file.
                 Ok(()) => {}
@@ -106,15 +122,16 @@ impl Lease {
         unreachable!("the loop has no end of its own")
     }
 
-    /// Who has the lease that `path` stands for.
-    pub(crate) fn holder(path: &Path) -> io::Result<Option<Holder>> {
+    /// Who has the lease of the run `id` in a store; `path` is its lock file.
+    pub(crate) fn holder(store: &StoreFile, id: &str, path: &Path) -> io::Result<Option<Holder>> {
+        let unnamed = || Ok(store.is_leased(id)?.then_some(UNKNOWN));
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return unnamed(),
             Err(error) => return Err(error),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(None),
+            Ok(()) => unnamed(),
             Err(TryLockError::WouldBlock) => Ok(Some(read(&mut file).unwrap_or(UNKNOWN))),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -130,6 +147,11 @@ pub(crate) const UNKNOWN: Holder = Holder {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        drop(self.inode.take());
+        // The name may be that of another file: somebody removed ours.
+        if !is_still_there(&self.file, &self.path) {
+            return;
+        }
         // First the name, then the lock: whoever waits for the lock finds that its file has lost its name.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
@@ -137,6 +159,17 @@ impl Drop for Lease {
             let _ = self.file.set_len(0);
         }
         let _ = self.file.unlock();
+    }
+}
+
+/// Opens the lock file at `path`, and creates it with its folder where they are missing.
+fn lock_file(path: &Path) -> io::Result<File> {
+    match private_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_folder(path.parent().unwrap_or(Path::new("")))?;
+            private_file(path)
+        }
+        opened => opened,
     }
 }
 

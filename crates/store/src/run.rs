@@ -161,7 +161,8 @@ impl Store {
     }
 
     fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
-        info.holder = Lease::holder(&self.lease_path(&info.id)).map_err(|error| self.io(&error))?;
+        info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
+            .map_err(|error| self.io(&error))?;
         Ok(info)
     }
 }

@@ -1,13 +1,12 @@
 //! The store: one file, one writer, as many readers as are needed.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
 use crate::error::{Fault, StoreError};
-use crate::file;
+use crate::file::{self, Opened, StoreFile};
 use crate::writer::Writer;
 
 /// How many connections are kept for readers to come.
@@ -26,6 +25,8 @@ struct Inner {
     beside: PathBuf,
     writer: Writer,
     readers: Mutex<Vec<Connection>>,
+    /// The last field: it is dropped when the connections are closed.
+    file: Arc<StoreFile>,
 }
 
 impl Store {
@@ -37,19 +38,32 @@ impl Store {
     /// [`StoreError::File`] where the file cannot be used, and why.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let mut beside = OsString::from(path);
-        beside.push(".runs");
-        let beside = PathBuf::from(beside);
-        let connection = file::open(path, &beside)?;
+        let Opened {
+            connection,
+            file,
+            beside,
+        } = file::open(path)?;
         Ok(Self(Arc::new(Inner {
             path: path.to_owned(),
             beside,
-            writer: Writer::start(path.to_owned(), connection)?,
+            writer: Writer::start(path.to_owned(), Arc::clone(&file), connection)?,
             readers: Mutex::default(),
+            file,
         })))
     }
 
-    /// The file.
+    /// The file, the folder that it lies in, and the folder with its locks, as far as others than their owner may write them:
+    /// these others can change what is stored, consent included.
+    pub fn writable_by_others(&self) -> Vec<PathBuf> {
+        let file = self.0.file.path();
+        file::writable_by_others(
+            [Some(file), file.parent(), Some(&self.0.beside)]
+                .into_iter()
+                .flatten(),
+        )
+    }
+
+    /// The file, as it was named.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
@@ -84,6 +98,11 @@ impl Store {
         self.0.beside.join(format!("run-{id}.servers"))
     }
 
+    /// The file itself, whatever it is called.
+    pub(crate) fn file(&self) -> &Arc<StoreFile> {
+        &self.0.file
+    }
+
     /// Reads, all of it as it is at one moment.
     pub(crate) fn read<T>(
         &self,
@@ -112,7 +131,7 @@ impl Store {
 
     /// A connection of one's own.
     pub(crate) fn connect(&self) -> Result<Connection, StoreError> {
-        file::connect(self.path())
+        file::connect(self.0.file.path())
     }
 
     fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {

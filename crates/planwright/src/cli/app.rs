@@ -40,7 +40,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     };
     let mut store = None;
     if !arguments.no_store && toolbox.has_pins(&config) {
-        store = Some(store::open(&arguments.plan.text.store)?);
+        store = Some(store::open(&arguments.plan.text.store, printer)?);
     }
     toolbox.govern(&config, store.as_ref(), printer)?;
     if let Err(error) = limits::known(&options.limits, &toolbox) {
@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             if is_dry {
                 store = None;
             } else if store.is_none() && !arguments.no_store {
-                store = Some(store::open(&arguments.plan.text.store)?);
+                store = Some(store::open(&arguments.plan.text.store, printer)?);
             }
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),

@@ -28,7 +28,7 @@ pub(crate) async fn command(
     arguments: &ToolsArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     // What servers offer now is what counts, as far as there are servers here.
     if let Err(error) = look(&arguments.tools, &store, printer).await {
         if arguments.tools.are_named() {
@@ -50,7 +50,7 @@ pub(crate) async fn pin(
     stored: &StoreArguments,
     printer: Printer,
 ) -> Result<(), CommandError> {
-    let store = store::open(stored)?;
+    let store = store::open(stored, printer)?;
     let tools = ToolArguments {
         servers: Some(file.to_owned()),
         ..ToolArguments::default()

@@ -215,7 +215,7 @@ pub(crate) async fn tools(
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None
     } else {
-        Some(store::open(&arguments.store)?)
+        Some(store::open(&arguments.store, printer)?)
     };
     toolbox.govern(&config, pins.as_ref(), printer)?;
     let filter = arguments.filter.as_deref().map(str::to_lowercase);

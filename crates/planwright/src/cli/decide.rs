@@ -22,7 +22,7 @@ pub(crate) fn approve(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
-    let question = Question::find(&arguments.question, &arguments.store)?;
+    let question = Question::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {
         return show(&question, arguments.format, printer);
     }
@@ -50,7 +50,7 @@ pub(crate) fn approve(
 
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let question = Question::find(&arguments.question, &arguments.store)?;
+    let question = Question::find(&arguments.question, &arguments.store, printer)?;
     let because = arguments.because.clone();
     decide(&question, Decision::Reject { because }, "rejected", printer)
 }

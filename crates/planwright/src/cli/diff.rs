@@ -21,7 +21,7 @@ use super::{output, store};
 
 /// `planwright diff RUN RUN`
 pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let before = Side::read(&store, &arguments.before)?;
     let after = Side::read(&store, &arguments.after)?;
     let diff = compare(before, after);

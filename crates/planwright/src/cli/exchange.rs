@@ -33,7 +33,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
     if let Some(file) = &arguments.output {
         may_write(file, arguments.force)?;
     }
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let text = store.export(&arguments.run).map_err(store::explain)?;
     match &arguments.output {
         Some(file) => write(&text, file, arguments.force)?,
@@ -45,7 +45,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
 /// `planwright import FILE`
 pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Exit, CommandError> {
     let text = read(&arguments.file)?;
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let imported = store.import(&text).map_err(|error| {
         let is_no_run = matches!(error, StoreError::Format(_));
         let explained = store::explain(error);
@@ -142,7 +142,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
         unfinished: arguments.unfinished,
         dry_run: arguments.dry_run,
     };
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let pruned = store
         .prune(&prune, &store::this_process())
         .map_err(store::explain)?;

@@ -14,7 +14,7 @@ use super::{output, runs, store};
 
 /// `planwright logs RUN`
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let info = store.run(&arguments.run).map_err(store::explain)?;
     let kept = KeptRun::read(&store, &info.id)?;
     let step = arguments.step.as_deref();

@@ -76,7 +76,7 @@ pub(crate) fn passphrase(
     arguments: &PassphraseArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     if let Some(hash) = store.passphrase().map_err(store::explain)? {
         verify(&hash, &prompt("passphrase so far: ")?)?;
     } else if arguments.remove {

@@ -16,6 +16,7 @@ use planwright_store::{NewDecision, Store, StoreError};
 
 use super::args::{QuestionArguments, StoreArguments};
 use super::error::CommandError;
+use super::printer::Printer;
 use super::{environment, keeping, store};
 
 /// A call that waits for a decision.
@@ -121,8 +122,9 @@ impl Question {
     pub(crate) fn find(
         arguments: &QuestionArguments,
         stored: &StoreArguments,
+        printer: Printer,
     ) -> Result<Self, CommandError> {
-        let store = store::open(stored)?;
+        let store = store::open(stored, printer)?;
         let info = store.run(&arguments.run).map_err(store::explain)?;
         let run = KeptRun::read(&store, &info.id)?;
         let mut open = OpenCall::of(&info.id, &run.history()?);

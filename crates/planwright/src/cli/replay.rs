@@ -19,7 +19,7 @@ const LONGEST: usize = 400;
 
 /// `planwright replay RUN`
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let id = store.run(&arguments.run).map_err(store::explain)?.id;
     let kept = KeptRun::read(&store, &id)?;
     let result = kept.replayed(&id);

@@ -38,7 +38,7 @@ pub(crate) async fn resume(
     arguments: &ResumeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let held = store
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;

@@ -21,7 +21,7 @@ const LONGEST: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let filter = RunFilter {
         standing: arguments.status.map(standing),
         plan: arguments.plan.clone(),
@@ -69,6 +69,8 @@ fn standing(argument: StandingArgument) -> Standing {
 /// A run, as others are told of it.
 pub(super) fn described(info: &RunInfo) -> KeptRunV1 {
     let holder = info.holder.as_ref();
+    // A holder whose lock file is gone has no name any more.
+    let known = holder.filter(|holder| holder.pid != 0);
     KeptRunV1 {
         status: match (holder, info.standing) {
             (Some(_), _) => "running",
@@ -76,8 +78,8 @@ pub(super) fn described(info: &RunInfo) -> KeptRunV1 {
             (None, Standing::Open) => "interrupted",
         },
         imported: info.imported.is_some(),
-        pid: holder.map(|holder| holder.pid),
-        host: holder.map(|holder| holder.host.clone()),
+        pid: known.map(|holder| holder.pid),
+        host: known.map(|holder| holder.host.clone()),
         plan: info.plan.clone(),
         digest: info.digest.clone(),
         dialect: info.dialect.clone(),

@@ -81,7 +81,7 @@ fn gateway_settings(
     settings.accepts_servers = toolbox.file().is_trusted;
     settings.sources = keeping::sources(&arguments.tools)?;
     if !arguments.no_store {
-        settings.store = Some(store::open(&arguments.store)?);
+        settings.store = Some(store::open(&arguments.store, printer)?);
     }
     let governed = config.clone();
     settings.outside = Arc::new(move |plan| {

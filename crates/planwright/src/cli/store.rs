@@ -1,6 +1,7 @@
 //! Where the program keeps runs and plans.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use planwright::engine::approval::SealKey;
@@ -10,14 +11,27 @@ use planwright_store::{FileTrouble, Holder, Store, StoreError};
 use super::args::StoreArguments;
 use super::environment;
 use super::error::CommandError;
+use super::printer::Printer;
 
-/// The store that the arguments name, else the user's own.
-pub(crate) fn open(arguments: &StoreArguments) -> Result<Store, CommandError> {
+/// The store that the arguments name, else the user's own. Warns if others can write to it.
+pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store, CommandError> {
+    static IS_WARNED: AtomicBool = AtomicBool::new(false);
     let path = match &arguments.store {
         Some(path) => path.clone(),
         None => usual_place()?,
     };
-    Store::open(path).map_err(explain)
+    let store = Store::open(path).map_err(explain)?;
+    let writable = store.writable_by_others();
+    if !writable.is_empty() && !IS_WARNED.swap(true, Ordering::Relaxed) {
+        for path in writable {
+            let path = path.display();
+            printer.quote(&format!(
+                "warning: others can write to `{path}`, and so change what is stored, decisions included"
+            ));
+            printer.quote(&format!("  hint: `chmod go-w {path}`"));
+        }
+    }
+    Ok(store)
 }
 
 /// The key that consent to calls with secrets is sealed with; `None` without a store.
@@ -71,6 +85,9 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
                 Some("use the newer version, or another file with `--store FILE`")
             }
             FileTrouble::Busy => Some("try again"),
+            FileTrouble::Linked => Some(
+                "use the name that it is used by, remove its other names, or make a copy of it while nothing uses it",
+            ),
             _ => Some("name another file with `--store FILE`; `run --no-store` keeps nothing"),
         },
         _ => None,

@@ -30,7 +30,7 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
         printer.talk("the plan was rejected; nothing was saved");
         return Ok(Exit::Rejected);
     };
-    let store = store::open(&arguments.text.store)?;
+    let store = store::open(&arguments.text.store, printer)?;
     let name = name_of(arguments, &plan);
     let version = keep(&store, name, text, (result.dialect, &plan), printer)?;
     printer.data_line(&version);
@@ -102,7 +102,7 @@ struct PlanListing<'a> {
 
 /// `planwright list [NAME]`
 pub(crate) fn list(arguments: &ListArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, printer)?;
     let plans = match &arguments.name {
         Some(name) => store.plan_versions(name),
         None => store.plans(),
@@ -157,7 +157,7 @@ fn inputs(plan: &StoredPlan) -> String {
 /// `planwright delete NAME`
 pub(crate) fn delete(arguments: &DeleteArguments, printer: Printer) -> Result<Exit, CommandError> {
     let (name, version) = selector(&arguments.name);
-    let deleted = store::open(&arguments.store)?
+    let deleted = store::open(&arguments.store, printer)?
         .delete_plan(name, version)
         .map_err(store::explain)?;
     for plan in &deleted {

@@ -1,18 +1,25 @@
 //! How the file is opened.
 
-use std::io;
-use std::path::Path;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::inode::StoreFile;
 use super::layout;
 use super::private::{create_folder, private_file};
 use crate::error::{Fault, FileTrouble, StoreError};
 
 /// What marks a SQLite file as ours: `PWst`.
 const APPLICATION: i32 = 0x5057_7374;
+
+/// The file in the folder of locks that says which file the folder belongs to.
+const RECORD: &str = "inode";
 
 /// How many statements a connection keeps ready.
 const STATEMENTS: usize = 64;
@@ -22,8 +29,16 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// How often to look before giving up: for about half a minute.
 const LOOKS: i32 = 6_000;
 
-/// Makes the file ready, whatever state it is in, and opens it. `beside` is the folder for the locks.
-pub(crate) fn open(path: &Path, beside: &Path) -> Result<Connection, StoreError> {
+/// A file that is ready.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) file: Arc<StoreFile>,
+    /// The folder for the locks.
+    pub(crate) beside: PathBuf,
+}
+
+/// Makes the file ready, whatever state it is in, and opens it.
+pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let failed = |trouble: FileTrouble| StoreError::File {
         path: path.to_owned(),
         trouble,
@@ -36,21 +51,58 @@ pub(crate) fn open(path: &Path, beside: &Path) -> Result<Connection, StoreError>
             _ => FileTrouble::Failed(error.to_string()),
         })
     };
-    create_folder(path.parent().unwrap_or(Path::new(""))).map_err(io_failed)?;
-    let file = private_file(path).map_err(io_failed)?;
-    if file.metadata().map_err(io_failed)?.permissions().readonly() {
-        return Err(failed(FileTrouble::ReadOnly));
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NoFile)),
+        Ok(found) if found.permissions().readonly() => return Err(failed(FileTrouble::ReadOnly)),
+        Ok(_) => {}
+        Err(_) => create_folder(path.parent().unwrap_or(Path::new(""))).map_err(io_failed)?,
     }
-    create_folder(beside).map_err(io_failed)?;
-    let connection = connect(path)?;
+    let file = Arc::new(StoreFile::open(path).map_err(io_failed)?);
+    let beside = beside(file.path());
+    if 1 < file.names() && !is_own_name(&file, &beside) {
+        return Err(failed(FileTrouble::Linked));
+    }
+    let connection = connect(file.path())?;
     let of = |fault: Fault| fault.of(path);
-    if !is_ready(&connection).map_err(of)? {
+    let is_ready = is_ready(&connection).map_err(of)?;
+    if !is_ready {
+        refuse_foreign(&connection).map_err(of)?;
+    }
+    create_folder(&beside).map_err(io_failed)?;
+    if !is_ready {
         // One process at a time, for SQLite does not wait for its turn where the journal changes its mode.
         let lock = private_file(&beside.join("setup.lock")).map_err(io_failed)?;
         lock.lock().map_err(io_failed)?;
         set_up(&connection).map_err(of)?;
     }
-    Ok(connection)
+    if file.names() == 1 && !is_own_name(&file, &beside) {
+        private_file(&beside.join(RECORD))
+            .and_then(|mut record| {
+                record.set_len(0)?;
+                record.write_all(file.record().as_bytes())
+            })
+            .map_err(io_failed)?;
+    }
+    Ok(Opened {
+        connection,
+        file,
+        beside,
+    })
+}
+
+/// The folder beside the file: `store.db.runs`.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = OsString::from(path);
+    beside.push(".runs");
+    PathBuf::from(beside)
+}
+
+/// Whether a file with several names (hard links) is opened by the one that it was used by when it had no other.
+///
+/// SQLite keeps what it has not yet written back in a second file beside the name that it was given, so by another name it would
+/// neither see these commits nor take part in the locks on them. Symbolic links do no such harm: they are resolved.
+fn is_own_name(file: &StoreFile, beside: &Path) -> bool {
+    fs::read_to_string(beside.join(RECORD)).is_ok_and(|record| record == file.record())
 }
 
 /// Opens the file, which is ready.
@@ -82,19 +134,25 @@ fn is_ready(connection: &Connection) -> Result<bool, Fault> {
 
 /// Makes an empty file ours, and an older one current. Nobody else does so at the same time.
 fn set_up(connection: &Connection) -> Result<(), Fault> {
-    let mark = mark(connection)?;
-    if mark != APPLICATION {
-        let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if mark != 0 || 0 < tables {
-            return Err(Fault::Store(StoreError::File {
-                path: connection.path().unwrap_or_default().into(),
-                trouble: FileTrouble::Foreign,
-            }));
-        }
+    refuse_foreign(connection)?;
+    if mark(connection)? != APPLICATION {
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
     }
     layout::migrate(connection, layout::STEPS, APPLICATION)
+}
+
+/// Refuses a file that another program made.
+fn refuse_foreign(connection: &Connection) -> Result<(), Fault> {
+    let mark = mark(connection)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if mark == APPLICATION || mark == 0 && tables == 0 {
+        return Ok(());
+    }
+    Err(Fault::Store(StoreError::File {
+        path: connection.path().unwrap_or_default().into(),
+        trouble: FileTrouble::Foreign,
+    }))
 }
 
 /// The mark of the program that made the file.

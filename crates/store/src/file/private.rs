@@ -1,8 +1,8 @@
 //! Files and folders that their owner alone can read.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Creates a folder and those that it lies in, where they are not there.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
@@ -14,6 +14,32 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// The paths among these that others than their owner may write, as far as mode bits tell. A folder with the sticky bit lets
+/// nobody replace a file of another owner.
+pub(crate) fn writable_by_others<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let is_writable = |path: &&Path| std::fs::metadata(path).is_ok_and(|found| is_open(&found));
+    let writable = paths.into_iter().filter(is_writable);
+    writable.map(Path::to_owned).collect()
+}
+
+#[cfg(unix)]
+fn is_open(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let mode = found.mode();
+    if found.is_dir() && mode & 0o1000 != 0 {
+        return false;
+    }
+    // Where each user has a group of their own, with the same number, folders are often writable for the group.
+    let is_own_group = found.is_dir() && found.gid() == found.uid();
+    let others = if is_own_group { 0o002 } else { 0o022 };
+    mode & others != 0
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Metadata) -> bool {
+    false
 }
 
 /// Opens a file for reading and writing, and creates it where it is not there.

@@ -8,8 +8,9 @@ use planwright_engine::JournalError;
 use rusqlite::Connection;
 
 use super::progress::{Progress, State};
-use super::rows::{insert_batch, update_run};
-use crate::error::Fault;
+use super::rows::{insert_batch, is_there, update_run};
+use crate::error::{Fault, StoreError};
+use crate::file::StoreFile;
 use crate::format::Batch;
 
 /// Entries of one run that are to be kept.
@@ -23,13 +24,13 @@ pub(crate) struct Append {
 }
 
 /// Writes what waits, and tells those who wait for it.
-pub(super) fn write(path: &Path, connection: &Connection, group: &mut Vec<Append>) {
+pub(super) fn write(to: &Target<'_>, group: &mut Vec<Append>) {
     let mut ready = Vec::with_capacity(group.len());
     for append in group.drain(..) {
         match append.batch {
             Err(reason) => {
                 // What was handed over before it is kept.
-                commit(path, connection, std::mem::take(&mut ready));
+                commit(to, std::mem::take(&mut ready));
                 let error = JournalError::new(reason);
                 append.progress.state().failure.get_or_insert(error.clone());
                 let _ = append.done.send(Err(error));
@@ -41,7 +42,16 @@ pub(super) fn write(path: &Path, connection: &Connection, group: &mut Vec<Append
             }),
         }
     }
-    commit(path, connection, ready);
+    commit(to, ready);
+}
+
+/// Where it is written to.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    /// The store as it was named.
+    pub(super) path: &'a Path,
+    pub(super) file: &'a StoreFile,
+    pub(super) connection: &'a Connection,
 }
 
 /// Entries that can be written.
@@ -52,12 +62,12 @@ struct Ready {
 }
 
 /// Writes `group` in one transaction. Where that fails for a reason that may lie in a part of it, each part is tried alone.
-fn commit(path: &Path, connection: &Connection, group: Vec<Ready>) {
+fn commit(to: &Target<'_>, group: Vec<Ready>) {
     let group: Vec<Ready> = group.into_iter().filter_map(unless_failed).collect();
     if group.is_empty() {
         return;
     }
-    match insert(connection, &group) {
+    match insert(to, &group) {
         Ok(()) => {
             // Whoever hears of it may hold the run anew at once.
             let waiting: Vec<_> = group.into_iter().map(|ready| ready.done).collect();
@@ -67,11 +77,11 @@ fn commit(path: &Path, connection: &Connection, group: Vec<Ready>) {
         }
         Err(fault) if fault.is_local() && 1 < group.len() => {
             for ready in group {
-                commit(path, connection, vec![ready]);
+                commit(to, vec![ready]);
             }
         }
         Err(fault) => {
-            let error = JournalError::new(fault.of(path).to_string());
+            let error = JournalError::new(fault.of(to.path).to_string());
             for ready in group {
                 let mut state = ready.progress.state();
                 state.failure.get_or_insert_with(|| error.clone());
@@ -95,13 +105,18 @@ fn unless_failed(ready: Ready) -> Option<Ready> {
 }
 
 /// All or nothing.
-fn insert(connection: &Connection, group: &[Ready]) -> Result<(), Fault> {
+fn insert(to: &Target<'_>, group: &[Ready]) -> Result<(), Fault> {
+    let connection = to.connection;
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let mut before = Vec::with_capacity(group.len());
-    let result = insert_all(connection, group, &mut before).and_then(|()| {
-        connection.prepare_cached("COMMIT")?.execute([])?;
-        Ok(())
-    });
+    let result = to
+        .file
+        .check_in_place()
+        .and_then(|()| insert_all(connection, group, &mut before))
+        .and_then(|()| {
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            Ok(())
+        });
     if result.is_err() {
         for (ready, state) in group.iter().zip(before).rev() {
             *ready.progress.state() = state;
@@ -123,7 +138,18 @@ fn insert_all(
         let (run, batch) = (ready.progress.run, &ready.batch);
         let mut state = ready.progress.state();
         before.push(state.clone());
-        insert_batch(connection, run, state.next, batch)?;
+        let id = || ready.progress.id.clone();
+        // Whatever became of the lease: what is written about a run is found with it, and follows what was there.
+        if !is_there(connection, run)? {
+            return Err(Fault::Store(StoreError::Removed { run: id() }));
+        }
+        insert_batch(connection, run, state.next, batch).map_err(|fault| {
+            if fault.is_conflict() {
+                Fault::Store(StoreError::Overtaken { run: id() })
+            } else {
+                fault
+            }
+        })?;
         state.next += i64::try_from(batch.rows.len()).unwrap_or(i64::MAX);
         state.tally = state.tally.then(batch.tally);
         // Only where the run begins, grows or ends: to do so each time would write one more page with each commit.

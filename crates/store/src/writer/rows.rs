@@ -36,6 +36,13 @@ pub(crate) fn insert_batch(
     Ok(())
 }
 
+/// Whether the run is in the store.
+pub(super) fn is_there(connection: &Connection, run: i64) -> Result<bool, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM runs WHERE key = ?1")?
+        .exists([run])?)
+}
+
 /// Brings up to date what is known of a run as a whole.
 pub(crate) fn update_run(connection: &Connection, run: i64, tally: &Tally) -> Result<(), Fault> {
     connection

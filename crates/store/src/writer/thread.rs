@@ -1,14 +1,16 @@
 //! The thread, and how others hand work to it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 
-use super::group::{Append, write};
+use super::group::{Append, Target, write};
 use crate::error::{Fault, FileTrouble, StoreError};
+use crate::file::StoreFile;
 
 /// How much is written in one transaction at most, so that whoever waits does not wait for all who came later.
 const LARGEST_GROUP: usize = 4096;
@@ -27,18 +29,23 @@ enum Job {
 /// The thread that writes. It ends when this is dropped, after everything that waits has been written.
 pub(crate) struct Writer {
     path: PathBuf,
+    file: Arc<StoreFile>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(crate) fn start(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        path: PathBuf,
+        file: Arc<StoreFile>,
+        connection: Connection,
+    ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel();
         let thread = {
-            let path = path.clone();
+            let (path, file) = (path.clone(), Arc::clone(&file));
             thread::Builder::new()
                 .name("planwright-store".to_owned())
-                .spawn(move || run(&path, connection, &receiver))
+                .spawn(move || run(&path, &file, connection, &receiver))
         };
         let thread = thread.map_err(|error| StoreError::File {
             path: path.clone(),
@@ -46,6 +53,7 @@ impl Writer {
         })?;
         Ok(Self {
             path,
+            file,
             jobs: Some(sender),
             thread: Some(thread),
         })
@@ -94,8 +102,10 @@ impl Writer {
         work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = mpsc::sync_channel(1);
+        let file = Arc::clone(&self.file);
         self.send(job(Box::new(move |connection| {
-            let _ = sender.send(work(connection));
+            let in_place = file.check_in_place();
+            let _ = sender.send(in_place.and_then(|()| work(connection)));
         })));
         match receiver.recv() {
             Ok(result) => result.map_err(|fault| fault.of(&self.path)),
@@ -142,20 +152,34 @@ fn make<T>(
 }
 
 /// Writes until nobody can hand over anything any more.
-fn run(path: &std::path::Path, mut connection: Connection, jobs: &Receiver<Job>) {
+fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receiver<Job>) {
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
         for job in std::iter::once(first).chain(jobs.try_iter().take(LARGEST_GROUP)) {
             match job {
                 Job::Append(append) => group.push(append),
                 Job::Change(change) => {
-                    write(path, &connection, &mut group);
+                    write(
+                        &Target {
+                            path,
+                            file,
+                            connection: &connection,
+                        },
+                        &mut group,
+                    );
                     change(&mut connection);
                 }
                 // It waits for no disk, and parts no entries from those that share their commit.
                 Job::Soon(change) => change(&mut connection),
             }
         }
-        write(path, &connection, &mut group);
+        write(
+            &Target {
+                path,
+                file,
+                connection: &connection,
+            },
+            &mut group,
+        );
     }
 }

@@ -83,7 +83,7 @@ fn what_is_no_store_is_refused() {
         .pragma_update(None, "application_id", 7)
         .unwrap();
     assert_eq!(trouble(&path), FileTrouble::Foreign);
-    assert!(matches!(trouble(folder.path()), FileTrouble::Failed(_)));
+    assert_eq!(trouble(folder.path()), FileTrouble::NoFile);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod exchange;
 mod groups;
 mod learned;
 mod leases;
+mod names;
 mod pins;
 mod plans;
 mod processes;

@@ -8,6 +8,7 @@ use planwright_core::Value;
 use planwright_engine::journal::{Entry, Record};
 use planwright_store::{HeldRun, Store, StoreError};
 
+use crate::names::check_held;
 use crate::support::{append, create, entry, me, new_run, read, scene, step};
 
 /// What the other process is to do, as `TASK PATH`.
@@ -212,6 +213,30 @@ fn of_ten_processes_one_gets_the_run_and_a_dead_one_has_it_no_more() {
         other.go();
         assert!(other.process.wait().unwrap().success());
     }
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn another_process_has_its_run_by_every_name_of_the_store() {
+    let scene = scene();
+    drop(create(&scene.store, "r"));
+    let mut other = Other::start("hold", scene.store.path());
+    assert_eq!(other.line().unwrap(), "ready");
+    other.go();
+    assert_eq!(other.line().unwrap(), "held");
+    let link = scene.folder.path().join("link.db");
+    std::os::unix::fs::symlink(scene.store.path(), &link).unwrap();
+    let by_link = Store::open(&link).unwrap();
+    let holder = by_link.run("r").unwrap().holder.unwrap();
+    assert_eq!(holder.pid, other.process.id());
+    check_held(&by_link, &holder);
+    std::fs::remove_dir_all(scene.folder.path().join("store.db.runs")).unwrap();
+    let nameless = by_link.run("r").unwrap().holder.unwrap();
+    assert_eq!(nameless.to_string(), "another process");
+    check_held(&by_link, &nameless);
+    other.kill();
+    assert_eq!(by_link.run("r").unwrap().holder, None);
+    drop(by_link.hold("r", &me()).unwrap());
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(crate) async fn command(
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None
     } else {
-        Some(store::open(&arguments.store)?)
+        Some(store::open(&arguments.store, printer)?)
     };
     toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
@@ -177,7 +177,7 @@ impl Asking<'_> {
         if self.arguments.no_store {
             return Ok(None);
         }
-        store::open(&self.arguments.store).map(Some)
+        store::open(&self.arguments.store, self.printer).map(Some)
     }
 
     fn options(

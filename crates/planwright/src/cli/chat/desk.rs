@@ -73,7 +73,7 @@ impl<'a> Desk<'a> {
         let store = if arguments.no_store {
             None
         } else {
-            Some(store::open(&arguments.store)?)
+            Some(store::open(&arguments.store, printer)?)
         };
         let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
         toolbox.govern(config, store.as_ref(), printer)?;

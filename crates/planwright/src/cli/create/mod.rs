@@ -44,7 +44,7 @@ pub(crate) async fn command(
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None
     } else {
-        Some(store::open(&arguments.store)?)
+        Some(store::open(&arguments.store, printer)?)
     };
     toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
@@ -104,7 +104,7 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
         printer.quote(&format!("written to `{}`", file.display()));
     }
     if let Some(name) = &arguments.save {
-        let store = store::open(&arguments.store)?;
+        let store = store::open(&arguments.store, printer)?;
         let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
         let plan = plan.unwrap_or_default();
         stored::keep(

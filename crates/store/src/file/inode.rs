@@ -1,0 +1,286 @@
+//! The store's file by its inode, which all names of the file share: links, mounts, and names from before a folder was moved.
+//!
+//! A run is leased by a lock file beside the store, which also tells who has the run. But a lock file is bound to a name: another
+//! hard link has another folder beside it, and a folder can be removed while a run is in progress. So the lease is a lock on the
+//! store's own inode as well: one byte for each run, far behind any content.
+//!
+//! It is a lock of the open file description (`F_OFD_SETLK`), for three reasons. SQLite's own locks on this file are POSIX locks on
+//! other bytes, so neither kind gets in the way of the other; a lock of the whole file (`flock`) could not tell runs apart; and a
+//! POSIX lock of ours would be shared by the whole process and dropped with any descriptor of the file.
+//!
+//! The last point holds for SQLite's locks, too: to close *any* descriptor of this file drops all of its locks in this process.
+//! So a process opens the file once besides SQLite, for all of its [`StoreFile`]s, and closes it when no connection is left.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::private::private_file;
+use crate::error::{Fault, FileTrouble, StoreError};
+
+/// What tells files apart, whatever they are called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FileId {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
+    #[cfg(not(unix))]
+    path: PathBuf,
+}
+
+/// The file of a store. Its descriptor stays open until the last one for the same inode is dropped, which has to happen after
+/// all connections are closed.
+#[derive(Debug)]
+pub(crate) struct StoreFile {
+    path: PathBuf,
+    id: FileId,
+    names: u64,
+}
+
+/// What the store files of this process share that are the same file.
+#[derive(Debug, Default)]
+struct Shared {
+    /// The first is locked; the others were opened while the first already was, and may only be closed with it.
+    descriptors: Vec<File>,
+    users: usize,
+    /// Runs that this process has, since one description never excludes itself.
+    leased: HashSet<String>,
+}
+
+static SHARED: Mutex<BTreeMap<FileId, Shared>> = Mutex::new(BTreeMap::new());
+
+fn shared() -> MutexGuard<'static, BTreeMap<FileId, Shared>> {
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl StoreFile {
+    /// Opens the file for reading and writing, and creates it if it is missing.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut all = shared();
+        let known = fs::metadata(path).ok().and_then(|metadata| {
+            let path = path.canonicalize().ok()?;
+            let id = file_id(&metadata, &path);
+            all.contains_key(&id).then_some((metadata, path, id))
+        });
+        let (metadata, path, id) = match known {
+            Some(known) => known,
+            None => {
+                let file = private_file(path)?;
+                let metadata = file.metadata()?;
+                let path = path.canonicalize()?;
+                let id = file_id(&metadata, &path);
+                all.entry(id.clone()).or_default().descriptors.push(file);
+                (metadata, path, id)
+            }
+        };
+        all.entry(id.clone()).or_default().users += 1;
+        Ok(Self {
+            path,
+            id,
+            names: names(&metadata),
+        })
+    }
+
+    /// The path without symbolic links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of its names (hard links) when it was opened.
+    pub(crate) fn names(&self) -> u64 {
+        self.names
+    }
+
+    /// What a record of the file beside it says.
+    pub(crate) fn record(&self) -> String {
+        #[cfg(unix)]
+        let id = self.id.inode;
+        #[cfg(not(unix))]
+        let id = "";
+        format!("{id}\n")
+    }
+
+    /// Refuses to write to a file that its path no longer leads to: what is written there is never found again.
+    pub(crate) fn check_in_place(&self) -> Result<(), Fault> {
+        match fs::metadata(&self.path) {
+            Ok(found) if file_id(&found, &self.path) == self.id => Ok(()),
+            _ => Err(Fault::Store(StoreError::File {
+                path: self.path.clone(),
+                trouble: FileTrouble::Gone,
+            })),
+        }
+    }
+
+    /// Leases a run by its id; `None` if it is leased, by this process or another one.
+    pub(crate) fn lease(self: &Arc<Self>, run: &str) -> io::Result<Option<InodeLease>> {
+        let mut all = shared();
+        let Some(shared) = all.get_mut(&self.id) else {
+            return Ok(None);
+        };
+        if shared.leased.contains(run) {
+            return Ok(None);
+        }
+        let is_free = shared
+            .descriptors
+            .first()
+            .map_or(Ok(true), |file| range::lock(file, run))?;
+        if !is_free {
+            return Ok(None);
+        }
+        shared.leased.insert(run.to_owned());
+        Ok(Some(InodeLease {
+            file: Arc::clone(self),
+            run: run.to_owned(),
+        }))
+    }
+
+    /// Whether a run is leased, by this process or another one.
+    pub(crate) fn is_leased(&self, run: &str) -> io::Result<bool> {
+        let all = shared();
+        let Some(shared) = all.get(&self.id) else {
+            return Ok(false);
+        };
+        if shared.leased.contains(run) {
+            return Ok(true);
+        }
+        shared
+            .descriptors
+            .first()
+            .map_or(Ok(false), |file| range::is_locked(file, run))
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        // Under the lock, so that no descriptor is closed after another store has opened the same file.
+        let mut all = shared();
+        if let Some(shared) = all.get_mut(&self.id) {
+            shared.users = shared.users.saturating_sub(1);
+            if shared.users == 0 {
+                all.remove(&self.id);
+            }
+        }
+    }
+}
+
+/// The lease of a run on the inode of its store. It ends when this is dropped, or with the process.
+#[derive(Debug)]
+pub(crate) struct InodeLease {
+    file: Arc<StoreFile>,
+    run: String,
+}
+
+impl Drop for InodeLease {
+    fn drop(&mut self) {
+        let mut all = shared();
+        if let Some(shared) = all.get_mut(&self.file.id) {
+            shared.leased.remove(&self.run);
+            if let Some(file) = shared.descriptors.first() {
+                range::unlock(file, &self.run);
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn file_id(metadata: &Metadata, _: &Path) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    FileId {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+    }
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Metadata, path: &Path) -> FileId {
+    FileId {
+        path: path.to_owned(),
+    }
+}
+
+#[cfg(unix)]
+fn names(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+fn names(_: &Metadata) -> u64 {
+    1
+}
+
+/// Locks on a byte for each run.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod range {
+    use std::fs::File;
+    use std::io;
+
+    use nix::errno::Errno;
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc;
+
+    use crate::format::Digest;
+
+    /// The first byte that may be locked. SQLite locks bytes near the first gigabyte, and no file system has files of this size.
+    const FIRST: i64 = 1 << 62;
+
+    pub(super) fn lock(file: &File, run: &str) -> io::Result<bool> {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&byte(libc::F_WRLCK, run))) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+            Err(error) if is_unsupported(error) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn unlock(file: &File, run: &str) {
+        // What cannot be unlocked now is unlocked when the descriptor is closed.
+        let _ = fcntl(file, FcntlArg::F_OFD_SETLK(&byte(libc::F_UNLCK, run)));
+    }
+
+    pub(super) fn is_locked(file: &File, run: &str) -> io::Result<bool> {
+        let mut found = byte(libc::F_WRLCK, run);
+        match fcntl(file, FcntlArg::F_OFD_GETLK(&mut found)) {
+            Ok(_) => Ok(libc::c_int::from(found.l_type) != libc::F_UNLCK),
+            Err(error) if is_unsupported(error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Some file systems have no such locks. The lock file beside the store remains.
+    fn is_unsupported(error: Errno) -> bool {
+        matches!(error, Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP)
+    }
+
+    fn byte(kind: libc::c_int, run: &str) -> libc::flock {
+        let Digest(bytes) = Digest::of(run);
+        let first = bytes.first_chunk().copied().unwrap_or_default();
+        let number = u64::from_be_bytes(first) >> 3;
+        libc::flock {
+            l_type: i16::try_from(kind).unwrap_or_default(),
+            l_whence: i16::try_from(libc::SEEK_SET).unwrap_or_default(),
+            l_start: FIRST.saturating_add(i64::try_from(number).unwrap_or_default()),
+            l_len: 1,
+            l_pid: 0,
+        }
+    }
+}
+
+/// No locks on ranges of files: the lock files beside the store remain.
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+mod range {
+    use std::fs::File;
+    use std::io;
+
+    pub(super) fn lock(_: &File, _: &str) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    pub(super) fn unlock(_: &File, _: &str) {}
+
+    pub(super) fn is_locked(_: &File, _: &str) -> io::Result<bool> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,209 @@
+//! A store by several names, and one that is taken away while it is in use.
+
+use std::fs;
+#[cfg(unix)]
+use std::path::PathBuf;
+
+use planwright_core::Value;
+use planwright_store::{FileTrouble, Holder, Prune, Pruned, Store, StoreError};
+use rusqlite::Connection;
+
+use crate::support::{append, create, entries, me, opened, read, scene, step, time};
+
+fn everything() -> Prune {
+    Prune {
+        before: time(10_000_000_000),
+        keep: 0,
+        unfinished: true,
+        dry_run: false,
+    }
+}
+
+/// Sees to it that a run can neither be taken nor forgotten.
+#[track_caller]
+pub(crate) fn check_held(store: &Store, by: &Holder) {
+    let refused = store.hold("r", &me()).unwrap_err();
+    let expected = StoreError::Held {
+        run: "r".to_owned(),
+        holder: by.clone(),
+    };
+    assert_eq!(refused, expected);
+    let pruned = store.prune(&everything(), &me()).unwrap();
+    let expected = Pruned {
+        held: vec!["r".to_owned()],
+        ..Pruned::default()
+    };
+    assert_eq!(pruned, expected);
+    assert_eq!(store.run("r").unwrap().holder.as_ref(), Some(by));
+}
+
+fn trouble(opened: Result<Store, StoreError>) -> FileTrouble {
+    match opened.unwrap_err() {
+        StoreError::File { trouble, .. } => trouble,
+        other => panic!("{other}"),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_symbolic_link_leads_to_the_same_locks() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let folder = scene.folder.path();
+    let link = folder.join("elsewhere.db");
+    std::os::unix::fs::symlink(scene.store.path(), &link).unwrap();
+    let by_link = Store::open(&link).unwrap();
+    check_held(&by_link, &me());
+    assert!(!folder.join("elsewhere.db.runs").exists());
+    append(&run, entries([opened()])).unwrap();
+    drop(run);
+    drop(by_link.hold("r", &me()).unwrap());
+    // It need not lead anywhere yet.
+    let dangling = folder.join("dangling.db");
+    std::os::unix::fs::symlink(folder.join("new.db"), &dangling).unwrap();
+    drop(create(&Store::open(&dangling).unwrap(), "r"));
+    Store::open(folder.join("new.db"))
+        .unwrap()
+        .run("r")
+        .unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_with_hard_links_is_used_by_its_own_name_alone() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let link = scene.folder.path().join("link.db");
+    fs::hard_link(scene.store.path(), &link).unwrap();
+    assert_eq!(trouble(Store::open(&link)), FileTrouble::Linked);
+    assert!(!scene.folder.path().join("link.db.runs").exists());
+    append(&run, entries(step("a", &Value::Null))).unwrap();
+    drop(run);
+    let again = Store::open(scene.store.path()).unwrap();
+    assert_eq!(read(&again, "r").len(), 3);
+    // What has become its only name is its own.
+    let path = scene.store.path().to_owned();
+    drop((again, scene.store));
+    fs::remove_file(path).unwrap();
+    assert_eq!(read(&Store::open(&link).unwrap(), "r").len(), 3);
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn a_run_is_held_though_its_lock_file_was_removed() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    fs::remove_dir_all(scene.folder.path().join("store.db.runs")).unwrap();
+    let unknown = Holder {
+        pid: 0,
+        host: String::new(),
+        since: SystemTime::UNIX_EPOCH,
+    };
+    let again = Store::open(scene.store.path()).unwrap();
+    for store in [&scene.store, &again] {
+        check_held(store, &unknown);
+    }
+    append(&run, entries(step("a", &Value::Null))).unwrap();
+    drop(run);
+    let taken = again.hold("r", &me()).unwrap();
+    check_held(&scene.store, &me());
+    drop(taken);
+}
+
+#[test]
+fn what_is_no_file_is_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    fs::create_dir(&path).unwrap();
+    assert_eq!(trouble(Store::open(&path)), FileTrouble::NoFile);
+    assert!(!folder.path().join("store.db.runs").exists());
+    if cfg!(unix) {
+        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NoFile);
+        assert!(!std::path::Path::new("/dev/null.runs").exists());
+    }
+    // Another program's file gets no folder either.
+    let other = folder.path().join("other.db");
+    let theirs = "CREATE TABLE theirs (x)";
+    Connection::open(&other)
+        .unwrap()
+        .execute_batch(theirs)
+        .unwrap();
+    assert_eq!(trouble(Store::open(&other)), FileTrouble::Foreign);
+    assert!(!folder.path().join("other.db.runs").exists());
+}
+
+/// Does something to a run in progress behind its back, and gives why its next entries are refused.
+fn refused(behind: impl FnOnce(&Connection, &std::path::Path)) -> String {
+    let scene = scene();
+    let other = create(&scene.store, "other");
+    let run = create(&scene.store, "r");
+    append(&run, entries([opened()])).unwrap();
+    let path = scene.store.path();
+    behind(&Connection::open(path).unwrap(), path);
+    let error = append(&run, entries(step("a", &Value::Null))).unwrap_err();
+    let again = append(&run, entries([opened()])).unwrap_err();
+    assert_eq!(again, error, "nothing is kept behind a gap");
+    if path.exists() && !error.message.contains("replaced") {
+        append(&other, entries([opened()])).unwrap();
+    }
+    error.message.to_string()
+}
+
+#[test]
+fn nothing_is_written_that_would_not_be_found() {
+    let sql =
+        |sql: &'static str| refused(move |connection, _| connection.execute_batch(sql).unwrap());
+    assert_eq!(
+        sql("DELETE FROM runs WHERE id = 'r'"),
+        "the run `r` was removed from the store while it was in progress"
+    );
+    assert_eq!(
+        sql("INSERT INTO entries SELECT run, 1, at_ns, turn, kind, body FROM entries"),
+        "the run `r` was resumed by another process while it was in progress"
+    );
+    if cfg!(unix) {
+        let removed = refused(|_, path| fs::remove_file(path).unwrap());
+        assert!(
+            removed.ends_with("was removed or replaced while it was in use"),
+            "{removed}"
+        );
+        let replaced = refused(|_, path| {
+            fs::rename(path, path.with_extension("old")).unwrap();
+            fs::write(path, "").unwrap();
+        });
+        assert!(
+            replaced.ends_with("was removed or replaced while it was in use"),
+            "{replaced}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_others_may_write_is_known() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = scene();
+    let folder = scene.folder.path().canonicalize().unwrap();
+    let (file, beside) = (folder.join("store.db"), folder.join("store.db.runs"));
+    assert!(scene.store.writable_by_others().is_empty());
+    for (path, mode, is_open) in [
+        (&file, 0o620, true),
+        (&file, 0o602, true),
+        (&file, 0o644, false),
+        (&beside, 0o707, true),
+        (&beside, 0o700, false),
+        (&folder, 0o777, true),
+        (&folder, 0o1777, false),
+        (&folder, 0o755, false),
+    ] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let expected: &[PathBuf] = if is_open {
+            std::slice::from_ref(path)
+        } else {
+            &[]
+        };
+        assert_eq!(scene.store.writable_by_others(), expected, "{mode:o}");
+        let closed = if *path == file { 0o600 } else { 0o700 };
+        fs::set_permissions(path, fs::Permissions::from_mode(closed)).unwrap();
+    }
+}
