@@ -97,7 +97,7 @@ fn a_run_is_held_though_its_lock_file_was_removed() {
     let unknown = Holder {
         pid: 0,
         host: String::new(),
-        since: SystemTime::UNIX_EPOCH,
+        since: time(0),
     };
     let again = Store::open(scene.store.path()).unwrap();
     for store in [&scene.store, &again] {
