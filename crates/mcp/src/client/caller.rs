@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright_core::Value;
-use planwright_engine::backend::ToolError;
+use planwright_engine::backend::{RetryAdvice, ToolError};
+
+use super::object::with;
 
 /// The client for whom a request is made. What the server asks or tells while the request is under way goes to it.
 pub trait Caller: Send + Sync + 'static {
@@ -44,6 +46,11 @@ pub trait Caller: Send + Sync + 'static {
     }
 }
 
+/// The field of an error's data, and its value, by which a Planwright in front of servers tells its client that the request
+/// may have been carried out.
+const OUTCOME: &str = "outcome";
+const UNKNOWN: &str = "unknown";
+
 /// Why a request has no result: the JSON-RPC error as it came, or one of ours.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -75,7 +82,9 @@ impl UpstreamError {
 
     /// Whether the request may have been carried out although this is the answer.
     pub(super) fn is_uncertain(&self) -> bool {
-        Self::UNCERTAIN_CODES.contains(&self.code)
+        let outcome = self.data.as_ref().and_then(|data| data.get(OUTCOME));
+        outcome.and_then(Value::as_text) == Some(UNKNOWN)
+            || Self::UNCERTAIN_CODES.contains(&self.code)
             || self.code == Self::SERVER_ERROR
                 && self.message.to_lowercase().contains("connection closed")
     }
@@ -99,11 +108,16 @@ impl UpstreamError {
 }
 
 impl From<ToolError> for UpstreamError {
+    /// Says so if the request may have been carried out: a client that repeats what has failed must know.
     fn from(error: ToolError) -> Self {
+        let data = match error.retry {
+            RetryAdvice::Uncertain => with(&error.data, OUTCOME, Value::from(UNKNOWN)),
+            _ => error.data,
+        };
         Self {
             code: Self::UNAVAILABLE,
             message: error.message,
-            data: (!error.data.is_null()).then_some(error.data),
+            data: (!data.is_null()).then_some(data),
         }
     }
 }

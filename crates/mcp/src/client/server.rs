@@ -199,9 +199,7 @@ impl Server {
     pub(super) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
         match error {
             RequestError::Refused(error) => error,
-            RequestError::Unreadable(reason) => {
-                UpstreamError::new(UpstreamError::UNAVAILABLE, self.unreadable(&reason))
-            }
+            RequestError::Unreadable(reason) => self.lost(self.unreadable(&reason)).into(),
             RequestError::Unsent(reason) => self.unsent(&reason).into(),
             RequestError::Lost(reason) => self.silence(session, reason).await.into(),
         }

@@ -90,6 +90,7 @@ async fn an_answer_that_cannot_be_read_leaves_the_outcome_unknown() {
         json!({"error": {"code": -32800, "message": "cancelled"}}),
         json!({"error": {"code": -32000, "message": "MCP error -32000: Connection closed"}}),
         json!({"error": {"code": 504, "message": "upstream"}}),
+        json!({"error": {"code": -32603, "message": "it did not answer", "data": {"outcome": "unknown"}}}),
         json!({"exit": 7}),
     ];
     assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
@@ -113,6 +114,7 @@ async fn an_answer_that_cannot_be_read_leaves_the_outcome_unknown() {
     tool: cancelled {"code":-32800} (unknown)
     tool: MCP error -32000: Connection closed {"code":-32000} (unknown)
     tool: upstream {"code":504} (unknown)
+    tool: it did not answer {"code":-32603,"data":{"outcome":"unknown"}} (unknown)
     unavailable: the server `fake` did not answer: it stopped (exit status: 7) (unknown)
     "#);
 }
