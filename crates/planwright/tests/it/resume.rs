@@ -345,7 +345,7 @@ fn what_cannot_be_kept_is_not_run() {
     .unwrap();
     for (store, message) in [
         ("text.db", "text.db` is damaged: "),
-        (".", "` cannot be used: "),
+        (".", "the store `.` is not a regular file"),
         (
             "/proc/nowhere/store.db",
             "the store `/proc/nowhere/store.db` cannot be used: ",
