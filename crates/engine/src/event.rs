@@ -45,16 +45,53 @@ impl Address {
 }
 
 impl Address {
-    /// The address as a text that no other address of any plan has: what its signs mean is escaped in names. For plain names
-    /// it is what people are shown.
-    pub fn key(&self) -> String {
-        let mut key = String::new();
-        // Writing to a text cannot fail.
-        let _ = self.write(&mut key, &escaped);
-        key
+    /// The address of a whole step of the run's own plan.
+    pub fn of_step(step: StepId) -> Self {
+        Self {
+            inside: None,
+            instance: None,
+            step,
+            item: None,
+            round: None,
+        }
     }
 
-    /// The same behind a name and a slash.
+    /// The address with the ids as plans write them. Several addresses can have the same text: a step `a/b` and the step `b` of a plan
+    /// inside the step `a`.
+    fn unescaped(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut text, &|name: &str| Cow::Borrowed(name));
+        text
+    }
+
+    /// Finds the address that a person or a model names. An address whose [`Display`](fmt::Display) form is `text` comes first; if there is
+    /// none, the only one whose ids, written as the plan writes them, make up `text`.
+    ///
+    /// # Errors
+    ///
+    /// The addresses that `text` may mean, if these are several.
+    pub fn find<'a>(
+        text: &str,
+        known: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<Option<&'a Self>, Vec<&'a Self>> {
+        let mut similar = Vec::new();
+        for address in known {
+            if address.to_string() == text {
+                return Ok(Some(address));
+            }
+            if address.unescaped() == text && !similar.contains(&address) {
+                similar.push(address);
+            }
+        }
+        match similar.as_slice() {
+            [] => Ok(None),
+            [address] => Ok(Some(address)),
+            _ => Err(similar),
+        }
+    }
+
+    /// The address behind a name and a slash.
     pub(crate) fn key_below(&self, name: &str) -> String {
         let mut key = String::with_capacity(name.len() + 1 + self.step.as_str().len());
         key.push_str(name);
@@ -101,9 +138,11 @@ fn escaped(name: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The address as a text that no other address of any plan has: the characters that separate its parts (`/`, `@`, `[`, `]`, `#`) and `%`
+/// are percent-encoded in names.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, &|name: &str| Cow::Borrowed(name))
+        self.write(f, &escaped)
     }
 }
 
@@ -234,40 +273,57 @@ mod tests {
 
     fn at(step: &str, item: Option<u64>, round: Option<u64>) -> Address {
         Address {
-            inside: None,
-            instance: None,
-            step: StepId::new(step),
             item,
             round,
+            ..Address::of_step(StepId::new(step))
+        }
+    }
+
+    fn within(outer: &str, step: &str) -> Address {
+        Address {
+            inside: Some(Arc::new(at(outer, None, None))),
+            ..at(step, None, None)
         }
     }
 
     #[test]
-    fn no_two_addresses_have_the_same_key() {
-        let mut within = at("b", None, None);
-        within.inside = Some(Arc::new(at("a", None, None)));
+    fn no_two_addresses_have_the_same_text() {
         let mut of_instance = at("a", None, None);
         of_instance.instance = Some(Arc::from("x"));
-        let mut keys: Vec<(String, String)> = [
+        let mut texts: Vec<String> = [
             at("a", Some(0), None),
             at("a[0]", None, None),
             at("a", None, Some(2)),
             at("a#2", None, None),
             at("a%232", None, None),
             at("a/b", None, None),
-            within,
+            within("a", "b"),
             at("a@x", None, None),
             of_instance,
         ]
         .iter()
-        .map(|at| (at.key(), at.to_string()))
+        .map(ToString::to_string)
         .collect();
-        assert_eq!(keys[0], ("a[0]".to_owned(), "a[0]".to_owned()));
-        assert_eq!(keys[1], ("a%5B0%5D".to_owned(), "a[0]".to_owned()));
-        assert_eq!(keys[4].0, "a%25232");
-        let count = keys.len();
-        keys.sort();
-        keys.dedup_by(|a, b| a.0 == b.0);
-        assert_eq!(keys.len(), count);
+        assert_eq!(texts[0], "a[0]");
+        assert_eq!(texts[1], "a%5B0%5D");
+        assert_eq!(texts[4], "a%25232");
+        let count = texts.len();
+        texts.sort();
+        texts.dedup();
+        assert_eq!(texts.len(), count);
+    }
+
+    #[test]
+    fn a_text_names_one_address_or_none() {
+        let step = at("sub/w", None, None);
+        let inner = within("sub", "w");
+        let both = [&step, &inner];
+        assert_eq!(Address::find("sub/w", both), Ok(Some(&inner)));
+        assert_eq!(Address::find("sub%2Fw", both), Ok(Some(&step)));
+        assert_eq!(Address::find("sub/w", [&step]), Ok(Some(&step)));
+        assert_eq!(Address::find("sub/x", both), Ok(None));
+        let (one, other) = (within("a/b", "c"), within("a", "b/c"));
+        let found = Address::find("a/b/c", [&one, &other, &one]);
+        assert_eq!(found, Err(vec![&one, &other]));
     }
 }

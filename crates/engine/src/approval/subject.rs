@@ -55,7 +55,7 @@ impl CallSubject {
         for part in [
             "planwright.call/1",
             run,
-            &at.key(),
+            &at.to_string(),
             &self.server,
             &self.tool,
             &optional(&self.origin),

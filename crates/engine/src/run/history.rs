@@ -189,7 +189,7 @@ impl History {
         }
         // No order of a map shows.
         self.gone.sort_by(|(one, call), (other, after)| {
-            let address = || one.key().cmp(&other.key());
+            let address = || one.to_string().cmp(&other.to_string());
             call.sent.cmp(&after.sent).then_with(address)
         });
     }

@@ -333,7 +333,7 @@ fn keep_to(pinned: &Pinned, therefore: &str, course: &Course<'_>) {
         (Some(_), false) => format!(
             "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
             course.id,
-            at = pinned.at
+            at = keeping::shell_word(&pinned.at)
         ),
     };
     course.printer.quote(&format!("  hint: {advice}"));

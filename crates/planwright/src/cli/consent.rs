@@ -122,7 +122,8 @@ impl Approver for Announced {
         let (run, step) = (keeping::short(&self.run), request.at.to_string());
         self.live.suspend(|| {
             self.printer.quote(&format!(
-                "`{step}` waits: `planwright approve {run} {step}`, or `planwright reject {run} {step}`"
+                "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`",
+                word = keeping::shell_word(&step)
             ));
         });
         Box::pin(std::future::ready(Decision::Later))

@@ -73,9 +73,10 @@ pub(crate) fn end(
     let exit = Exit::of_run(summary.status);
     if is_kept && format == RunFormat::Text && exit != Exit::Success {
         for step in unknown(&summary.steps) {
+            let word = shell_word(&step);
             printer.quote(&format!(
                 "a call of `{step}` was not answered, and may or may not have happened: look, then say \
-                 `--retry {step}`, `--skip {step}` or `--set {step}=VALUE`"
+                 `--retry {word}`, `--skip {word}` or `--set {word}=VALUE`"
             ));
         }
         left(&summary.run, true, printer);
@@ -99,6 +100,21 @@ fn unknown(steps: &[StepSummary]) -> Vec<String> {
 pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
     if is_kept {
         printer.quote(&format!("go on with `planwright resume {}`", short(id)));
+    }
+}
+
+/// `name` as one word of a shell's command line. Plans, and so models, choose the ids of steps: what a person copies from a hint must not
+/// do anything else than the hint says.
+pub(crate) fn shell_word(name: &impl ToString) -> String {
+    let name = name.to_string();
+    let name: String = name
+        .chars()
+        .filter(|character| !character.is_control())
+        .collect();
+    match shlex::try_quote(&name) {
+        Ok(word) => word.into_owned(),
+        // No NUL is left, which is all that cannot be quoted.
+        Err(_) => String::new(),
     }
 }
 

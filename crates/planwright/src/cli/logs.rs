@@ -2,14 +2,18 @@
 
 mod text;
 
+use std::time::SystemTime;
+
+use planwright::core::StepId;
+use planwright::engine::event::Address;
 use planwright::kept::KeptRun;
 use planwright::wire::{EntryV1, LogV1};
-use planwright_store::RunInfo;
 
 use super::args::{LogFormat, LogsArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
+use super::question::ambiguous;
 use super::{output, runs, store};
 
 /// `planwright logs RUN`
@@ -18,9 +22,10 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
     let info = store.run(&arguments.run).map_err(store::explain)?;
     let kept = KeptRun::read(&store, &info.id)?;
     let step = arguments.step.as_deref();
-    if let Some(step) = step {
-        known(step, &kept, &info)?;
-    }
+    let step = step
+        .map(|step| address(step, &kept, info.created))
+        .transpose()?;
+    let step = step.as_deref();
     let entries = || EntryV1::of(&kept.entries, info.created, step);
     let log = || LogV1::new(runs::described(&info), info.created, &kept.entries, step);
     match arguments.format {
@@ -35,19 +40,30 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-/// Makes sure that the run has heard of a step.
-fn known(step: &str, kept: &KeptRun, info: &RunInfo) -> Result<(), CommandError> {
-    if !EntryV1::of(&kept.entries, info.created, Some(step)).is_empty() {
-        return Ok(());
-    }
+/// The address of the step, item or round that `step` names, as the entries show it.
+fn address(step: &str, kept: &KeptRun, created: SystemTime) -> Result<String, CommandError> {
     let ids = kept.step_ids();
-    if ids.iter().any(|id| id == step) {
-        return Ok(());
+    let planned = ids.iter().map(|id| Address::of_step(StepId::new(&**id)));
+    let mut known: Vec<Address> = planned.collect();
+    let recorded = kept
+        .entries
+        .iter()
+        .filter_map(|entry| entry.record.address());
+    known.extend(recorded.map(|at| Address::clone(at)));
+    match Address::find(step, &known) {
+        Ok(Some(at)) => Ok(at.to_string()),
+        Ok(None) if !EntryV1::of(&kept.entries, created, Some(step)).is_empty() => {
+            Ok(step.to_owned())
+        }
+        Ok(None) => {
+            let error = CommandError::new(format!("the run has no step `{step}`"));
+            let near =
+                planwright::dialects::document::nearest(step, ids.iter().map(String::as_str));
+            Err(match near {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error,
+            })
+        }
+        Err(similar) => Err(ambiguous(step, &similar)),
     }
-    let error = CommandError::new(format!("the run has no step `{step}`"));
-    let near = planwright::dialects::document::nearest(step, ids.iter().map(String::as_str));
-    Err(match near {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
-    })
 }

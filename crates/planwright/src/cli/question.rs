@@ -81,14 +81,17 @@ impl OpenCall {
             self.view().text(),
             keeping::digest(&self.digest),
             keeping::short(&self.run),
-            self.at
+            keeping::shell_word(&self.at)
         )
     }
 
     /// The command that shows all of it.
     pub(crate) fn look(&self) -> String {
         let run = keeping::short(&self.run);
-        format!("`planwright approve {run} {} --show`", self.at)
+        format!(
+            "`planwright approve {run} {} --show`",
+            keeping::shell_word(&self.at)
+        )
     }
 
     /// The call for other programs.
@@ -129,7 +132,11 @@ impl Question {
         let run = KeptRun::read(&store, &info.id)?;
         let mut open = OpenCall::of(&info.id, &run.history()?);
         let wanted = arguments.step.as_str();
-        let Some(index) = open.iter().position(|call| call.at.to_string() == wanted) else {
+        let addresses = open.iter().map(|call| &*call.at);
+        let found =
+            Address::find(wanted, addresses).map_err(|similar| ambiguous(wanted, &similar))?;
+        let found = found.and_then(|at| open.iter().position(|call| *call.at == *at));
+        let Some(index) = found else {
             let error = none_waits(&info.id, wanted, &open);
             return Err(if run.imported.is_some() {
                 error.hint(
@@ -202,6 +209,13 @@ impl Question {
             other => store::explain(other),
         })
     }
+}
+
+/// The error of a text that may mean several steps of the run.
+pub(crate) fn ambiguous(wanted: &str, similar: &[&Address]) -> CommandError {
+    let names: Vec<String> = similar.iter().map(ToString::to_string).collect();
+    CommandError::new(format!("`{wanted}` may mean several steps of the run"))
+        .hint(format!("name one of `{}`", names.join("`, `")))
 }
 
 fn none_waits(run: &str, wanted: &str, open: &[OpenCall]) -> CommandError {

@@ -106,7 +106,8 @@ pub(crate) async fn resume(
     } = go_on.prepare(&kept, &store)?;
     for Stale { step, from, .. } in &rerun {
         printer.quote(&format!(
-            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {step}` keeps it)"
+            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
+            word = keeping::shell_word(step)
         ));
     }
     let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?

@@ -9,9 +9,9 @@ use planwright::kept::KeptRunError;
 use planwright_store::{FileTrouble, Holder, Store, StoreError};
 
 use super::args::StoreArguments;
-use super::environment;
 use super::error::CommandError;
 use super::printer::Printer;
+use super::{environment, keeping};
 
 /// The store that the arguments name, else the user's own. Warns if others can write to it.
 pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store, CommandError> {
@@ -112,7 +112,8 @@ impl From<KeptRunError> for CommandError {
                 explained.hint(format!("give it again: --var {name}=VALUE"))
             }
             KeptRunError::Doubt { at, .. } => explained.hint(format!(
-                "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`"
+                "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+                at = keeping::shell_word(&at)
             )),
             KeptRunError::ServerRuns { .. } => {
                 explained.hint("wait until it has ended, or kill it: `--kill-servers`")

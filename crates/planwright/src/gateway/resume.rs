@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
+use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
 use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
@@ -15,7 +16,7 @@ use super::host::PlanHost;
 use super::keep::Known;
 use super::request::{BadRequest, Request};
 use super::running::{Running, Stand};
-use crate::kept::{GoOn, KeptRun, KeptRunError, Ready, tools_of};
+use crate::kept::{GoOn, KeptRun, KeptRunError, Ready, resolve_choices, tools_of};
 use crate::reading::Reading;
 
 /// What a model wants of a run that goes on.
@@ -107,7 +108,7 @@ impl PlanHost {
         &self,
         call: &HostCall,
         (info, kept): (RunInfo, KeptRun),
-        wishes: Wishes,
+        mut wishes: Wishes,
     ) -> Result<Arc<Running>, Unsound> {
         let id = info.id.as_str();
         let refused = |error: KeptRunError| Unsound::Refused(explained(&error));
@@ -132,6 +133,7 @@ impl PlanHost {
             }
         };
         let history = kept.history().map_err(refused)?;
+        wishes.choices = resolve_choices(&plan, &history, wishes.choices).map_err(refused)?;
         for (step, _) in &wishes.choices {
             in_doubt(step, &history, &kept).map_err(Unsound::Refused)?;
         }
@@ -237,7 +239,9 @@ fn in_doubt(step: &str, history: &History, kept: &KeptRun) -> Result<(), BadRequ
                 tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
             })
         };
-        let is_meant = at.to_string() == step || at.outermost().as_str() == step;
+        // A choice about a step covers what runs inside of it.
+        let whole = Address::of_step(at.outermost().clone());
+        let is_meant = at.to_string() == step || whole.to_string() == step;
         if is_meant && past.calls_in_doubt().any(|call| !is_repeatable(call)) {
             return Err(BadRequest(format!(
                 "it is unknown whether the call of `{at}` happened, so only a person can decide what becomes of it"

@@ -76,6 +76,14 @@ pub enum KeptRunError {
         /// One that is called nearly the same.
         near: Option<String>,
     },
+    /// Something was chosen for a text that may mean several steps.
+    #[error("`{step}` may mean several steps of the run: `{}`", names.join("`, `"))]
+    AmbiguousStep {
+        /// The text.
+        step: String,
+        /// The addresses of the steps.
+        names: Vec<String>,
+    },
     /// Two things were chosen for one step.
     #[error("two things are said about `{0}`")]
     Twice(String),

@@ -1,19 +1,18 @@
 //! Goes on with a kept run.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::StepId;
 use planwright_core::check::CheckedPlan;
-use planwright_dialects::document::nearest;
-use planwright_engine::StepStatus;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
 use planwright_store::Store;
 
 use super::stale::check_keep;
-use super::{KeptRun, KeptRunError, OrphanedServers, Stale, process, stale, tools_of};
+use super::{
+    KeptRun, KeptRunError, OrphanedServers, Stale, process, resolve_choices, stale, tools_of,
+};
 use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
 
 /// How a kept run is to go on.
@@ -29,7 +28,7 @@ pub struct GoOn<'a> {
     pub keep: Vec<Arc<str>>,
     /// How this process goes about its work.
     pub options: &'a RunOptions,
-    /// What was chosen for steps, items and rounds.
+    /// What was chosen for steps, items and rounds, by address.
     pub choices: Vec<(Arc<str>, Choice)>,
     /// What time it is.
     pub now: SystemTime,
@@ -54,7 +53,7 @@ impl GoOn<'_> {
     ///
     /// Where a choice makes no sense, a new plan would bury a call in doubt, there never was a whole plan, or a server of an
     /// earlier process may still be carrying out a call that is to be made again.
-    pub fn prepare(self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
+    pub fn prepare(mut self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
         if kept.is_unfinished() && self.new_plan.is_none() {
             return Err(KeptRunError::Unfinished);
         }
@@ -63,7 +62,7 @@ impl GoOn<'_> {
         store.forget_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = kept.is_just_imported();
-        self.known(&history)?;
+        self.choices = resolve_choices(self.plan, &history, self.choices)?;
         if self.new_plan.is_none() && !is_plan_of(self.plan, kept, &history) {
             return Err(KeptRunError::OtherPlan);
         }
@@ -111,37 +110,6 @@ impl GoOn<'_> {
                 at,
             }),
         }
-    }
-
-    /// Sees to it that each choice is about something that is there and not done, and is the only one about it.
-    fn known(&self, history: &History) -> Result<(), KeptRunError> {
-        let steps = self.plan.plan().steps.iter();
-        let mut known: BTreeMap<String, bool> = steps
-            .map(|step| (step.id.as_str().to_owned(), false))
-            .collect();
-        for (at, past) in history.steps() {
-            let end = past.settled.as_ref();
-            let is_done = end.is_some_and(|end| end.status == StepStatus::Succeeded);
-            known.insert(at.to_string(), is_done);
-        }
-        let mut seen = BTreeSet::new();
-        for (step, _) in &self.choices {
-            match known.get(&**step) {
-                Some(false) => {}
-                Some(true) => return Err(KeptRunError::Done(step.to_string())),
-                None => {
-                    let near = nearest(step, known.keys().map(String::as_str));
-                    return Err(KeptRunError::UnknownStep {
-                        step: step.to_string(),
-                        near: near.map(str::to_owned),
-                    });
-                }
-            }
-            if !seen.insert(step) {
-                return Err(KeptRunError::Twice(step.to_string()));
-            }
-        }
-        Ok(())
     }
 }
 

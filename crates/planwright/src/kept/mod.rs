@@ -2,6 +2,7 @@
 
 mod approver;
 mod begin;
+mod choices;
 mod consent;
 mod error;
 mod go_on;
@@ -16,6 +17,7 @@ mod streamed;
 
 pub use approver::StoreApprover;
 pub use begin::{Begin, process, tools_of};
+pub use choices::resolve_choices;
 pub use consent::plan_consent;
 pub use error::KeptRunError;
 pub use go_on::{GoOn, Ready, changed};

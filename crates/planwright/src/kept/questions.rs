@@ -90,6 +90,6 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
             })
         })
         .collect();
-    questions.sort_by_key(|question| question.at.key());
+    questions.sort_by_key(|question| question.at.to_string());
     Ok(questions)
 }

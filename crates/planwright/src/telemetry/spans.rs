@@ -143,7 +143,7 @@ impl Open {
     }
 
     fn step_started(&mut self, step: &Arc<Address>, tool: Option<&Arc<str>>, at: Duration) {
-        let mut attributes = vec![KeyValue::new(names::STEP, step.key())];
+        let mut attributes = vec![KeyValue::new(names::STEP, step.to_string())];
         attributes.extend(
             tool.into_iter()
                 .map(|tool| KeyValue::new(names::TOOL, Arc::clone(tool))),
@@ -173,7 +173,7 @@ impl Open {
             KeyValue::new(names::OPERATION, names::EXECUTE_TOOL),
             KeyValue::new(names::TOOL, Arc::clone(tool)),
             KeyValue::new(names::METHOD, names::TOOLS_CALL),
-            KeyValue::new(names::CALL_ID, step.key()),
+            KeyValue::new(names::CALL_ID, step.to_string()),
             KeyValue::new(names::RESENT, i64::from(attempt)),
         ];
         if self.sending.capture_values {

@@ -619,3 +619,54 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     assert_eq!(whole["output"]["s299"], json!({"n": 299, "x": value}));
     assert!(calls(&whole).len() <= 301);
 }
+
+#[test]
+fn an_address_names_one_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    // The step `sub/w`, and the step `w` of the plan inside `sub`.
+    let plan = json!({
+        "steps": [
+            {"id": "sub", "plan": {"steps": [
+                {"id": "w", "tool": "two", "approval": true, "args": {"of": "inner"}}
+            ]}},
+            {"id": "sub/w", "tool": "two", "approval": true, "args": {"of": "outer"}},
+            {"id": "x/y; z", "tool": "two", "approval": true, "args": {"of": "odd"}}
+        ]
+    });
+    write(path, "plan.json", &plan);
+    tools(path, &json!({"two": {"echo": true}}));
+    let (code, waiting) = run(path);
+    assert_eq!(code, Some(4));
+    let id = waiting["run"].as_str().unwrap();
+    for (named, argument) in [
+        ("sub/w", "inner"),
+        ("sub%2Fw", "outer"),
+        ("x%2Fy; z", "odd"),
+        // No other step can be meant.
+        ("x/y; z", "odd"),
+    ] {
+        let shown = program(path, &["approve", id, named, "--show"]);
+        assert!(
+            stdout(&shown).contains(argument),
+            "{named}: {}",
+            stderr(&shown)
+        );
+    }
+    let listed = stdout(&program(path, &["runs", "--status", "waiting"]));
+    assert!(listed.contains("'x%2Fy; z'`"), "{listed}");
+    assert!(
+        crate::program::approve(path, id, "sub/w", &[])
+            .status
+            .success()
+    );
+    let (_, resumed, _) = resume(path, id, &["--skip", "sub%2Fw", "--set", "x/y; z=1"]);
+    let steps = resumed["steps"].as_array().unwrap();
+    let status = |step: &str| {
+        let found = steps.iter().find(|found| found["id"] == step);
+        found.map(|found| found["status"].clone())
+    };
+    assert_eq!(status("sub"), Some(json!("succeeded")));
+    assert_eq!(status("sub/w"), Some(json!("skipped")));
+    assert_eq!(status("x/y; z"), Some(json!("succeeded")));
+}
