@@ -72,7 +72,7 @@ impl Iterator for Entries {
 impl Entries {
     fn read(&mut self) -> Result<Option<Entry>, Fault> {
         if self.chunk.is_empty() {
-            self.chunk = rows(&self.connection, self.run, self.next, CHUNK)?;
+            self.chunk = rows(&self.connection, self.run, &self.id, self.next, CHUNK)?;
         }
         let Some(row) = self.chunk.pop_front() else {
             return Ok(None);
@@ -94,25 +94,37 @@ impl Entries {
     }
 }
 
-/// The rows of a run from number `from` on.
+/// The rows of a run from number `from` on, each as it was written.
 pub(crate) fn rows(
     connection: &Connection,
     run: i64,
+    id: &str,
     from: i64,
     limit: i64,
 ) -> Result<VecDeque<Row>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT at_ns, turn, kind, body FROM entries WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
+        "SELECT at_ns, turn, kind, body, number, checksum FROM entries
+         WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
     )?;
-    let rows = statement.query_map(params![run, from, limit], |row| {
-        Ok(Row {
+    let found = statement.query_map(params![run, from, limit], |row| {
+        let entry = Row {
             at_ns: row.get(0)?,
             turn: row.get(1)?,
             kind: row.get(2)?,
             body: row.get(3)?,
-        })
+        };
+        Ok((entry, row.get(4)?, row.get(5)?))
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut rows = VecDeque::new();
+    for found in found {
+        let (row, number, checksum): (Row, i64, Option<i64>) = found?;
+        if checksum.is_some_and(|checksum| checksum != row.checksum(run, number)) {
+            let reason = format!("entry {number} was changed after it was stored");
+            return Err(Fault::Store(run::unreadable(id, &reason)));
+        }
+        rows.push_back(row);
+    }
+    Ok(rows)
 }
 
 fn find(
@@ -132,5 +144,6 @@ fn read(connection: &Connection, digest: &Digest) -> Result<Value, String> {
         .and_then(|mut statement| statement.query_row([digest.0], |row| row.get(0)).optional())
         .map_err(|error| error.to_string())?;
     let json = json.ok_or_else(|| format!("the value `{digest}` is not there"))?;
+    digest.check(&json)?;
     parse_value(&json)
 }

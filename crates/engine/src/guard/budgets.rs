@@ -26,6 +26,8 @@ pub(crate) struct Guard {
     fingerprints: Fingerprints,
     same: HashMap<Fingerprint, u64, Hashing>,
     gates: HashMap<Arc<str>, Gate, Hashing>,
+    /// How far the clock of the gates is ahead of the run's, which stands still while no process drives the run.
+    paused: Duration,
     /// Why nothing new is called any more.
     closed: Option<ToolError>,
     is_idle: bool,
@@ -45,6 +47,7 @@ impl Guard {
             gates: rates
                 .map(|(server, rate)| (Arc::clone(server), Gate::new(rate.most)))
                 .collect(),
+            paused: Duration::ZERO,
             closed: None,
             is_idle: guards.is_empty(),
             guards,
@@ -116,7 +119,27 @@ impl Guard {
         now: Duration,
         has_waited: bool,
     ) -> Option<Duration> {
-        self.gates.get_mut(&tool.server)?.pass(now, has_waited)
+        let gate = self.gates.get_mut(&tool.server)?;
+        gate.pass(now.saturating_add(self.paused), has_waited)
+    }
+
+    /// Counts calls of earlier processes for the rates of their servers. The times are those of a clock that is `paused` ahead of the run's.
+    pub(crate) fn restore_rates<'a>(
+        &mut self,
+        paused: Duration,
+        calls: impl IntoIterator<Item = (Duration, &'a Arc<str>)>,
+    ) {
+        self.paused = paused;
+        for (sent, server) in calls {
+            if let Some(gate) = self.gates.get_mut(server) {
+                gate.restore(sent);
+            }
+        }
+    }
+
+    /// Whether some server's rate is bounded.
+    pub(crate) fn has_rates(&self) -> bool {
+        !self.gates.is_empty()
     }
 
     /// Takes one call out of every budget that it counts for; none of them where one is used up. Only the first attempt at

@@ -32,6 +32,13 @@ impl Gate {
         }
     }
 
+    /// Counts a call that an earlier process sent.
+    pub(super) fn restore(&mut self, sent: Duration) {
+        let most = self.rate.calls.get() as usize;
+        push(&mut self.sent, sent, most);
+        push(&mut self.planned, sent, most);
+    }
+
     /// How long a call has to wait; nothing where it may be sent `now`, which counts as sent then. One that comes again
     /// when it was told to `has_waited`, and goes before those that never have.
     pub(super) fn pass(&mut self, now: Duration, has_waited: bool) -> Option<Duration> {

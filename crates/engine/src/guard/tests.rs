@@ -1,6 +1,7 @@
 //! The guard by itself: what it lets through, what it says when it does not.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::{Tool, Value};
@@ -181,6 +182,21 @@ fn only_servers_with_a_rate_wait() {
     assert_eq!(wait("s", 0), None);
     assert_eq!(wait("s", 10), Some(90));
     assert_eq!(wait("r", 10), None);
+}
+
+#[test]
+fn a_rate_counts_calls_of_earlier_processes() {
+    let server: Arc<str> = Arc::from("s");
+    let mut guard = Guard::new(Guards::new().rate("s", rate(2, 1000)));
+    // The run's clock stood still for ten seconds.
+    let sent = [100, 10_200].map(|at| (Duration::from_millis(at), &server));
+    guard.restore_rates(Duration::from_secs(10), sent);
+    let mut wait = |now: u64| {
+        let wait = guard.wait(&Tool::new("s", "t"), Duration::from_millis(now), false);
+        wait.map(|wait| wait.as_millis())
+    };
+    assert_eq!(wait(600), None);
+    assert_eq!(wait(600), Some(600));
 }
 
 #[test]

@@ -77,6 +77,10 @@ impl Run {
             let output = call.answer.as_ref().and_then(|answer| answer.as_ref().ok());
             self.guard.recall(&tool, &call.args, call.attempt, output);
         }
+        if self.guard.has_rates() {
+            self.guard
+                .restore_rates(history.paused(), history.sent_calls());
+        }
     }
 
     /// Why nobody needs to be asked about a call: it would be refused even so.

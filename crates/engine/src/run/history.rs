@@ -30,6 +30,8 @@ pub struct History {
     entries: usize,
     last: Duration,
     next_turn: u64,
+    /// How long each time without a process took, if that is known.
+    pauses: Vec<Option<Duration>>,
 }
 
 /// What a person says about a step of a run that goes on.
@@ -81,6 +83,8 @@ pub struct PastCall {
     pub answer: Option<Result<ToolOutput, ToolError>>,
     /// The [digest of the call](CallSubject::digest), if it needed consent.
     pub consent: Option<Arc<str>>,
+    /// How many pauses were before it.
+    pauses: usize,
 }
 
 /// A decision of a person, made under an earlier process.
@@ -142,7 +146,7 @@ impl History {
             return;
         };
         let past = self.steps.entry(Arc::clone(at)).or_default();
-        past.add(entry);
+        past.add(entry, self.pauses.len());
         if let (Record::Decided { .. }, Some(asked)) = (&entry.record, &past.asked) {
             self.decided.push((Arc::clone(at), asked.clone()));
         }
@@ -257,6 +261,39 @@ impl History {
         self.last
     }
 
+    /// Notes that no process drove the run for so long after the entries so far. The clock of the run stands still meanwhile, that of a
+    /// server's rate does not. `None` if the time is not known: then the calls before it count for no rate.
+    pub fn add_pause(&mut self, duration: Option<Duration>) {
+        self.pauses.push(duration);
+    }
+
+    /// How far a clock that goes on in pauses is ahead of the run's.
+    pub(super) fn paused(&self) -> Duration {
+        self.paused_before(self.pauses.len())
+    }
+
+    /// The server of each call that counts for a rate, and when it was sent on a clock that goes on in pauses; by time.
+    pub(super) fn sent_calls(&self) -> Vec<(Duration, &Arc<str>)> {
+        let first = self.pauses.iter().rposition(Option::is_none);
+        let first = first.map_or(0, |unknown| unknown + 1);
+        let known = self.steps.values().flat_map(|past| &past.calls);
+        let mut sent: Vec<(Duration, &Arc<str>)> = known
+            .chain(self.gone.iter().map(|(_, call)| call))
+            .filter(|call| call.pauses >= first)
+            .map(|call| {
+                let paused = self.paused_before(call.pauses);
+                (call.sent.saturating_add(paused), &call.server)
+            })
+            .collect();
+        sent.sort();
+        sent
+    }
+
+    fn paused_before(&self, count: usize) -> Duration {
+        let pauses = self.pauses.iter().take(count).flatten();
+        pauses.fold(Duration::ZERO, |sum, pause| sum.saturating_add(*pause))
+    }
+
     /// The turn that the next process begins with.
     pub(crate) fn next_turn(&self) -> u64 {
         self.next_turn
@@ -290,7 +327,7 @@ impl PastCall {
 }
 
 impl Past {
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &Entry, pauses: usize) {
         match &entry.record {
             Record::Sent {
                 server,
@@ -315,6 +352,7 @@ impl Past {
                     ended: None,
                     answer: None,
                     consent: consent.clone(),
+                    pauses,
                 });
             }
             Record::Answered {

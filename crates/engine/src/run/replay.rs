@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Hashing, StepId, Value};
@@ -28,6 +29,8 @@ pub struct Opening {
     pub choices: Vec<(Arc<str>, Choice)>,
     /// The steps that another plan took the place of: what was done for them before does not count.
     pub forgotten: Vec<StepId>,
+    /// How long no process drove the run before it, if that is known; nothing of it counts for the first one.
+    pub idle: Option<Duration>,
     /// Whether [no earlier consent counts](History::revoke_consent) from here on.
     pub revokes_consent: bool,
     /// The longer plans that came later, in order.
@@ -106,6 +109,9 @@ pub fn replay<E>(
             .unwrap_or(behind.len());
         let (process, next) = behind.split_at(length);
         let opening = open(digest, header).map_err(ReplayError::Opening)?;
+        if processes > 0 {
+            history.add_pause(opening.idle);
+        }
         if opening.revokes_consent {
             history.revoke_consent();
         }
@@ -151,7 +157,7 @@ struct Player {
     known: usize,
     effects: Vec<Effect>,
     /// What the run has decided and the journal has not told of yet.
-    decided: VecDeque<(std::time::Duration, Box<Record>)>,
+    decided: VecDeque<(Duration, Box<Record>)>,
     compared: usize,
 }
 

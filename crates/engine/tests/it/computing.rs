@@ -181,6 +181,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
             options: options(),
             choices: Vec::new(),
             forgotten: Vec::new(),
+            idle: Some(Duration::ZERO),
             revokes_consent: false,
             extensions: VecDeque::new(),
         })

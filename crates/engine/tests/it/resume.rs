@@ -253,6 +253,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
             options: options.clone(),
             choices: Vec::new(),
             forgotten: Vec::new(),
+            idle: Some(Duration::ZERO),
             revokes_consent: false,
             extensions: VecDeque::new(),
         })

@@ -95,6 +95,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         began_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        idle_ms: Some(0),
         options: OptionsV1::from(options),
         durations: DurationsV1::from(&options.durations),
         tools: tools_of(plan)

@@ -62,6 +62,9 @@ impl GoOn<'_> {
         store.forget_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = kept.is_just_imported();
+        let idle = kept.idle(self.now);
+        process.idle_ms = Some(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
+        history.add_pause(process.idle());
         self.choices = resolve_choices(self.plan, &history, self.choices)?;
         if self.new_plan.is_none() && !is_plan_of(self.plan, kept, &history) {
             return Err(KeptRunError::OtherPlan);

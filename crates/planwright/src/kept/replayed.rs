@@ -71,6 +71,7 @@ impl Opener {
     /// With what the next process began.
     fn open(&mut self, digest: &str, header: &Value) -> Result<Opening, KeptRunError> {
         let process = ProcessV1::from_value(header)?;
+        let idle = process.idle();
         if let Some(plan) = process.plan {
             self.plan = plan;
         }
@@ -112,6 +113,7 @@ impl Opener {
                 .iter()
                 .map(|step| StepId::new(step.as_str()))
                 .collect(),
+            idle,
             revokes_consent: process.revokes_consent,
             extensions,
         })

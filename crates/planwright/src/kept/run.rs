@@ -1,6 +1,7 @@
 //! One run as it is kept.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, StepId};
@@ -12,6 +13,7 @@ use planwright_store::Store;
 
 use super::{KeptRunError, tools_of};
 use crate::reading::Reading;
+use crate::wire::utc;
 use crate::wire::{KeptError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
 
 /// A run as it is kept.
@@ -86,6 +88,21 @@ impl KeptRun {
             process,
             imported,
         })
+    }
+
+    /// How long no process has driven the run at `now`; zero if the clock was set back.
+    pub(super) fn idle(&self, now: SystemTime) -> Duration {
+        let mut opened = self.entries.iter().rev();
+        let opened = opened.find(|entry| matches!(entry.record, Record::Opened { .. }));
+        let (Some(opened), Some(last), Some(process)) =
+            (opened, self.entries.last(), &self.process)
+        else {
+            return Duration::ZERO;
+        };
+        let began = utc::from_unix_ms(process.began_unix_ms);
+        let ended = began.checked_add(last.at.saturating_sub(opened.at));
+        let since = ended.and_then(|ended| now.duration_since(ended).ok());
+        since.unwrap_or_default()
     }
 
     /// Why the run went on with another plan, each time that a model wrote it.
@@ -247,6 +264,9 @@ fn add(history: &mut History, entries: &[Entry]) -> Result<(), KeptRunError> {
     for entry in entries {
         if let Record::Opened { header, .. } = &entry.record {
             let process = ProcessV1::from_value(header)?;
+            if history.entry_count() > 0 {
+                history.add_pause(process.idle());
+            }
             if process.revokes_consent {
                 history.revoke_consent();
             }

@@ -24,7 +24,7 @@ mod setup;
 #[cfg(feature = "planner")]
 mod streamed;
 mod trim;
-mod utc;
+pub(crate) mod utc;
 
 #[cfg(feature = "planner")]
 pub use answer::{ANSWER_SCHEMA, AnswerV1, MissingV1};

@@ -73,6 +73,28 @@ fn a_run_that_used_up_its_budget_goes_on_with_a_larger_one() {
 }
 
 #[test]
+fn a_rate_holds_across_processes() {
+    let folder = folder("budgets.wall_time = '100ms'\nrates.simulated = '2/1h'");
+    let first = report(&run(folder.path(), &RUN, 1));
+    assert_eq!(first["calls"].as_array().map(Vec::len), Some(2));
+    let id = first["run"].as_str().unwrap();
+    let config = folder.path().join("planwright.toml");
+    fs::write(
+        &config,
+        "budgets.wall_time = '400ms'\nrates.simulated = '2/1h'",
+    )
+    .unwrap();
+    let resume = ["resume", id, "--format", "json"];
+    let next = report(&run(folder.path(), &resume, 1));
+    assert_eq!(next["steps"][2]["error"]["data"]["guard"], "wall_time");
+    assert_eq!(next["calls"].as_array().map(Vec::len), Some(2));
+    fs::write(&config, "rates.simulated = '3/1h'").unwrap();
+    let last = report(&run(folder.path(), &resume, 0));
+    assert_eq!(last["calls"].as_array().map(Vec::len), Some(3));
+    run(folder.path(), &["replay", id], 0);
+}
+
+#[test]
 fn what_guards_decide_can_be_replayed() {
     let configs = [
         "rates.simulated = '2/100ms'",

@@ -38,13 +38,15 @@ pub(super) fn export(connection: &Connection, run: i64, id: &str) -> Result<Stri
     let mut end = EndV1::default();
     add(&mut text, id, &head(connection, run, &read)?)?;
     for (digest, json) in values(connection, run)? {
+        let is_intact = digest.check(&json);
+        is_intact.map_err(|reason| Fault::Store(unreadable(id, &reason)))?;
         let json = read(json)?;
         add(&mut text, id, &LineV1::Value(ValueV1 { digest, json }))?;
         end.values += 1;
     }
     loop {
         let from = i64::try_from(end.entries).unwrap_or(i64::MAX);
-        let rows = entries::rows(connection, run, from, CHUNK)?;
+        let rows = entries::rows(connection, run, id, from, CHUNK)?;
         if rows.is_empty() {
             break;
         }

@@ -10,6 +10,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("layout_2.sql"),
     include_str!("layout_3.sql"),
     include_str!("layout_4.sql"),
+    include_str!("layout_5.sql"),
 ];
 
 /// Whether nothing is left to be done.

@@ -14,6 +14,17 @@ impl Digest {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
+    /// Checks that `text` is what the digest stands for.
+    pub(crate) fn check(self, text: &str) -> Result<(), String> {
+        if Self::of(text) == self {
+            Ok(())
+        } else {
+            Err(format!(
+                "the value `{self}` was changed after it was stored"
+            ))
+        }
+    }
+
     pub(super) fn read(text: &str) -> Option<Self> {
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if text.len() != 64 || !text.bytes().all(is_hex) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use planwright_engine::approval::CallSubject;
 use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use super::address::AddressV1;
 use super::held::{Blob, HeldV1};
@@ -24,6 +25,23 @@ pub(crate) struct Row {
     pub(crate) turn: i64,
     pub(crate) kind: String,
     pub(crate) body: String,
+}
+
+impl Row {
+    /// The checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256 over all columns.
+    /// It tells whether the row is what was written; a program that writes into the store can write checksums as well.
+    pub(crate) fn checksum(&self, run: i64, number: i64) -> i64 {
+        let mut hash = Sha256::new();
+        for number in [run, number, self.at_ns, self.turn] {
+            hash.update(number.to_le_bytes());
+        }
+        hash.update(self.kind.as_bytes());
+        // No kind has a zero byte, so no two rows have the same bytes.
+        hash.update([0]);
+        hash.update(self.body.as_bytes());
+        let digest: [u8; 32] = hash.finalize().into();
+        i64::from_le_bytes(digest.first_chunk().copied().unwrap_or_default())
+    }
 }
 
 /// Entries that are kept together, with the values that were set apart.

@@ -26,11 +26,17 @@ pub(crate) fn insert_batch(
             .execute(params![run, blob.digest.0])?;
     }
     let mut entry = connection.prepare_cached(
-        "INSERT INTO entries (run, number, at_ns, turn, kind, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO entries (run, number, at_ns, turn, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     for (number, row) in (from..).zip(&batch.rows) {
         entry.execute(params![
-            run, number, row.at_ns, row.turn, row.kind, row.body
+            run,
+            number,
+            row.at_ns,
+            row.turn,
+            row.kind,
+            row.body,
+            row.checksum(run, number)
         ])?;
     }
     Ok(())

@@ -100,7 +100,7 @@ fn a_store_of_a_newer_version_is_refused() {
         trouble(&path),
         FileTrouble::Newer {
             found: 99,
-            known: 4
+            known: 5
         }
     );
 }
@@ -115,7 +115,7 @@ fn a_run_of_a_newer_version_is_refused_and_no_other() {
     direct
         .execute_batch(
             "UPDATE runs SET format = 'planwright.journal/2' WHERE id = 'new';
-             UPDATE entries SET kind = 'dreamt' WHERE number = 1 AND run = (SELECT key FROM runs WHERE id = 'odd');",
+             UPDATE entries SET kind = 'dreamt', checksum = NULL WHERE number = 1 AND run = (SELECT key FROM runs WHERE id = 'odd');",
         )
         .unwrap();
     assert_eq!(read(&scene.store, "old").len(), 3);
@@ -135,6 +135,40 @@ fn a_run_of_a_newer_version_is_refused_and_no_other() {
         "the run `odd` cannot be read: entry 1 makes no sense: `dreamt` is no kind of entry that is known here"
     );
     assert!(found.next().is_none());
+}
+
+#[test]
+fn what_was_changed_after_it_was_stored_is_not_read() {
+    let large = Value::from("x".repeat(20_000));
+    for (change, message) in [
+        (
+            // The answer of a step that no other reads.
+            "UPDATE entries SET body = replace(body, 'small', 'smell') WHERE kind = 'answered'",
+            "the run `r` cannot be read: entry 4 was changed after it was stored",
+        ),
+        (
+            "UPDATE entries SET at_ns = at_ns + 1 WHERE number = 3",
+            "the run `r` cannot be read: entry 3 was changed after it was stored",
+        ),
+        (
+            "UPDATE blobs SET json = replace(json, 'xxx', 'yyy')",
+            "was changed after it was stored",
+        ),
+    ] {
+        let scene = scene();
+        let run = create(&scene.store, "r");
+        append(&run, entries(step("a", &large))).unwrap();
+        append(&run, entries(step("b", &Value::from("small")))).unwrap();
+        drop(run);
+        assert_eq!(read(&scene.store, "r").len(), 6);
+        let direct = Connection::open(scene.store.path()).unwrap();
+        assert!(direct.execute(change, []).unwrap() > 0, "{change}");
+        let found = scene.store.entries("r").unwrap();
+        let error = found.collect::<Result<Vec<_>, _>>().unwrap_err();
+        assert!(error.to_string().contains(message), "{change}: {error}");
+        let error = scene.store.export("r").unwrap_err();
+        assert!(error.to_string().contains(message), "{change}: {error}");
+    }
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn nothing_is_written_that_would_not_be_found() {
         "the run `r` was removed from the store while it was in progress"
     );
     assert_eq!(
-        sql("INSERT INTO entries SELECT run, 1, at_ns, turn, kind, body FROM entries"),
+        sql("INSERT INTO entries SELECT run, 1, at_ns, turn, kind, body, checksum FROM entries"),
         "the run `r` was resumed by another process while it was in progress"
     );
     if cfg!(unix) {

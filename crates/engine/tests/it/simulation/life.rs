@@ -254,6 +254,7 @@ impl Life {
                 options: self.options.clone(),
                 choices: self.choices[number].clone(),
                 forgotten: Vec::new(),
+                idle: Some(std::time::Duration::ZERO),
                 revokes_consent: false,
                 extensions: VecDeque::new(),
             })

@@ -88,6 +88,7 @@ impl Memory {
                 options,
                 choices: Vec::new(),
                 forgotten: forgotten.clone(),
+                idle: Some(std::time::Duration::ZERO),
                 revokes_consent: false,
                 extensions,
             })

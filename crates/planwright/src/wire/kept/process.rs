@@ -1,6 +1,7 @@
 //! What is kept of each process that drives a run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
@@ -24,6 +25,9 @@ pub struct ProcessV1 {
     pub pid: u32,
     /// When it began, in milliseconds since 1970.
     pub began_unix_ms: u64,
+    /// How long no process drove the run before it, in milliseconds; absent in headers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
     /// How it went about its work.
     pub options: OptionsV1,
     /// How long calls were expected to take.
@@ -73,6 +77,11 @@ pub struct ChoiceV1 {
 }
 
 impl ProcessV1 {
+    /// How long no process drove the run before it, if that is known.
+    pub fn idle(&self) -> Option<Duration> {
+        self.idle_ms.map(Duration::from_millis)
+    }
+
     /// What is kept, as a value.
     pub fn to_value(&self) -> Value {
         super::write(self)
