@@ -109,6 +109,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
         .build()
         .map_err(|error| CommandError::new(format!("cannot start: {}", error::reason(&error))))?;
     let exit = runtime.block_on(async {
+        signals::survive_file_size_limit();
         match command {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,

@@ -101,7 +101,7 @@ pub(crate) fn json(
             .map_err(|error| CommandError::new(format!("the report cannot be written: {error}")))?,
     };
     match text {
-        Some(text) => printer.data_line(&text),
+        Some(text) => printer.document(&text),
         None => printer.json_line(value),
     }
     Ok(())

@@ -31,16 +31,28 @@ impl Printer {
         }
     }
 
-    /// Prints what the command is for. Somebody who stops reading has read enough.
+    /// Prints what the command is for, for a person. One who closes a pager or pipes into `head` has read enough.
     pub(crate) fn data(self, text: &str) {
+        let written = self.write(text);
+        let is_closed = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+        if !written.as_ref().is_err_and(is_closed) {
+            self.note_lost(written);
+        }
+    }
+
+    /// Prints a line for a program, which has not got what the command is for if it does not read all of it.
+    pub(crate) fn document(self, text: &str) {
+        self.note_lost(self.write(&format!("{text}\n")));
+    }
+
+    fn write(self, text: &str) -> std::io::Result<()> {
         let text = if Self::shows_data() {
             legible::data(text)
         } else {
             text.into()
         };
         let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
-        let written = write!(stream, "{text}").and_then(|()| stream.flush());
-        self.note_lost(written);
+        write!(stream, "{text}").and_then(|()| stream.flush())
     }
 
     /// Prints a value as one line of JSON. Where no person looks, it is written as it is made.
@@ -49,16 +61,15 @@ impl Printer {
             let mut line = Vec::new();
             // Writing to memory does not fail.
             let _ = json::write_line(value, &mut line);
-            self.data(&String::from_utf8_lossy(&line));
+            self.note_lost(self.write(&String::from_utf8_lossy(&line)));
             return;
         }
         self.note_lost(json::write_line(value, std::io::stdout().lock()));
     }
 
-    /// Says once that something could not be printed. Somebody who stops reading has read enough.
+    /// Says once that something could not be printed.
     fn note_lost(self, written: std::io::Result<()>) {
         if let Err(error) = written
-            && error.kind() != ErrorKind::BrokenPipe
             && !LOST.swap(true, Ordering::Relaxed)
         {
             let reason = reason(&error);

@@ -52,6 +52,17 @@ impl Signals {
     }
 }
 
+/// Lets a write beyond the limit of `ulimit -f` fail like one on a full disk. Without a handler, the system ends the process without a word.
+pub(crate) fn survive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::Signal;
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays in place when the stream is dropped. If it cannot be set up, the system's own way stays.
+        let _ = signal(SignalKind::from_raw(Signal::SIGXFSZ as i32));
+    }
+}
+
 impl Signals {
     /// Tells of the first signal. With the second one, or a while after the first, the process ends at once: no run is under way.
     pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {

@@ -37,8 +37,7 @@ impl Watch {
             if let Some(bytes) = self.max_output {
                 event = Trim::to(bytes).event(event);
             }
-            let line = serde_json::to_string(&event).unwrap_or_default();
-            self.printer.data_line(&line);
+            self.printer.json_line(&event);
         }
     }
 }

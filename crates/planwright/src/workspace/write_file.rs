@@ -84,6 +84,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
     let created = old.is_none();
 
     let explain = |error: io::Error| from_system(&path, &error);
+    remove_abandoned(&parent).map_err(explain)?;
     let mut draft = Draft::create(&parent).map_err(explain)?;
     draft
         .fill(arguments.content.as_bytes(), old)
@@ -150,11 +151,33 @@ pub(super) fn is_draft(name: &str) -> bool {
     numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
 }
 
+/// Removes the drafts in a folder whose processes were killed: nothing has them open, so their locks are free. A draft that cannot be removed
+/// stays, which does the new file no harm.
+fn remove_abandoned(parent: &Dir) -> io::Result<()> {
+    for entry in parent.entries()? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(is_draft) || !entry.file_type()?.is_file() {
+            continue;
+        }
+        let is_abandoned = |file: File| matches!(file.into_std().try_lock(), Ok(())).then_some(());
+        if let Ok(file) = parent.open(&name)
+            && is_abandoned(file).is_some()
+        {
+            // Another process may have removed it as well.
+            let _ = parent.remove_file(&name);
+        }
+    }
+    Ok(())
+}
+
 /// A file without its name yet. It disappears unless it gets one.
 struct Draft<'a> {
     parent: &'a Dir,
     name: String,
     file: File,
+    /// Holds the lock that tells other processes that the draft is in use.
+    _lock: std::fs::File,
 }
 
 impl<'a> Draft<'a> {
@@ -166,7 +189,19 @@ impl<'a> Draft<'a> {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!("{DRAFT_START}{}-{count}{DRAFT_END}", std::process::id());
             match parent.open_with(&name, &options) {
-                Ok(file) => return Ok(Self { parent, name, file }),
+                Ok(file) => {
+                    let lock = file.try_clone()?.into_std();
+                    lock.lock()?;
+                    // Before it was locked, another process may have taken it for abandoned.
+                    if parent.exists(&name) {
+                        return Ok(Self {
+                            parent,
+                            name,
+                            file,
+                            _lock: lock,
+                        });
+                    }
+                }
                 // A process of the same number left it behind.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),

@@ -55,7 +55,7 @@ impl Shown {
         if self.format == RunFormat::Events {
             let name = ("event", Value::from(name));
             let line = Value::object(std::iter::once(name).chain(fields));
-            self.printer.data_line(&line.to_json());
+            self.printer.document(&line.to_json());
         }
     }
 

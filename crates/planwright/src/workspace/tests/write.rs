@@ -99,6 +99,20 @@ async fn permissions_are_kept() {
 }
 
 #[tokio::test]
+async fn drafts_of_killed_processes_are_removed() {
+    let abandoned = ".planwright-1-0.draft";
+    let in_use = ".planwright-1-1.draft";
+    let fixture = Fixture::new(&[(abandoned, b"half"), (in_use, b"half"), ("mine.draft", b"")]);
+    let other = fs::File::open(fixture.inside(in_use)).unwrap();
+    other.lock().unwrap();
+    let write = json!({"path": "new", "content": "x"});
+    fixture
+        .gives("write_file", write, json!({"created": true}))
+        .await;
+    assert_eq!(names(&fixture.inside("")), [in_use, "mine.draft", "new"]);
+}
+
+#[tokio::test]
 async fn readers_never_see_a_part() {
     let fixture = Fixture::new(&[]);
     let texts = ["a".repeat(100_000), "b".repeat(100_000)];
