@@ -8,6 +8,7 @@ use planwright_core::{Diagnostic, Object, StepId, Value};
 use planwright_engine::run::{Because, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
+use crate::kept::Stale;
 use crate::reading::recalled;
 use crate::wire::Trim;
 
@@ -122,15 +123,27 @@ fn at(finding: &Diagnostic) -> &str {
 
 /// What a run came to: what the plan selects, and where it did not succeed, why, and how to go on. No value is longer than
 /// `most` bytes; what is, is a resource.
+///
+/// `rerun` names the steps whose results a new plan made stale.
 pub(super) fn run(
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
+    rerun: &[Stale],
     most: u64,
     can_resume: bool,
 ) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from(summary.status.as_str()));
     fields.insert("run".into(), Value::Text(Arc::clone(&summary.run)));
+    if !rerun.is_empty() {
+        let rerun = rerun.iter().map(|stale| {
+            Value::object([
+                ("step", Value::from(stale.step.as_str())),
+                ("because", Value::from(stale_because(stale))),
+            ])
+        });
+        fields.insert("rerun".into(), rerun.collect::<Vec<_>>().into());
+    }
     let mut output = summary.output.clone();
     let is_trimmed = Trim::to(most).fields(&mut output);
     fields.insert("output".into(), output);
@@ -170,6 +183,14 @@ pub(super) fn run(
         blocks.push(output_link(&summary.run));
     }
     result(blocks, Some(structured), is_error)
+}
+
+/// Why a step that was done is run again.
+pub(super) fn stale_because(stale: &Stale) -> String {
+    format!(
+        "its result was computed from `{}`, which the new plan changes",
+        stale.from
+    )
 }
 
 /// How a run can go on.

@@ -271,7 +271,7 @@ impl PlanHost {
         }
         let plan = kept.latest_plan().ok();
         match self.replayed(&info.id, kept).await {
-            Ok(summary) => self.came_to(&summary, plan.as_ref()),
+            Ok(summary) => self.came_to(&summary, plan.as_ref(), &[]),
             Err(error) => self.refused(&error.0),
         }
     }

@@ -124,7 +124,7 @@ fn outcome() -> serde_json::Value {
         "run": {"type": "string"},
         "output": {},
         "done": {"type": "array", "items": {"type": "string"}},
-        "errors": list, "skipped": list, "waiting": list, "unknown": list, "findings": list, "steps": {},
+        "errors": list, "rerun": list, "skipped": list, "waiting": list, "unknown": list, "findings": list, "steps": {},
         "message": {"type": "string"},
         "next": {"type": "string"}
     }, "required": ["status"], "additionalProperties": true})

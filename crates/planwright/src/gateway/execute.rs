@@ -26,7 +26,7 @@ use super::request::{BadRequest, Request};
 use super::running::{CancelOnDrop, Follow, Running};
 use super::tasks::task_handle;
 use crate::embedding::random_id;
-use crate::kept::{self, Begin};
+use crate::kept::{self, Begin, Stale};
 use crate::pins::PinPolicy;
 use crate::reading::Reading;
 
@@ -202,7 +202,7 @@ impl PlanHost {
             start = start.with_journal(Arc::new(held), process.to_value());
         }
         let now = (self.settings.now)();
-        self.launch(call, start, &plan, options, now)
+        self.launch(call, start, &plan, options, now, Vec::new())
     }
 
     /// How a run goes about its work.
@@ -229,6 +229,7 @@ impl PlanHost {
         plan: &CheckedPlan,
         options: RunOptions,
         began: SystemTime,
+        rerun: Vec<Stale>,
     ) -> Result<Arc<Running>, BadRequest> {
         let client = &call.client;
         self.has_room(client)?;
@@ -253,6 +254,7 @@ impl PlanHost {
         let told = call.progress_token.clone();
         let told = told.map(|token| (Arc::clone(&call.caller), token));
         let progress = Progress::new(plan, told);
+        progress.announce(&rerun);
         let store = self.settings.store.clone();
         let learn = move |summary: &RunSummary| {
             if let Some(store) = store
@@ -273,6 +275,7 @@ impl PlanHost {
             id,
             client: client.id.clone(),
             plan: plan.clone(),
+            rerun,
             launched: engine.launch(start),
             board,
             began,

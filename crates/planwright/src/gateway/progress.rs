@@ -9,6 +9,8 @@ use planwright_engine::run::StepStatus;
 use planwright_engine::{RunEvent, StampedEvent};
 use planwright_mcp::Caller;
 
+use super::answer::stale_because;
+use crate::kept::Stale;
 use crate::reading::recalled;
 
 /// Counts the steps of a run, and tells its caller of each that ends.
@@ -70,18 +72,33 @@ impl Progress {
         }
     }
 
+    /// Names the steps that are run again, before anything is called.
+    pub(super) fn announce(&self, rerun: &[Stale]) {
+        let steps: Vec<String> = rerun
+            .iter()
+            .map(|stale| format!("`{}` is run again: {}", stale.step, stale_because(stale)))
+            .collect();
+        if !steps.is_empty() {
+            self.notify(&steps.join("; "));
+        }
+    }
+
     fn tell(&self, step: &str, tool: Option<&str>, status: StepStatus) {
+        let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
+        self.notify(&format!("{step}{tool} {status}"));
+    }
+
+    fn notify(&self, message: &str) {
         let Some((caller, token)) = &self.told else {
             return;
         };
-        let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
         caller.notify(
             "notifications/progress",
             Value::object([
                 ("progressToken", token.clone()),
                 ("progress", Value::from(self.done as u64)),
                 ("total", Value::from(self.steps as u64)),
-                ("message", Value::from(format!("{step}{tool} {status}"))),
+                ("message", Value::from(message)),
             ]),
         );
     }

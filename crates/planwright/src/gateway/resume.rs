@@ -67,7 +67,7 @@ impl PlanHost {
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
-                Ok(self.came_to(&summary, plan.as_ref()))
+                Ok(self.came_to(&summary, plan.as_ref(), &[]))
             }
         }
     }
@@ -95,7 +95,7 @@ impl PlanHost {
         let changes_nothing = wishes.plan.is_none() && wishes.choices.is_empty();
         if kept.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, kept).await?;
-            return Ok(self.came_to(&summary, None));
+            return Ok(self.came_to(&summary, None, &[]));
         }
         match self.revive(call, (info, kept), wishes).await {
             Ok(running) => self.wait(call, &running).await,
@@ -152,7 +152,7 @@ impl PlanHost {
         if is_cancelled {
             start = start.cancelled();
         }
-        self.launch(call, start, &plan, options, info.created)
+        self.launch(call, start, &plan, options, info.created, prepared.0.rerun)
             .map_err(Unsound::Refused)
     }
 

@@ -16,6 +16,7 @@ use super::aside::aside;
 use super::board::Board;
 use super::observer::Observe;
 use super::progress::Progress;
+use crate::kept::Stale;
 
 /// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
 const ENDED_KEPT: usize = 16;
@@ -28,6 +29,8 @@ pub(super) struct Running {
     pub(super) id: Arc<str>,
     pub(super) client: ClientId,
     pub(super) plan: CheckedPlan,
+    /// The steps that were done and are run again, since a new plan made their results stale.
+    pub(super) rerun: Vec<Stale>,
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
     meter: WrittenMeter,
@@ -104,6 +107,7 @@ pub(super) struct Follow {
     pub(super) id: Arc<str>,
     pub(super) client: ClientId,
     pub(super) plan: CheckedPlan,
+    pub(super) rerun: Vec<Stale>,
     pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
@@ -162,6 +166,7 @@ impl Registry {
             id,
             client,
             plan,
+            rerun,
             launched: (mut handle, mut events),
             board,
             began,
@@ -181,6 +186,7 @@ impl Registry {
             id: Arc::clone(&id),
             client: client.clone(),
             plan,
+            rerun,
             board,
             began,
             meter,

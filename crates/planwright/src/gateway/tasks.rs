@@ -96,7 +96,7 @@ impl PlanHost {
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
-                    let result = self.came_to(&summary, plan.as_ref());
+                    let result = self.came_to(&summary, plan.as_ref(), &[]);
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
                 if info.holder.is_some() {
@@ -123,7 +123,7 @@ impl PlanHost {
                 task(id, "cancelled", now, [])
             }
             (Stand::Ended(summary), _) => {
-                let result = self.came_to(&summary, Some(&running.plan));
+                let result = self.came_to(&summary, Some(&running.plan), &running.rerun);
                 task(id, "completed", now, [("result", result)])
             }
             (Stand::Suspended, _) => {

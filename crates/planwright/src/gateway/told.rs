@@ -10,12 +10,13 @@ use super::execute::Unsound;
 use super::host::PlanHost;
 use super::running::{Running, Stand};
 use super::{answer, faces};
+use crate::kept::Stale;
 
 impl PlanHost {
     /// What is said of a run of this process.
     pub(super) fn standing(&self, running: &Running, stand: &Stand) -> Value {
         match stand {
-            Stand::Ended(summary) => self.came_to(summary, Some(&running.plan)),
+            Stand::Ended(summary) => self.came_to(summary, Some(&running.plan), &running.rerun),
             Stand::Going { done, of } => {
                 let mut fields = Object::default();
                 fields.insert("status".into(), Value::from("running"));
@@ -40,12 +41,17 @@ impl PlanHost {
     }
 
     /// What a run came to, as a model is told.
-    pub(super) fn came_to(&self, summary: &RunSummary, plan: Option<&CheckedPlan>) -> Value {
+    pub(super) fn came_to(
+        &self,
+        summary: &RunSummary,
+        plan: Option<&CheckedPlan>,
+        rerun: &[Stale],
+    ) -> Value {
         if let Some(face) = self.settings.face {
             return faces::came_to(face, summary, plan, self.settings.answer_bytes);
         }
         let can_resume = self.settings.store.is_some();
-        answer::run(summary, plan, self.settings.answer_bytes, can_resume)
+        answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
     }
 
     /// What is said of a run that is not under way and has not ended.

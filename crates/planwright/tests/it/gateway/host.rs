@@ -274,6 +274,48 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
 }
 
 #[tokio::test]
+async fn a_new_plan_says_which_results_it_makes_stale() {
+    let scene = Scene::new();
+    let plan = |first: u64, tool: &str| {
+        json!({"steps": [
+            {"id": "first", "tool": "echo", "args": {"n": first}},
+            {"id": "second", "tool": "echo", "args": {"n": "${first.n}"}},
+            {"id": "third", "tool": tool, "args": {"n": "${second.n}"}},
+        ], "output": ["second", "third"]})
+    };
+    let failed = scene.execute("a", plan(1, "broken")).await;
+    let run = run_of(&failed).to_owned();
+    let listener = Arc::new(Listener::default());
+    let result = Arc::clone(&scene.host).call(HostCall {
+        name: "resume_plan".to_owned(),
+        arguments: json!({"run": run, "plan": plan(2, "broken")}).into(),
+        client: named("a"),
+        caller: Arc::clone(&listener) as Arc<dyn Caller>,
+        progress_token: Some(Value::from(1_u64)),
+    });
+    let resumed = serde_json::Value::from(&result.await.unwrap());
+    let because = "its result was computed from `first`, which the new plan changes";
+    assert_eq!(
+        resumed["structuredContent"]["rerun"],
+        json!([{"step": "second", "because": because}])
+    );
+    assert_eq!(
+        resumed["structuredContent"]["output"]["second"],
+        json!({"n": 2})
+    );
+    let first = listener.0.lock().unwrap().first().cloned().unwrap();
+    let message = first.get("message").and_then(Value::as_text).unwrap();
+    assert_eq!(message, format!("`second` is run again: {because}"));
+    let keep = json!({"run": run, "plan": plan(3, "echo"), "keep": ["second"]});
+    let kept = scene.call("a", "resume_plan", keep).await;
+    assert_eq!(kept["structuredContent"]["rerun"], json!(null));
+    assert_eq!(
+        kept["structuredContent"]["output"],
+        json!({"second": {"n": 2}, "third": {"n": 2}})
+    );
+}
+
+#[tokio::test]
 async fn later_plans_refer_to_results_of_earlier_ones() {
     let scene = Scene::new();
     let run = run_of(&scene.execute("a", echo()).await).to_owned();
