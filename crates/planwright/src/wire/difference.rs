@@ -52,7 +52,7 @@ pub struct PlanDiffV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct StepDiffV1 {
-    /// Which: `outer/inner@instance[item]#round`.
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     pub address: String,
     /// Whether nothing differs but times.
     pub same: bool,

@@ -31,7 +31,7 @@ pub struct EventV1 {
         ]))
     )]
     pub event: &'static str,
-    /// Which step, item or round: `outer/inner@instance[item]#round`.
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The step's id.

@@ -40,7 +40,7 @@ pub struct LogLineV1 {
     pub at_ms: f64,
     /// When, in UTC.
     pub time: String,
-    /// Which step, item or round: `outer/inner@instance[item]#round`.
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The tool's server.

@@ -42,7 +42,7 @@ pub struct RecordV1 {
     /// `closed`, `cancelled`, `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Whatever stands between `paused` and `went_on`
     /// came while the run was computing.
     pub what: &'static str,
-    /// Which step, item or round: `outer/inner@instance[item]#round`.
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The tool's server.

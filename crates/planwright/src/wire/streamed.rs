@@ -23,7 +23,7 @@ pub struct StreamedV1 {
 /// A call that was sent before the plan was whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct EarlyCallV1 {
-    /// Which step, item or round: `outer/inner@instance[item]#round`.
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     pub address: String,
     /// Which attempt, from 1.
     pub attempt: u32,
