@@ -71,7 +71,7 @@ impl CallSubject {
     }
 
     /// What a person who decides again is told about the call that was decided about `before`, one clause each.
-    pub fn changes_since_decision(&self, before: &Self) -> Vec<String> {
+    pub(crate) fn changes_since_decision(&self, before: &Self) -> Vec<String> {
         let changes = self.changes_since(before);
         if changes.is_empty() {
             return vec!["the earlier decision about the same call was used up".to_owned()];

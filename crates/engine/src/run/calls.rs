@@ -62,7 +62,7 @@ impl Run {
         let request = Box::new(ApprovalRequest {
             run: Arc::clone(&self.id),
             shown: subject.args.clone(),
-            changes: self.changes_since_decision(&at, &subject),
+            changes: self.changes_since_question(&at, &subject),
             at,
             tool,
             args,

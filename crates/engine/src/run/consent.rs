@@ -58,20 +58,16 @@ impl Run {
         digest
     }
 
-    /// What differs from the call that was decided about last at this place.
-    pub(super) fn changes_since_decision(
+    /// What differs from the call that a person was asked about before at this place.
+    pub(super) fn changes_since_question(
         &self,
         at: &Address,
         subject: &CallSubject,
     ) -> Vec<String> {
-        let mut decided = self
-            .history
-            .iter()
-            .flat_map(|history| history.decided_calls().rev());
-        let Some((_, before)) = decided.find(|(decided, _)| ***decided == *at) else {
-            return Vec::new();
-        };
-        subject.changes_since_decision(before)
+        let history = self.history.as_ref();
+        history.map_or_else(Vec::new, |history| {
+            history.changes_since_question(at, subject, false)
+        })
     }
 
     /// The decision that an earlier process was given about just this call, if it has not been used.

@@ -18,8 +18,8 @@ pub struct History {
     steps: HashMap<Arc<Address>, Past, Hashing>,
     /// What was called for steps that are others now, or not there any more.
     gone: Vec<(Arc<Address>, PastCall)>,
-    /// All calls that a person has decided about, in order, those of forgotten steps included.
-    decided: Vec<(Arc<Address>, CallSubject)>,
+    /// All questions about calls, in order, those of forgotten steps included.
+    questions: Vec<PastQuestion>,
     /// What a person says about steps, by the address as people write it.
     choices: HashMap<Arc<str>, Choice>,
     /// The run that the journal belongs to, if it says so.
@@ -43,6 +43,15 @@ pub enum Choice {
     Skip,
     /// Go on as if it had given this.
     Set(Value),
+}
+
+/// A question about a call that an earlier process asked.
+#[derive(Clone, Debug)]
+struct PastQuestion {
+    at: Arc<Address>,
+    subject: CallSubject,
+    /// Whether the journal has the answer.
+    is_decided: bool,
 }
 
 /// What earlier processes did for one step, item or round.
@@ -147,8 +156,19 @@ impl History {
         };
         let past = self.steps.entry(Arc::clone(at)).or_default();
         past.add(entry, self.pauses.len());
-        if let (Record::Decided { .. }, Some(asked)) = (&entry.record, &past.asked) {
-            self.decided.push((Arc::clone(at), asked.clone()));
+        match &entry.record {
+            Record::Asked { subject, .. } => self.questions.push(PastQuestion {
+                at: Arc::clone(at),
+                subject: CallSubject::clone(subject),
+                is_decided: false,
+            }),
+            Record::Decided { .. } => {
+                let mut questions = self.questions.iter_mut().rev();
+                if let Some(question) = questions.find(|question| question.at == *at) {
+                    question.is_decided = true;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -173,15 +193,34 @@ impl History {
         let is_open = |at: &Address, subject: &CallSubject| {
             self.past(at).and_then(Past::open_question) == Some(subject)
         };
-        self.decided
+        self.questions
             .iter()
-            .filter(move |(at, subject)| !is_open(at, subject))
-            .map(move |(at, subject)| subject.digest(run, at))
+            .filter(move |question| {
+                question.is_decided && !is_open(&question.at, &question.subject)
+            })
+            .map(move |question| question.subject.digest(run, &question.at))
     }
 
-    /// All calls that a person has decided about, in order. Steps that a new plan changed count as well.
-    pub fn decided_calls(&self) -> impl DoubleEndedIterator<Item = (&Arc<Address>, &CallSubject)> {
-        self.decided.iter().map(|(at, subject)| (at, subject))
+    /// What differs between `subject` and the call that a person was asked about before at the same place, one clause each; nothing if there
+    /// was no such question. Steps that a new plan changed count as well. `is_open` says whether the latest question at the place is the one
+    /// about `subject` itself.
+    pub fn changes_since_question(
+        &self,
+        at: &Address,
+        subject: &CallSubject,
+        is_open: bool,
+    ) -> Vec<String> {
+        let questions = self.questions.iter().rev();
+        let mut before = questions
+            .filter(|question| *question.at == *at)
+            .skip(usize::from(is_open))
+            // A resumed run asks again about a call that nobody has decided about.
+            .filter(|question| question.is_decided || question.subject != *subject);
+        match before.next() {
+            Some(before) if before.is_decided => subject.changes_since_decision(&before.subject),
+            Some(before) => subject.changes_since(&before.subject),
+            None => Vec::new(),
+        }
     }
 
     /// Forgets what was done for a step, all its parts included: it is another one now. That it was called stays known.
@@ -201,7 +240,7 @@ impl History {
     /// Revokes the consent that the journal holds so far: no decision, no open question and no choice to call again counts from
     /// here on. What was called, and how it ended, stays known.
     pub fn revoke_consent(&mut self) {
-        self.decided.clear();
+        self.questions.clear();
         for past in self.steps.values_mut() {
             past.decided = None;
             past.asked = None;

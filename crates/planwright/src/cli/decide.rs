@@ -51,6 +51,7 @@ pub(crate) fn approve(
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
     let question = Question::find(&arguments.question, &arguments.store, printer)?;
+    PassphraseCheck::open(Some(question.store()))?.confirm()?;
     let because = arguments.because.clone();
     decide(&question, Decision::Reject { because }, "rejected", printer)
 }

@@ -40,17 +40,13 @@ impl OpenCall {
             .steps()
             .filter_map(|(at, past)| {
                 let subject = past.open_question()?;
-                let mut decided = history.decided_calls().rev();
-                let before = decided.find(|(decided, _)| *decided == at);
                 Some(Self {
                     run: run.to_owned(),
                     at: Arc::clone(at),
                     subject: subject.clone(),
                     digest: subject.digest(run, at),
                     reason: past.reason.clone(),
-                    changes: before.map_or_else(Vec::new, |(_, before)| {
-                        subject.changes_since_decision(before)
-                    }),
+                    changes: history.changes_since_question(at, subject, true),
                 })
             })
             .collect();

@@ -494,6 +494,8 @@ fn consent_to_one_tool_is_none_to_another() {
         look.starts_with("a wants to call simulated.send\n"),
         "{look}"
     );
+    // The decision about the other call was not used, but the person made it.
+    assert!(look.contains("the tool was `simulated.draft`"), "{look}");
 }
 
 #[test]
@@ -563,6 +565,8 @@ fn with_a_passphrase_no_decision_is_made_without_it() {
     .unwrap();
     // Without a terminal there is no decision at all.
     let blind = approve(folder.path(), &id, "pay", &[]);
+    assert_eq!(blind.status.code(), Some(2), "{}", stderr(&blind));
+    let blind = run(folder.path(), &["reject", &id, "pay"]);
     assert_eq!(blind.status.code(), Some(2), "{}", stderr(&blind));
     for more in [
         &["--approve", "all"][..],
