@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
+use super::fault::HiddenParts;
 use super::instance::{Budget, Looked, ValueJson};
 use super::read::Reading;
 use super::unfolding::Unfolding;
-use super::fault::HiddenParts;
 use super::{Holes, SchemaFault, Type, fault, read, sure};
 use crate::Value;
 use crate::expression::PatternBudget;
@@ -129,7 +129,10 @@ impl Schema {
                     compiled.unfolding,
                     &HiddenParts::of(&self.0.text, value),
                 ),
-                None => vec![fault::too_long(value, &HiddenParts::of(&self.0.text, value))],
+                None => vec![fault::too_long(
+                    value,
+                    &HiddenParts::of(&self.0.text, value),
+                )],
             },
             Err(_) => Vec::new(),
         }

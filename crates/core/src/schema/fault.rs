@@ -60,9 +60,7 @@ impl HiddenParts {
     /// The way to the secret that the part at `path` belongs to.
     fn around(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
         let mut parts = self.0.iter();
-        parts
-            .find(|part| path.starts_with(part))
-            .map(Vec::as_slice)
+        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
     }
 
     /// Whether the part at `path` is secret, or holds something that is.

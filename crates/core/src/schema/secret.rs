@@ -232,7 +232,10 @@ fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
             .or_else(|| identified(document, "$dynamicAnchor", fragment));
     };
     pointer.split('/').try_fold(document, |part, name| {
-        let name = name.replace("%25", "%").replace("~1", "/").replace("~0", "~");
+        let name = name
+            .replace("%25", "%")
+            .replace("~1", "/")
+            .replace("~0", "~");
         match part {
             Value::List(items) => items.get(name.parse::<usize>().ok()?),
             other => other.get(&name),
@@ -250,7 +253,9 @@ fn identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Valu
                 .then_some(part)
                 .or_else(|| inner.find_map(|field| identified(field, keyword, name)))
         }
-        Value::List(items) => items.iter().find_map(|item| identified(item, keyword, name)),
+        Value::List(items) => items
+            .iter()
+            .find_map(|item| identified(item, keyword, name)),
         _ => None,
     }
 }

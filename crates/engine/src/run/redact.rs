@@ -34,9 +34,7 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
     let mut inputs = without_secrets(plan.plan(), plan.inputs());
     // A default stands in the plan, and comes from there again.
     inputs.retain(|name, _| {
-        let default = declared
-            .get(name)
-            .and_then(|input| input.default.as_ref());
+        let default = declared.get(name).and_then(|input| input.default.as_ref());
         default.is_none_or(|default| plan.inputs().get(name) != Some(default))
     });
     for value in inputs.values_mut() {
@@ -243,7 +241,9 @@ impl Redactor {
         let mut start = 0;
         for (position, text) in texts {
             let end = start + text.len();
-            let inside = found.iter().filter(|range| range.start < end && start < range.end);
+            let inside = found
+                .iter()
+                .filter(|range| range.start < end && start < range.end);
             let is_spread = |range: &&Range<usize>| range.start < start || end < range.end;
             if inside.clone().any(|range| is_spread(&range)) {
                 let here = inside.map(|range| {
@@ -444,7 +444,9 @@ fn masked_ranges(text: &str, ranges: impl IntoIterator<Item = Range<usize>>) -> 
 
 /// The text that an item of a list is, or that it holds as a content block.
 fn text_of(item: &Value) -> Option<&str> {
-    let block = item.get("text").or_else(|| item.get("resource")?.get("text"));
+    let block = item
+        .get("text")
+        .or_else(|| item.get("resource")?.get("text"));
     item.as_text().or_else(|| block?.as_text())
 }
 

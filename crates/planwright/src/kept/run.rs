@@ -155,9 +155,7 @@ impl KeptRun {
     pub fn reading(&self, more: Object) -> Result<Reading, KeptRunError> {
         let mut given = self.vars.clone();
         given.extend(more);
-        let mut hidden = given
-            .iter()
-            .filter(|(_, value)| holds_mask(value));
+        let mut hidden = given.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(KeptRunError::Hidden(name.clone())),
             None => Ok(Reading::kept(&self.plan, given)),

@@ -71,8 +71,9 @@ fn a_secret_is_never_quoted() {
         let plan = format!(
             r#"{{"inputs": {{"k": {schema}}}, "steps": [{{"id": "a", "tool": "e", "args": {{"v": "${{inputs.k}}"}}}}]}}"#
         );
-        let wanted =
-            format!("PW0506 at /inputs/k: what the input `k` is given does not fit its schema: {message}");
+        let wanted = format!(
+            "PW0506 at /inputs/k: what the input `k` is given does not fit its schema: {message}"
+        );
         World::with_tools(r#"{"e": {}}"#)
             .given(&format!(r#"{{"k": {given}}}"#))
             .expect(&plan, &[&wanted]);

@@ -270,11 +270,7 @@ fn a_part_of_a_secret_at_a_cut() {
         r#"["aHVudGVyMi…", "68756e746…"]"#,
         r#"["[redacted]…","[redacted]…"]"#,
     );
-    check(
-        &["p w/é%"],
-        r#"["p%20w%2f%C…"]"#,
-        r#"["[redacted]…"]"#,
-    );
+    check(&["p w/é%"], r#"["p%20w%2f%C…"]"#, r#"["[redacted]…"]"#);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What became of a client's files, for people.
 
 use planwright::legible;
-use planwright::wire::{WrapV1, WrappedFileV1};
+use planwright::wire::{CarriedRulesV1, WrapV1, WrappedFileV1};
 
 use super::super::live::words::counted;
 use super::super::printer::Printer;
@@ -19,6 +19,12 @@ pub(super) fn print(report: &WrapV1, printer: Printer) {
     let has_changed = report.files.iter().any(|file| file.changed);
     if has_changed && !report.dry_run {
         printer.talk("the client sees it once it is started again, or reloads its servers");
+    }
+    if has_changed && !report.undo {
+        printer.quote(
+            "note: all other tools of these servers ask before each call, unless their server states that they only read, or that \
+             they destroy nothing",
+        );
     }
     let is_shared = |file: &&WrappedFileV1| file.scope == Some("project") && file.changed;
     if let Some(file) = report.files.iter().find(is_shared).filter(|_| !report.undo) {
@@ -56,6 +62,41 @@ fn lines(report: &WrapV1, file: &WrappedFileV1) -> Vec<String> {
         lines.push(format!("  backup: {backup}"));
     }
     lines.extend(file.difference.iter().map(|line| format!("  {line}")));
+    if let Some(rules) = &file.rules {
+        lines.extend(of_rules(report, rules));
+    }
+    lines
+}
+
+fn of_rules(report: &WrapV1, rules: &CarriedRulesV1) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !rules.difference.is_empty() {
+        let would = if report.dry_run {
+            "would change"
+        } else {
+            "changed"
+        };
+        lines.push(format!("  rules: {} {would}", rules.file));
+        lines.extend(rules.difference.iter().map(|line| format!("    {line}")));
+    }
+    for (what, rules) in [
+        ("need not ask", &rules.no_ask),
+        ("asks", &rules.ask),
+        ("never called", &rules.deny),
+    ] {
+        for rule in rules {
+            lines.push(format!(
+                "  {what}: {} (`{}` in `{}`)",
+                rule.tools, rule.rule, rule.from
+            ));
+        }
+    }
+    for rule in &rules.left {
+        lines.push(format!(
+            "  not taken over: `{}` in `{}` (a project's file cannot say that {} need not ask)",
+            rule.rule, rule.from, rule.tools
+        ));
+    }
     lines
 }
 
