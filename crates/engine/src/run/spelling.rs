@@ -417,7 +417,19 @@ fn cut_marks(text: &str) -> Vec<Range<usize>> {
     let mut marks: Vec<Range<usize>> = CUT_MARKS
         .iter()
         .flat_map(|mark| text.match_indices(mark))
-        .map(|(start, mark)| start..start + mark.len())
+        .map(|(start, mark)| {
+            let end = start + mark.len();
+            // A space may set the mark off from the text.
+            let (before, behind) = text.split_at(start);
+            let before = usize::from(before.ends_with(' '));
+            let behind = usize::from(
+                behind
+                    .get(mark.len()..)
+                    .unwrap_or_default()
+                    .starts_with(' '),
+            );
+            start - before..end + behind
+        })
         .collect();
     marks.sort_unstable_by_key(|mark| mark.end);
     marks

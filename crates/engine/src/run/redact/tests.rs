@@ -262,7 +262,7 @@ fn a_part_of_a_secret_at_a_cut() {
     check(
         &["hunter2-0815"],
         r#"["key hunter2…", "…ter2-0815 is it", "key hunt...", "… 0815", "…nter2-0…", "key hun…", "…815", "hunter2", "ter2-0815"]"#,
-        r#"["key [redacted]…","…[redacted] is it","key [redacted]...","… 0815","…[redacted]…","key hun…","…815","hunter2","ter2-0815"]"#,
+        r#"["key [redacted]…","…[redacted] is it","key [redacted]...","… [redacted]","…[redacted]…","key hun…","…815","hunter2","ter2-0815"]"#,
     );
     // In base64, in hexadecimal digits, within an escape.
     check(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, RawString, TableLike, Value};
 
 use super::super::error::CommandError;
 use super::files::{self, Ours};
@@ -164,10 +164,9 @@ fn add(text: &str, rules: &[&ClientRule]) -> Result<(String, Vec<(String, String
             .filter(|blanks| blanks.contains('\n'))
             .map(str::to_owned);
         list.push(rule.pattern.as_str());
-        if let (Some(blanks), Some(new)) = (blanks, list.len().checked_sub(1)) {
-            let new = list.get_mut(new);
-            new.into_iter()
-                .for_each(|new| new.decor_mut().set_prefix(&blanks));
+        let new = list.len().saturating_sub(1);
+        if let (Some(blanks), Some(new)) = (blanks, list.get_mut(new)) {
+            new.decor_mut().set_prefix(blanks);
         }
         added.push((rule.list.key().to_owned(), rule.pattern.clone()));
     }
@@ -184,7 +183,15 @@ fn remove(text: &str, rules: &[(String, String)]) -> Result<String, String> {
         let Some(list) = tools.get_mut(key).and_then(Item::as_array_mut) else {
             continue;
         };
+        let first = list.iter().next().map(|first| first.decor().clone());
         list.retain(|known| known.as_str() != Some(pattern));
+        // What is first now stands as the first one stood.
+        if let (Some(decor), Some(now_first)) = (first, list.get_mut(0))
+            && let Some(blanks) = decor.prefix().and_then(RawString::as_str)
+            && blanks.trim().is_empty()
+        {
+            now_first.decor_mut().set_prefix(blanks);
+        }
         if list.is_empty() {
             tools.remove(key);
         }
