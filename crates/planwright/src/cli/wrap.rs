@@ -125,24 +125,27 @@ fn put_in_front(
     let wrapped = edit::wrap(&text, known.as_deref(), &section, &stays::reason).map_err(explain)?;
     let changed = !wrapped.moved.is_empty();
     let mut report = report(place, &ours);
-    report.changed = changed;
     report.stay = wrapped
         .stay
         .into_iter()
         .map(|(server, because)| StayingServerV1 { server, because })
         .collect();
     report.moved = wrapped.moved;
-    if !changed {
-        report.backup = None;
-        return Ok(Some(report));
-    }
-    let rules = client_rules(place, around, &servers(&text, &path), &report.moved)?;
+    // Of the servers that moved before as well: the client may have other rules now.
+    let behind = servers(&wrapped.ours, edit::OURS);
+    let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
     let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
     let change = RulesChange::adding(&ours, &carried)?;
-    if !rules.is_empty() {
+    report.changed = changed || change.is_some();
+    if report.changed && !rules.is_empty() {
         report.rules = Some(carried_rules(&ours, &carried, &left, change.as_ref()));
     }
-    if dry_run {
+    if !changed {
+        report.backup = None;
+        if let (Some(change), false) = (&change, dry_run) {
+            change.write()?;
+        }
+    } else if dry_run {
         report.difference = difference::difference(&text, &wrapped.client, &servers(&text, &path));
         report.backup = None;
     } else {
@@ -232,25 +235,28 @@ fn undo(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandEr
     Ok(Some(report))
 }
 
-/// The rules that the client has about the servers that move, each once.
+/// The rules that the client has about the servers `behind` the gateway, each once. It has those in `client`, and had the others.
 fn client_rules(
     place: &Place,
     around: &Surroundings,
-    servers: &Value,
-    moved: &[String],
+    client: &Value,
+    behind: &Value,
 ) -> Result<Vec<ClientRule>, CommandError> {
-    let fields = servers.as_object().into_iter().flatten();
-    let names: Vec<String> = fields.map(|(name, _)| name.to_string()).collect();
+    let entries = |servers: &Value| servers.as_object().cloned().unwrap_or_default();
+    let (client, behind) = (entries(client), entries(behind));
+    let names = |servers: &planwright::core::Object| -> Vec<String> {
+        servers.keys().map(|name| name.to_string()).collect()
+    };
+    let moved = names(&behind);
+    let all = [names(&client), moved.clone()].concat();
     let is_own = place.is_own(around);
     let file = place.file.display().to_string();
     let mut found = Vec::new();
-    for server in moved {
-        if let Some(entry) = servers.get(server) {
-            found.extend(rules::of_entry(server, entry, &file, is_own));
-        }
+    for (server, entry) in &behind {
+        found.extend(rules::of_entry(server, entry, &file, is_own));
     }
     for file in place.rule_files(around)? {
-        let rules = rules::of_file(&file, moved, &names).map_err(|error| {
+        let rules = rules::of_file(&file, &moved, &all).map_err(|error| {
             CommandError::new(format!("`{}` is not JSON: {error}", file.name)).hint(
                 "its rules about tools are to hold behind the gateway: mend it, then try again",
             )

@@ -408,6 +408,14 @@ fn the_rules_of_a_client_hold_behind_the_gateway() {
     }
     assert!(stderr(&output).contains("all other tools of these servers ask"));
 
+    // Rules that the client has got since then follow.
+    let more = SETTINGS.replace("mcp__time", "mcp__time__now\", \"mcp__time");
+    fs::write(machine.path(".claude/settings.json"), more).unwrap();
+    let again = wrap_in_project(&machine, &["claude-code"]);
+    assert!(stdout(&again).contains("nothing to move\n"), "{again:?}");
+    let more = added.replace("\"time.*\"", "\"time.*\", \"time.now\"");
+    assert_eq!(machine.text(own), format!("{OWN}{more}"));
+
     let back = wrap_in_project(&machine, &["claude-code", "--undo"]);
     assert_eq!(back.status.code(), Some(0), "{}", stderr(&back));
     assert_eq!(machine.text(own), OWN);

@@ -26,7 +26,7 @@ pub(super) fn print(report: &WrapV1, printer: Printer) {
              they destroy nothing",
         );
     }
-    let is_shared = |file: &&WrappedFileV1| file.scope == Some("project") && file.changed;
+    let is_shared = |file: &&WrappedFileV1| file.scope == Some("project") && !file.moved.is_empty();
     if let Some(file) = report.files.iter().find(is_shared).filter(|_| !report.undo) {
         printer.quote(&format!(
             "note: `{}` may be shared with others, and its entry names files of this machine",
@@ -51,7 +51,7 @@ fn lines(report: &WrapV1, file: &WrappedFileV1) -> Vec<String> {
     for server in &file.stay {
         lines.push(format!("  stays: {} ({})", server.server, server.because));
     }
-    if !report.dry_run && file.changed && !report.undo {
+    if !report.dry_run && !file.moved.is_empty() {
         lines.push(format!("  servers: {}", file.servers_file));
     }
     if let Some(backup) = file
@@ -109,7 +109,7 @@ fn heading(report: &WrapV1, file: &WrappedFileV1) -> String {
             counted(file.returned.len(), "server")
         );
     }
-    if !file.changed {
+    if file.moved.is_empty() {
         return "nothing to move".to_owned();
     }
     let go = if report.dry_run { "go" } else { "went" };
