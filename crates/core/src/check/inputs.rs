@@ -108,8 +108,8 @@ fn value(
         };
         let message = format!("{what} does not fit its schema: {message}");
         let mut finding = findings.error(Code::InvalidInputValue, place, message);
-        if below.is_some() && declares_secrets(&input.schema) {
-            // What stands there is not to be quoted.
+        if input.default.is_some() && declares_secrets(&input.schema) {
+            // The default stands there, and is not to be quoted.
             finding.span = None;
         }
         findings.push(finding);

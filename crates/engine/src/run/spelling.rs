@@ -17,6 +17,9 @@ const LEAST_EFFORT: usize = 64 * 1024;
 /// What one more way to go on costs.
 const WAY: usize = 32;
 
+/// How often a character may be compared for what one unit of effort costs.
+const QUICK_LOOKS: usize = 64;
+
 /// The fewest characters of a secret that are one beside the mark of a cut.
 const SHORTEST_PART: usize = 4;
 
@@ -228,8 +231,18 @@ impl Needle {
         effort: &mut Effort,
     ) -> Option<Range<usize>> {
         let last = self.atoms.len().checked_sub(SHORTEST_PART)?;
+        let may_be_escape = matches!(text.get(start), Some(b'%' | b'\\' | b'+'));
+        // To look at a character is quick, and most texts with such marks hold no secret.
+        effort.spend(if may_be_escape {
+            last
+        } else {
+            last / QUICK_LOOKS + 1
+        })?;
         let ends = (1..=last).filter_map(|first| {
-            effort.spend(1)?;
+            let may_begin = may_be_escape || self.atoms.get(first)?.plain_at(text, start).is_some();
+            if !may_begin {
+                return None;
+            }
             self.end_from(first, text, start, cuts, effort)
         });
         let end = ends.max()?;

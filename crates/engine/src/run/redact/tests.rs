@@ -274,6 +274,18 @@ fn a_part_of_a_secret_at_a_cut() {
 }
 
 #[test]
+fn many_cuts_and_a_long_secret_mask_nothing_else() {
+    let secret: String = (0..500_u32)
+        .map(|number| (number * 7919).to_string())
+        .collect();
+    let redactor = Redactor::new([Arc::from(&*secret)]);
+    let text = "Loading...\nDone… next...\n".repeat(200);
+    assert_eq!(redactor.text(&text), text);
+    let cut = format!("{text}{}…", &secret[..900]);
+    assert_eq!(redactor.text(&cut), format!("{text}{MASK}…"));
+}
+
+#[test]
 fn a_text_is_redacted_before_it_is_cut() {
     let redactor = Redactor::new([Arc::from("hunter2")]);
     assert_eq!(redactor.cut("key hunter2!", 8), "key [red…");
