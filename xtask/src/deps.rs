@@ -139,6 +139,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("subtle", &["planwright"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("toml", &["planwright"]),
+    ("toml_edit", &["planwright"]),
     ("tracing-subscriber", &["planwright"]),
     (
         "tokio",

@@ -1,5 +1,6 @@
 //! People's decisions about calls.
 
+mod changed;
 mod subject;
 
 use std::fmt;
@@ -10,6 +11,8 @@ use planwright_core::{Tool, Value};
 
 use crate::event::Address;
 
+pub use changed::ChangedSecretError;
+pub(crate) use changed::with_secrets;
 pub(crate) use subject::hex;
 pub use subject::{CallSubject, SealKey};
 
@@ -50,6 +53,15 @@ impl ApprovalRequest {
         }
     }
 
+    /// Checks arguments that a person wrote in place of those of the call, see [`Decision::Approve`].
+    ///
+    /// # Errors
+    ///
+    /// What they do about a secret that cannot be done.
+    pub fn check_changed_args(&self, changed: &Value) -> Result<(), ChangedSecretError> {
+        with_secrets(changed, &self.shown, &self.args).map(drop)
+    }
+
     /// The digest of the call: what a decision from elsewhere has to name.
     pub fn digest(&self) -> String {
         self.subject.digest(&self.run, &self.at)
@@ -70,7 +82,8 @@ impl fmt::Debug for ApprovalRequest {
 pub enum Decision {
     /// It may be made.
     Approve {
-        /// With these arguments in place of its own, where there are any.
+        /// With these arguments in place of its own, where there are any. `[redacted]` in them is the secret that it stands for in
+        /// [`ApprovalRequest::shown`]; anything else in place of a secret is refused.
         args: Option<Value>,
     },
     /// It may not.

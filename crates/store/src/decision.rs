@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use rusqlite::{Connection, Row, params};
 
@@ -52,7 +53,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Decided`] where the same call has been decided about before; those of [`Store::run`].
+    /// [`StoreError::Decided`] where the same call has been decided about before; [`StoreError::ChangedSecret`] if changed arguments have something
+    /// else in place of a secret, or a secret in another place; those of [`Store::run`].
     pub fn decide(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
         self.keep_decision(selector, new, Earlier::Stands)
     }
@@ -76,6 +78,30 @@ impl Store {
             let (run, id) = find(connection, selector)?;
             decisions_after(connection, run, &id, 0)
         })
+    }
+
+    /// Checks that no secret would be stored with the arguments of a decision.
+    fn check_args(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+        let Decision::Approve { args: Some(args) } = &new.decision else {
+            return Ok(());
+        };
+        let run = self.run(selector)?.id;
+        let entries = self
+            .entries(&run)?
+            .collect::<Result<Vec<Entry>, StoreError>>()?;
+        let asked = entries.iter().rev().find_map(|entry| match &entry.record {
+            Record::Asked { at, subject, .. } if **at == *new.at => Some(subject),
+            _ => None,
+        });
+        let asked = asked.filter(|subject| subject.digest(&run, &new.at) == new.digest);
+        match asked.map(|subject| subject.check_changed_args(args)) {
+            Some(Err(error)) => Err(StoreError::ChangedSecret {
+                run,
+                at: new.at.to_string(),
+                error,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Forgets a decision that the run has taken in, so that the same question can be asked once more.
@@ -118,6 +144,7 @@ impl Store {
         new: &NewDecision,
         earlier: Earlier,
     ) -> Result<(), StoreError> {
+        self.check_args(selector, new)?;
         let written = Written::of(new).map_err(StoreError::Format)?;
         let (selector, at) = (selector.to_owned(), new.at.to_string());
         self.writer().change(move |connection| {

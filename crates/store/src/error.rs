@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
 
 use crate::lease::Holder;
@@ -87,6 +88,16 @@ pub enum StoreError {
         at: String,
         /// Who decided, where that is known.
         by: Option<String>,
+    },
+    /// A call was to be approved with other arguments, and those do something about a secret that cannot be done.
+    #[error("the arguments for `{at}` of the run `{run}` cannot be stored: {error}")]
+    ChangedSecret {
+        /// The run.
+        run: String,
+        /// Who wants to call.
+        at: String,
+        /// What.
+        error: ChangedSecretError,
     },
     /// A definition was to be accepted that is not the latest one any more.
     #[error("{} changed again since it was shown", match tool {

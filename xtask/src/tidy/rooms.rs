@@ -69,6 +69,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planwright/src/cli/logging.rs"],
     ),
     ("toml", &["crates/planwright/src/config/"]),
+    ("toml_edit", &["crates/planwright/src/cli/wrap/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];

@@ -10,7 +10,7 @@ use indexmap::IndexSet;
 use super::survey::Survey;
 use crate::plan::{Input, InputKind, SlotKind};
 use crate::schema::Type;
-use crate::{Schema, Value};
+use crate::{Object, Schema, Value};
 
 /// What is known about inputs and slots before the first step.
 pub(super) struct Contents<'a> {
@@ -64,7 +64,7 @@ impl<'a> Contents<'a> {
             .get(&(kind, name))
             .into_iter()
             .flatten()
-            .map(|value| Type::Literal((*value).clone()))
+            .map(|value| self.known_value(kind, name, value))
             .collect();
         shapes.extend(self.outside(kind, name));
         (!shapes.is_empty()).then(|| Type::union(shapes))
@@ -134,13 +134,26 @@ impl<'a> Contents<'a> {
             return None;
         }
         if let Some(value) = self.survey.given.get(name) {
-            return Some(Type::Literal(value.clone()));
+            return Some(self.known_value(kind, name, value));
         }
         let (input, schema) = declared?;
         match (&input.default, self.survey.role.is_main()) {
-            (Some(default), true) => Some(Type::Literal(default.clone())),
+            (Some(default), true) => Some(self.known_value(kind, name, default)),
             _ => Some(schema.structure().clone()),
         }
+    }
+
+    /// The type of a value that is known. Messages quote types, so one that holds a secret counts as any that its schema takes.
+    fn known_value(&self, kind: SlotKind, name: &str, value: &Value) -> Type {
+        let is_input = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
+        if is_input && self.survey.plan.has_secret_inputs() {
+            let inputs = Object::from_iter([(Arc::from(name), value.clone())]);
+            if !self.survey.plan.secret_parts(&inputs).is_empty() {
+                let schema = self.input(name).map(|(_, schema)| schema);
+                return schema.map_or(Type::Any, |schema| schema.structure().clone());
+            }
+        }
+        Type::Literal(value.clone())
     }
 }
 

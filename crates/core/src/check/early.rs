@@ -50,7 +50,7 @@ impl CheckedPlan {
     }
 
     fn has_secrets(&self) -> bool {
-        !self.plan().secret_inputs().is_empty()
+        self.plan().has_secret_inputs()
     }
 }
 

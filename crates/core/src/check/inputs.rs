@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::findings::Findings;
 use super::survey::Survey;
 use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
-use crate::schema::SchemaFault;
+use crate::schema::{SchemaFault, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
 /// The values of the inputs: what was given over the defaults, and what was given beside them.
@@ -107,7 +107,11 @@ fn value(
             None => input.place,
         };
         let message = format!("{what} does not fit its schema: {message}");
-        let finding = findings.error(Code::InvalidInputValue, place, message);
+        let mut finding = findings.error(Code::InvalidInputValue, place, message);
+        if input.default.is_some() && declares_secrets(&input.schema) {
+            // The default stands there, and is not to be quoted.
+            finding.span = None;
+        }
         findings.push(finding);
     }
 }

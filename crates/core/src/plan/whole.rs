@@ -1,10 +1,10 @@
 //! A whole plan: steps, what they are given, what is selected from them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Name, Node, SlotKind, Step};
-use crate::{Hashing, Place, Sources, Value};
+use crate::schema::{PartPath, declares_secrets, secret_parts};
+use crate::{Object, Place, PointerSegment, Sources, Value};
 
 /// A plan as it was written. [`check`](crate::check()) makes a [`CheckedPlan`](crate::CheckedPlan) of it; only that runs.
 #[derive(Clone, Debug, Default)]
@@ -54,18 +54,38 @@ impl Plan {
         beginning
     }
 
-    /// The names of the inputs that nobody may be shown: those [declared](Input::is_secret) so, and the properties of what the
-    /// inputs are meant to hold whose schemas say the same.
-    pub fn secret_inputs(&self) -> HashSet<&Arc<str>, Hashing> {
-        let declared = self.inputs.iter().filter(|input| input.is_secret());
+    /// The parts of `inputs` that nobody may be shown, each by a path that begins with the name of its input: what the schema of the
+    /// input, or that of all inputs together, declares secret at any depth.
+    pub fn secret_parts(&self, inputs: &Object) -> Vec<PartPath> {
+        let declared = self.inputs.iter().flat_map(|input| {
+            let value = inputs.get(&input.name);
+            let parts = value.map(|value| secret_parts(&input.schema, value));
+            parts.into_iter().flatten().map(|mut path| {
+                path.insert(0, PointerSegment::Key(Arc::clone(&input.name)));
+                path
+            })
+        });
+        let mut parts: Vec<PartPath> = declared.collect();
+        let whole = Value::from(inputs.clone());
+        for schema in self.schemas_of_all_inputs() {
+            parts.extend(secret_parts(schema, &whole));
+        }
+        parts
+    }
+
+    /// Whether a part of an input is one that nobody may be shown.
+    pub fn has_secret_inputs(&self) -> bool {
+        let declared = self.inputs.iter().map(|input| &input.schema);
+        declared
+            .chain(self.schemas_of_all_inputs())
+            .any(declares_secrets)
+    }
+
+    fn schemas_of_all_inputs(&self) -> impl Iterator<Item = &Value> {
         let meant = self.slot_schemas.iter();
-        let meant = meant
+        meant
             .filter(|meant| meant.kind == SlotKind::Inputs)
-            .filter_map(|meant| meant.schema.get("properties")?.as_object())
-            .flatten()
-            .filter(|(_, schema)| is_secret(schema));
-        let declared = declared.map(|input| &input.name);
-        declared.chain(meant.map(|(name, _)| name)).collect()
+            .map(|meant| &meant.schema)
     }
 }
 
@@ -102,18 +122,6 @@ pub struct Input {
     pub default: Option<Value>,
     /// Where it was declared.
     pub place: Place,
-}
-
-impl Input {
-    /// Whether nobody may be shown it: its schema says `writeOnly`, or has the format `password`.
-    pub fn is_secret(&self) -> bool {
-        is_secret(&self.schema)
-    }
-}
-
-fn is_secret(schema: &Value) -> bool {
-    schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
-        || schema.get("format").and_then(Value::as_text) == Some("password")
 }
 
 /// How an input is read.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
+use super::fault::HiddenParts;
 use super::instance::{Budget, Looked, ValueJson};
 use super::read::Reading;
 use super::unfolding::Unfolding;
@@ -122,8 +123,16 @@ impl Schema {
         match self.compiled() {
             Ok(compiled) => match compiled.takes(value) {
                 Some(true) => Vec::new(),
-                Some(false) => fault::faults(&compiled.validator, value, compiled.unfolding),
-                None => vec![fault::too_long(value)],
+                Some(false) => fault::faults(
+                    &compiled.validator,
+                    value,
+                    compiled.unfolding,
+                    &HiddenParts::of(&self.0.text, value),
+                ),
+                None => vec![fault::too_long(
+                    value,
+                    &HiddenParts::of(&self.0.text, value),
+                )],
             },
             Err(_) => Vec::new(),
         }

@@ -1,5 +1,6 @@
 //! In which ways a value does not fit a schema, in our words.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -7,6 +8,7 @@ use jsonschema::paths::LocationSegment;
 use jsonschema::{JsonType, ValidationError, Validator};
 
 use super::instance::{Budget, Looked, ValueJson};
+use super::secret::{PartPath, secret_parts};
 use super::shown;
 use super::unfolding::Unfolding;
 use crate::{PointerSegment, Value};
@@ -45,6 +47,45 @@ pub enum FaultKind {
     Wrong,
 }
 
+/// The parts of a value that no message may quote.
+#[derive(Debug)]
+pub(super) struct HiddenParts(Vec<PartPath>);
+
+impl HiddenParts {
+    /// Those that `schema` declares secret.
+    pub(super) fn of(schema: &Value, value: &Value) -> Self {
+        Self(secret_parts(schema, value))
+    }
+
+    /// The way to the secret that the part at `path` belongs to.
+    fn around(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
+        let mut parts = self.0.iter();
+        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
+    }
+
+    /// Whether the part at `path` is secret, or holds something that is.
+    fn concerns(&self, path: &[PointerSegment]) -> bool {
+        let mut parts = self.0.iter();
+        parts.any(|part| path.starts_with(part) || part.starts_with(path))
+    }
+}
+
+/// A part of a value as a message names it.
+#[derive(Clone, Copy, Debug)]
+enum Quote<'v> {
+    Shown(&'v Value),
+    Hidden,
+}
+
+impl fmt::Display for Quote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shown(value) => write!(f, "`{}`", shown(value)),
+            Self::Hidden => f.write_str("the value, which is secret and not shown,"),
+        }
+    }
+}
+
 /// What makes a schema malformed.
 pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
@@ -66,11 +107,12 @@ pub(super) fn faults(
     validator: &Validator<ValueJson>,
     value: &Value,
     unfolding: Unfolding,
+    hidden: &HiddenParts,
 ) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
     let budget = Budget::small(LOOKS_FOR_ALL, unfolding);
     for error in validator.iter_errors(Looked::at(value, &budget)) {
-        add(&mut faults, &error, value, None);
+        add(&mut faults, &error, value, None, hidden);
         if faults.len() >= MAX_FAULTS {
             break;
         }
@@ -82,21 +124,23 @@ pub(super) fn faults(
     let budget = Budget::new(value, unfolding);
     let first = validator.validate(Looked::at(value, &budget));
     if let (Err(error), false) = (&first, budget.is_spent()) {
-        add(&mut faults, error, value, None);
+        add(&mut faults, error, value, None, hidden);
         return faults;
     }
-    vec![too_long(value)]
+    vec![too_long(value, hidden)]
 }
 
 /// What is said of a value that takes too long.
-pub(super) fn too_long(value: &Value) -> SchemaFault {
+pub(super) fn too_long(value: &Value, hidden: &HiddenParts) -> SchemaFault {
+    let quote = if hidden.concerns(&[]) {
+        Quote::Hidden
+    } else {
+        Quote::Shown(value)
+    };
     SchemaFault {
         path: Vec::new(),
         kind: FaultKind::Wrong,
-        message: format!(
-            "it takes too long to find out whether `{}` fits",
-            shown(value)
-        ),
+        message: format!("it takes too long to find out whether {quote} fits"),
         decided_by: None,
     }
 }
@@ -106,8 +150,15 @@ fn add(
     error: &ValidationError<'_>,
     root: &Value,
     decided_by: Option<&[PointerSegment]>,
+    hidden: &HiddenParts,
 ) {
     let (path, at) = located(error, root);
+    let quote = if hidden.concerns(&path) {
+        Quote::Hidden
+    } else {
+        Quote::Shown(at)
+    };
+    let secret = hidden.around(&path);
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
         // One error may be about as many fields as there are.
@@ -115,7 +166,7 @@ fn add(
             return;
         }
         faults.push(SchemaFault {
-            path: path.clone(),
+            path: secret.unwrap_or(&path).to_vec(),
             kind,
             message,
             decided_by: decided_by.map(<[PointerSegment]>::to_vec),
@@ -127,6 +178,22 @@ fn add(
             push(
                 FaultKind::Missing(Arc::clone(&name)),
                 format!("the field `{name}` is missing"),
+            );
+        }
+        // The names of its fields are a part of a secret.
+        ValidationErrorKind::AdditionalProperties { .. }
+        | ValidationErrorKind::UnevaluatedProperties { .. }
+            if secret.is_some() =>
+        {
+            push(
+                FaultKind::Wrong,
+                format!("{quote} has a field that is not known"),
+            );
+        }
+        ValidationErrorKind::FalseSchema if closes_object(error) && secret.is_some() => {
+            push(
+                FaultKind::Wrong,
+                format!("{quote} has a field that is not known"),
             );
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
@@ -153,16 +220,16 @@ fn add(
             match meant_branch(context, root, &path) {
                 Some(branch) => {
                     for error in branch {
-                        add(faults, error, root, decided_by.or(Some(&path)));
+                        add(faults, error, root, decided_by.or(Some(&path)), hidden);
                     }
                 }
-                None => push(FaultKind::Wrong, alternatives(context, root, at, &path)),
+                None => push(FaultKind::Wrong, alternatives(context, root, quote, &path)),
             }
         }
         // A pattern that gave up has said nothing about the value.
         ValidationErrorKind::BacktrackLimitExceeded { .. }
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
-        kind => push(FaultKind::Wrong, message(kind, at)),
+        kind => push(FaultKind::Wrong, message(kind, quote)),
     }
 }
 
@@ -209,7 +276,7 @@ fn is_wrong_kind(error: &ValidationError<'_>, root: &Value, at: &[PointerSegment
 fn alternatives(
     context: &[Vec<ValidationError<'static>>],
     root: &Value,
-    at: &Value,
+    value: Quote<'_>,
     path: &[PointerSegment],
 ) -> String {
     let mut kinds: Vec<&str> = Vec::new();
@@ -227,26 +294,28 @@ fn alternatives(
         }
     }
     if kinds.is_empty() || context.len() > kinds.len() {
-        format!("`{}` fits none of the alternatives", shown(at))
+        format!("{value} fits none of the alternatives")
     } else {
-        format!(
-            "`{}` is {}, not {}",
-            shown(at),
-            with_article(at),
-            kinds.join(" or ")
-        )
+        wrong_kind(value, &kinds)
     }
 }
 
-fn message(kind: &ValidationErrorKind, at: &Value) -> String {
+fn wrong_kind(value: Quote<'_>, kinds: &[&str]) -> String {
+    let kinds = kinds.join(" or ");
+    match value {
+        Quote::Shown(at) => format!("{value} is {}, not {kinds}", with_article(at)),
+        Quote::Hidden => format!("{value} is not {kinds}"),
+    }
+}
+
+fn message(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
     use ValidationErrorKind as Kind;
-    let value = shown(at);
     match kind {
-        Kind::Type { kind } => format!(
-            "`{value}` is {}, not {}",
-            with_article(at),
-            kind_words(kind).join(" or ")
-        ),
+        Kind::Type { kind } => wrong_kind(value, &kind_words(kind)),
+        // What a secret may be says half of what it is.
+        Kind::Enum { .. } | Kind::Constant { .. } if matches!(value, Quote::Hidden) => {
+            format!("{value} is none of those that are allowed")
+        }
         Kind::Enum { options } => {
             let options = options.as_array().map_or(&[][..], Vec::as_slice);
             let mut named: Vec<String> = options
@@ -257,26 +326,26 @@ fn message(kind: &ValidationErrorKind, at: &Value) -> String {
             if options.len() > MAX_OPTIONS {
                 named.push("…".to_owned());
             }
-            format!("`{value}` is none of {}", named.join(", "))
+            format!("{value} is none of {}", named.join(", "))
         }
         Kind::Constant { expected_value } => {
-            format!("`{value}` is not `{}`", shown_serde(expected_value))
+            format!("{value} is not `{}`", shown_serde(expected_value))
         }
-        Kind::Minimum { limit } => format!("`{value}` is less than `{limit}`"),
-        Kind::Maximum { limit } => format!("`{value}` is more than `{limit}`"),
-        Kind::ExclusiveMinimum { limit } => format!("`{value}` is not more than `{limit}`"),
-        Kind::ExclusiveMaximum { limit } => format!("`{value}` is not less than `{limit}`"),
+        Kind::Minimum { limit } => format!("{value} is less than `{limit}`"),
+        Kind::Maximum { limit } => format!("{value} is more than `{limit}`"),
+        Kind::ExclusiveMinimum { limit } => format!("{value} is not more than `{limit}`"),
+        Kind::ExclusiveMaximum { limit } => format!("{value} is not less than `{limit}`"),
         Kind::MultipleOf { multiple_of } => {
-            format!("`{value}` is no multiple of `{multiple_of}`")
+            format!("{value} is no multiple of `{multiple_of}`")
         }
         Kind::MinLength { limit } => {
-            format!("`{value}` is shorter than {}", count(*limit, "character"))
+            format!("{value} is shorter than {}", count(*limit, "character"))
         }
         Kind::MaxLength { limit } => {
-            format!("`{value}` is longer than {}", count(*limit, "character"))
+            format!("{value} is longer than {}", count(*limit, "character"))
         }
-        Kind::Pattern { pattern } => format!("`{value}` does not match the pattern `{pattern}`"),
-        Kind::Format { format } => format!("`{value}` does not have the format `{format}`"),
+        Kind::Pattern { pattern } => format!("{value} does not match the pattern `{pattern}`"),
+        Kind::Format { format } => format!("{value} does not have the format `{format}`"),
         Kind::MinItems { limit } => format!("the list has fewer than {}", count(*limit, "item")),
         Kind::MaxItems { limit } => format!("the list has more than {}", count(*limit, "item")),
         Kind::AdditionalItems { limit } => {
@@ -298,11 +367,11 @@ fn message(kind: &ValidationErrorKind, at: &Value) -> String {
             )
         }
         Kind::FalseSchema => "no value is allowed here".to_owned(),
-        Kind::Not { .. } => format!("`{value}` is a value that is ruled out"),
+        Kind::Not { .. } => format!("{value} is a value that is ruled out"),
         Kind::OneOfMultipleValid { .. } => {
-            format!("`{value}` fits more than one of the alternatives")
+            format!("{value} fits more than one of the alternatives")
         }
-        other => format!("`{value}` breaks the rule `{}`", other.keyword()),
+        other => format!("{value} breaks the rule `{}`", other.keyword()),
     }
 }
 

@@ -10,10 +10,9 @@ use planwright_core::{PointerSegment, Tool, Value};
 use sha2::{Digest, Sha256};
 
 use super::effect::Effect;
-use super::redact::MASK;
 use super::state::Run;
 use super::work::{CallRecord, Group};
-use crate::approval::{ApprovalRequest, Decision, hex};
+use crate::approval::{ApprovalRequest, ChangedSecretError, Decision, hex, with_secrets};
 use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
@@ -84,6 +83,16 @@ impl Run {
         };
         work.asked = false;
         let at = Arc::clone(&work.address);
+        // What is refused is not recorded: it may be a secret that nobody knows to be one.
+        let decision = match decision {
+            Decision::Approve { args: Some(args) } => match self.with_own_secrets(task, &args) {
+                Ok(args) => Decision::Approve { args: Some(args) },
+                Err(error) => Decision::Reject {
+                    because: Some(format!("the changed arguments cannot be used: {error}")),
+                },
+            },
+            decision => decision,
+        };
         self.remember(effects, || record_of(&at, &decision));
         match decision {
             Decision::Later => {}
@@ -94,7 +103,7 @@ impl Run {
                     changed_args: args.clone(),
                 });
                 if let Some(args) = args {
-                    if let Err(error) = self.check_changed(task, &args) {
+                    if let Err(error) = self.check_args(task, &args) {
                         self.reject(task, error);
                         return;
                     }
@@ -349,15 +358,17 @@ impl Run {
         self.tell(Event::TimerFired(task, timer));
     }
 
-    /// Whether arguments that a person wrote can be called with.
-    pub(super) fn check_changed(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
-        if !self.redactor.is_idle() && is_masked(args) {
-            return Err(ToolError::new(
-                ErrorKind::Arguments,
-                format!("the changed arguments hold `{MASK}` where the secret itself is needed"),
-            ));
-        }
-        self.check_args(task, args)
+    /// Arguments that a person wrote in place of those that a call has, with their secrets.
+    pub(super) fn with_own_secrets(
+        &self,
+        task: TaskId,
+        changed: &Value,
+    ) -> Result<Value, ChangedSecretError> {
+        let own = self.work(task).and_then(|work| work.args.as_ref());
+        let own = own.cloned().unwrap_or_default();
+        let mut shown = own.clone();
+        self.redactor.value(&mut shown);
+        with_secrets(changed, &shown, &own)
     }
 
     /// Whether arguments fit the tool's schema.
@@ -410,16 +421,6 @@ fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<st
     let digest = hex(&hash.finalize());
     let short = digest.get(..KEY_DIGITS).unwrap_or(&digest);
     format!("{}:{short}", at.key_below(run)).into()
-}
-
-/// Whether a mask stands in place of a secret.
-fn is_masked(value: &Value) -> bool {
-    match value {
-        Value::Text(text) => text.contains(MASK),
-        Value::List(items) => items.iter().any(is_masked),
-        Value::Object(fields) => fields.values().any(is_masked),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 /// How a decision stands in the journal; one that was put off does not.

@@ -33,7 +33,7 @@ pub use estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use history::{Choice, History, Past, PastCall, PastDecision, PastEnd};
 pub use outcome::{Because, SkipReason, StepStatus};
 pub use preview::{StepPreview, preview};
-pub use redact::{MASK, SHORTEST, shown_inputs};
+pub use redact::{MASK, Redactor, SHORTEST, holds_mask, shown_inputs, without_secrets};
 pub use replay::{Opening, ReplayError, Replayed, replay};
 pub use state::Run;
 pub use summary::{CallSummary, RunStatus, RunSummary, StepSummary};

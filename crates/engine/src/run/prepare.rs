@@ -193,14 +193,16 @@ impl Run {
             }
             Before::Approved(changed) => {
                 // Arguments that could not be called with then cannot now: whoever wrote them is asked again.
-                agreed = changed
-                    .as_ref()
-                    .is_none_or(|changed| self.check_changed(task, changed).is_ok());
-                if agreed
-                    && let Some(changed) = changed
-                    && let Some(work) = self.work_mut(task)
-                {
-                    work.args = Some(changed);
+                let changed = changed.map(|changed| self.with_own_secrets(task, &changed));
+                match changed {
+                    None => agreed = true,
+                    Some(Ok(args)) if self.check_args(task, &args).is_ok() => {
+                        agreed = true;
+                        if let Some(work) = self.work_mut(task) {
+                            work.args = Some(args);
+                        }
+                    }
+                    Some(_) => {}
                 }
             }
             Before::InDoubt => {

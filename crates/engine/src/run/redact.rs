@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{Input, SlotKind};
+use planwright_core::schema::{part_at, replace_parts};
 use planwright_core::value::SharedPart;
-use planwright_core::{Diagnostic, Hashing, Object, Value};
+use planwright_core::{Diagnostic, Hashing, Object, Plan, Value};
 
 use super::history::Choice;
 use super::spelling::Finder;
@@ -29,38 +31,42 @@ pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
     let declared = plan.plan().inputs.iter();
     let declared: HashMap<&Arc<str>, &Input, Hashing> =
         declared.map(|input| (&input.name, input)).collect();
-    let secret = plan.plan().secret_inputs();
-    plan.inputs()
-        .iter()
-        .filter_map(|(name, value)| {
-            let input = declared.get(name).copied();
-            // A default stands in the plan, and comes from there again.
-            if input.is_some_and(|input| input.default.as_ref() == Some(value)) {
-                return None;
-            }
-            let mut value = value.clone();
-            if secret.contains(name) {
-                value = Value::from(MASK);
-            } else {
-                redactor.value(&mut value);
-            }
-            Some((Arc::clone(name), value))
-        })
-        .collect()
+    let mut inputs = without_secrets(plan.plan(), plan.inputs());
+    // A default stands in the plan, and comes from there again.
+    inputs.retain(|name, _| {
+        let default = declared.get(name).and_then(|input| input.default.as_ref());
+        default.is_none_or(|default| plan.inputs().get(name) != Some(default))
+    });
+    for value in inputs.values_mut() {
+        redactor.value(value);
+    }
+    inputs
 }
 
-/// The texts and numbers of inputs that are secret, however deep they are in them.
+/// `inputs` of a plan with `[redacted]` in place of what it declares secret.
+pub fn without_secrets(plan: &Plan, inputs: &Object) -> Object {
+    let parts = plan.secret_parts(inputs);
+    if parts.is_empty() {
+        return inputs.clone();
+    }
+    let inputs = Value::from(inputs.clone());
+    let shown = replace_parts(&inputs, &parts, &Value::from(MASK));
+    shown.as_object().cloned().unwrap_or_default()
+}
+
+/// The texts and numbers of what the inputs hold that is secret, however deep it stands in them.
 pub(super) fn secret_inputs(plan: &CheckedPlan) -> Vec<Arc<str>> {
     let mut secrets = Vec::new();
     let contents = plan.plan().contents.iter();
-    let contents: Vec<&Object> = contents
+    let contents = contents
         .filter(|content| content.kind == SlotKind::Inputs)
-        .filter_map(|content| content.value.as_object())
-        .collect();
-    for name in plan.plan().secret_inputs() {
-        let held = contents.iter().filter_map(|fields| fields.get(name));
-        for value in plan.inputs().get(name).into_iter().chain(held) {
-            add_secrets(value, &mut secrets);
+        .filter_map(|content| content.value.as_object());
+    for inputs in contents.chain([plan.inputs()]) {
+        let whole = Value::from(inputs.clone());
+        for path in plan.plan().secret_parts(inputs) {
+            if let Some(part) = part_at(&whole, &path) {
+                add_secrets(part, &mut secrets);
+            }
         }
     }
     secrets
@@ -84,9 +90,10 @@ type Masked = HashMap<SharedPart, Option<Value>, Hashing>;
 /// Texts shorter than this would blank out half of every message.
 pub const SHORTEST: usize = 4;
 
-/// Knows the secrets of a run. The values that steps hand each other are not touched, only what is told about them.
+/// Knows secrets, and masks them in whatever is shown or stored. The values that steps hand each other are not touched, only what is told
+/// about them.
 #[derive(Clone, Default)]
-pub(super) struct Redactor {
+pub struct Redactor {
     /// Nothing where there are no secrets.
     finder: Option<Arc<Finder>>,
 }
@@ -98,7 +105,8 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    pub(super) fn new(secrets: impl IntoIterator<Item = Arc<str>>) -> Self {
+    /// Masks `secrets`; those shorter than [`SHORTEST`] bytes are shown.
+    pub fn new(secrets: impl IntoIterator<Item = Arc<str>>) -> Self {
         let mut secrets: Vec<Arc<str>> = secrets
             .into_iter()
             .filter(|secret| secret.len() >= SHORTEST)
@@ -111,27 +119,30 @@ impl Redactor {
         }
     }
 
-    pub(super) fn is_idle(&self) -> bool {
+    /// Whether there are no secrets to mask.
+    pub fn is_idle(&self) -> bool {
         self.finder.is_none()
     }
 
-    fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// `text` with `[redacted]` in place of each secret, in whichever spelling. At an ellipsis, where a text was cut, a part of a
+    /// secret counts as well.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let found = self.finder.iter().flat_map(|finder| finder.find(text));
-        let mut redacted = String::new();
-        let mut rest = 0;
-        for range in found {
-            redacted.push_str(text.get(rest..range.start).unwrap_or_default());
-            redacted.push_str(MASK);
-            rest = range.end;
-        }
-        if rest == 0 {
-            return Cow::Borrowed(text);
-        }
-        redacted.push_str(text.get(rest..).unwrap_or_default());
-        Cow::Owned(redacted)
+        masked_ranges(text, found)
     }
 
-    pub(super) fn value(&self, value: &mut Value) {
+    /// `text` without secrets, cut behind at most `most` bytes. Only what is redacted is cut: half a secret is no secret that is found.
+    pub fn cut<'a>(&self, text: &'a str, most: usize) -> Cow<'a, str> {
+        let redacted = self.text(text);
+        if redacted.len() <= most {
+            return redacted;
+        }
+        let kept = redacted.get(..redacted.floor_char_boundary(most));
+        Cow::Owned(format!("{}…", kept.unwrap_or_default()))
+    }
+
+    /// Masks secrets in all texts and numbers of `value`.
+    pub fn value(&self, value: &mut Value) {
         if self.is_idle() {
             return;
         }
@@ -157,15 +168,25 @@ impl Redactor {
     fn masked_part(&self, value: &Value, known: &mut Masked) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) => None,
-            Value::Number(_) => self.occurs(value).then(|| Value::from(MASK)),
+            Value::Number(number) => {
+                let finder = self.finder.as_ref().filter(|finder| finder.finds_numbers());
+                let is_in = finder.is_some_and(|finder| finder.is_in(&number.to_string()));
+                is_in.then(|| Value::from(MASK))
+            }
             Value::Text(text) => match self.text(text) {
                 Cow::Owned(redacted) => Some(Value::from(redacted)),
                 Cow::Borrowed(_) => None,
             },
             Value::List(items) => {
+                let mut spread = self.masked_over_items(items);
                 let mut changed: Option<Vec<Value>> = None;
                 for (position, item) in items.iter().enumerate() {
-                    if let Some(masked) = self.masked(item, known) {
+                    let masked = match spread.remove(&position) {
+                        // Other fields of the item may hold secrets as well.
+                        Some(item) => Some(self.masked(&item, known).unwrap_or(item)),
+                        None => self.masked(item, known),
+                    };
+                    if let Some(masked) = masked {
                         let changed = changed.get_or_insert_with(|| items.to_vec());
                         if let Some(item) = changed.get_mut(position) {
                             *item = masked;
@@ -199,25 +220,42 @@ impl Redactor {
         }
     }
 
-    fn in_text(&self, text: &str) -> bool {
-        self.finder
-            .as_ref()
-            .is_some_and(|finder| finder.is_in(text))
+    /// Whether a secret stands in `value`.
+    pub fn occurs(&self, value: &Value) -> bool {
+        self.masked(value, &mut Masked::default()).is_some()
     }
 
-    pub(super) fn occurs(&self, value: &Value) -> bool {
-        match value {
-            Value::Null | Value::Bool(_) => false,
-            Value::Number(number) => self
-                .finder
-                .as_ref()
-                .is_some_and(|finder| finder.finds_numbers() && finder.is_in(&number.to_string())),
-            Value::Text(text) => self.in_text(text),
-            Value::List(items) => items.iter().any(|item| self.occurs(item)),
-            Value::Object(fields) => fields
+    /// What the items of a list look like whose texts spell secrets that begin in one of them and end in another, by their positions.
+    fn masked_over_items(&self, items: &[Value]) -> HashMap<usize, Value, Hashing> {
+        let texts: Vec<(usize, &str)> = items
+            .iter()
+            .enumerate()
+            .filter_map(|(position, item)| Some((position, text_of(item)?)))
+            .collect();
+        let (Some(finder), [_, _, ..]) = (&self.finder, &*texts) else {
+            return HashMap::default();
+        };
+        let whole: String = texts.iter().map(|(_, text)| *text).collect();
+        let found = finder.find(&whole);
+        let mut masked = HashMap::default();
+        let mut start = 0;
+        for (position, text) in texts {
+            let end = start + text.len();
+            let inside = found
                 .iter()
-                .any(|(key, value)| self.in_text(key) || self.occurs(value)),
+                .filter(|range| range.start < end && start < range.end);
+            let is_spread = |range: &&Range<usize>| range.start < start || end < range.end;
+            if inside.clone().any(|range| is_spread(&range)) {
+                let here = inside.map(|range| {
+                    range.start.saturating_sub(start)..range.end.min(end).saturating_sub(start)
+                });
+                if let Some(item) = items.get(position) {
+                    masked.insert(position, with_text(item, &masked_ranges(text, here)));
+                }
+            }
+            start = end;
         }
+        masked
     }
 
     fn error(&self, error: &mut ToolError) {
@@ -323,9 +361,7 @@ impl Redactor {
         {
             output.text = Some(redacted.into());
         }
-        for block in &mut output.content {
-            self.value(block);
-        }
+        self.blocks(&mut output.content);
     }
 
     pub(super) fn summary(&self, summary: &mut RunSummary) {
@@ -358,13 +394,18 @@ impl Redactor {
         }
     }
 
+    /// Masks secrets in content blocks, which are one text to whoever reads them.
+    fn blocks(&self, blocks: &mut Vec<Value>) {
+        let mut whole = Value::from(std::mem::take(blocks));
+        self.value(&mut whole);
+        *blocks = whole.as_list().unwrap_or_default().to_vec();
+    }
+
     fn step(&self, step: &mut StepSummary) {
         for value in [&mut step.args, &mut step.output].into_iter().flatten() {
             self.value(value);
         }
-        for block in &mut step.content {
-            self.value(block);
-        }
+        self.blocks(&mut step.content);
         if let Some(error) = &mut step.error {
             self.error(error);
         }
@@ -382,6 +423,62 @@ impl Redactor {
         {
             *help = redacted;
         }
+    }
+}
+
+/// `text` with `[redacted]` in place of `ranges`, which are in order.
+fn masked_ranges(text: &str, ranges: impl IntoIterator<Item = Range<usize>>) -> Cow<'_, str> {
+    let mut redacted = String::new();
+    let mut rest = 0;
+    for range in ranges {
+        redacted.push_str(text.get(rest..range.start).unwrap_or_default());
+        redacted.push_str(MASK);
+        rest = range.end;
+    }
+    if rest == 0 {
+        return Cow::Borrowed(text);
+    }
+    redacted.push_str(text.get(rest..).unwrap_or_default());
+    Cow::Owned(redacted)
+}
+
+/// The text that an item of a list is, or that it holds as a content block.
+fn text_of(item: &Value) -> Option<&str> {
+    let block = item
+        .get("text")
+        .or_else(|| item.get("resource")?.get("text"));
+    item.as_text().or_else(|| block?.as_text())
+}
+
+/// The item with another text.
+fn with_text(item: &Value, text: &str) -> Value {
+    let Some(fields) = item.as_object() else {
+        return Value::from(text);
+    };
+    let field = if fields.contains_key("text") {
+        "text"
+    } else {
+        "resource"
+    };
+    Value::object(fields.iter().map(|(key, value)| {
+        let value = match (&**key == field, value) {
+            (true, Value::Object(_)) => with_text(value, text),
+            (true, _) => Value::from(text),
+            (false, _) => value.clone(),
+        };
+        (key.clone(), value)
+    }))
+}
+
+/// Whether `[redacted]` stands somewhere in `value`, in place of a secret.
+pub fn holds_mask(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.contains(MASK),
+        Value::List(items) => items.iter().any(holds_mask),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, field)| key.contains(MASK) || holds_mask(field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -17,6 +17,18 @@ const LEAST_EFFORT: usize = 64 * 1024;
 /// What one more way to go on costs.
 const WAY: usize = 32;
 
+/// How often a character may be compared for what one unit of effort costs.
+const QUICK_LOOKS: usize = 64;
+
+/// The fewest characters of a secret that are one beside the mark of a cut.
+const SHORTEST_PART: usize = 4;
+
+/// What stands where a text was cut.
+const CUT_MARKS: [&str; 2] = ["…", "..."];
+
+/// The longest escape of which the mark of a cut may hide a part: `\\u00e`.
+const LONGEST_CUT_ESCAPE: usize = 8;
+
 /// Finds some texts in others.
 #[derive(Debug)]
 pub(super) struct Finder {
@@ -30,8 +42,6 @@ pub(super) struct Finder {
 #[derive(Debug)]
 struct Needle {
     atoms: Vec<Atom>,
-    /// Whether lines may be broken in it.
-    is_wrapped: bool,
     /// Whether the character before it has a part in it, and the one behind it.
     edges: (bool, bool),
 }
@@ -71,8 +81,9 @@ impl Finder {
     /// Whether there is something to be found in `text`.
     pub(super) fn is_in(&self, text: &str) -> bool {
         let mut effort = Effort::for_text(text);
+        let cuts = cut_marks(text);
         (0..text.len()).any(|at| {
-            let range = self.longest_at(text.as_bytes(), at, &mut effort);
+            let range = self.longest_at(text.as_bytes(), at, &cuts, &mut effort);
             range.is_some() || effort.is_used_up()
         })
     }
@@ -81,9 +92,10 @@ impl Finder {
     /// anywhere.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut effort = Effort::for_text(text);
+        let cuts = cut_marks(text);
         let mut found: Vec<Range<usize>> = Vec::new();
         for at in 0..text.len() {
-            let range = self.longest_at(text.as_bytes(), at, &mut effort);
+            let range = self.longest_at(text.as_bytes(), at, &cuts, &mut effort);
             if effort.is_used_up() {
                 return std::iter::once(0..text.len()).collect();
             }
@@ -101,13 +113,28 @@ impl Finder {
         found
     }
 
-    fn longest_at(&self, text: &[u8], at: usize, effort: &mut Effort) -> Option<Range<usize>> {
+    fn longest_at(
+        &self,
+        text: &[u8],
+        at: usize,
+        cuts: &[Range<usize>],
+        effort: &mut Effort,
+    ) -> Option<Range<usize>> {
         let first = *text.get(at)?;
         let needles = self.by_start.get(usize::from(first))?;
-        needles
+        let from_its_start = needles
             .iter()
-            .filter_map(|index| self.needles.get(*index)?.at(text, at, effort))
-            .max_by_key(|range| range.end)
+            .filter_map(|index| self.needles.get(*index)?.at(text, at, cuts, effort))
+            .max_by_key(|range| range.end);
+        if cuts.binary_search_by_key(&at, |mark| mark.end).is_err() {
+            return from_its_start;
+        }
+        let mut ends = from_its_start;
+        for needle in &self.needles {
+            let end = needle.end_at(text, at, cuts, effort);
+            ends = ends.into_iter().chain(end).max_by_key(|range| range.end);
+        }
+        ends
     }
 
     fn add(&mut self, needle: Needle) {
@@ -155,7 +182,6 @@ impl Needle {
     fn plain(text: &str) -> Self {
         Self {
             atoms: text.chars().map(|letter| Atom(letter, None)).collect(),
-            is_wrapped: false,
             edges: (false, false),
         }
     }
@@ -168,7 +194,6 @@ impl Needle {
         };
         Self {
             atoms: digits.map(atom).collect(),
-            is_wrapped: true,
             edges: (false, false),
         }
     }
@@ -181,34 +206,96 @@ impl Needle {
         let end = whole.len() * 8 / 6;
         Self {
             atoms: (first..end).map(|at| sextet(&whole, at)).collect(),
-            is_wrapped: true,
             edges: (alignment > 0, !(whole.len() * 8).is_multiple_of(6)),
         }
     }
 
     /// Where it stands, if it begins at `start`.
-    fn at(&self, text: &[u8], start: usize, effort: &mut Effort) -> Option<Range<usize>> {
-        let mut end = start;
-        for (index, atom) in self.atoms.iter().enumerate() {
-            if matches!(text.get(end)?, b'%' | b'\\' | b'+' | b'\r' | b'\n') {
-                // Here it may go on in several ways.
-                let end = self.search(index, text, end, effort)?;
-                return Some(self.with_edges(text, start..end));
-            }
-            end = atom.plain_at(text, end)?;
-            effort.spend(1)?;
-        }
+    fn at(
+        &self,
+        text: &[u8],
+        start: usize,
+        cuts: &[Range<usize>],
+        effort: &mut Effort,
+    ) -> Option<Range<usize>> {
+        let end = self.end_from(0, text, start, cuts, effort)?;
         Some(self.with_edges(text, start..end))
     }
 
-    /// The farthest end of what is left from the atom at `index` on.
-    fn search(&self, index: usize, text: &[u8], at: usize, effort: &mut Effort) -> Option<usize> {
+    /// Where its end stands, or an inner part of it, if that begins at `start`, behind the mark of a cut.
+    fn end_at(
+        &self,
+        text: &[u8],
+        start: usize,
+        cuts: &[Range<usize>],
+        effort: &mut Effort,
+    ) -> Option<Range<usize>> {
+        let last = self.atoms.len().checked_sub(SHORTEST_PART)?;
+        let may_be_escape = matches!(text.get(start), Some(b'%' | b'\\' | b'+'));
+        // To look at a character is quick, and most texts with such marks hold no secret.
+        effort.spend(if may_be_escape {
+            last
+        } else {
+            last / QUICK_LOOKS + 1
+        })?;
+        let ends = (1..=last).filter_map(|first| {
+            let may_begin = may_be_escape || self.atoms.get(first)?.plain_at(text, start).is_some();
+            if !may_begin {
+                return None;
+            }
+            self.end_from(first, text, start, cuts, effort)
+        });
+        let end = ends.max()?;
+        Some(self.with_edges(text, start..end))
+    }
+
+    /// The end of what begins at `start` with the atom at `first`: behind its last atom, or at the mark of a cut.
+    fn end_from(
+        &self,
+        first: usize,
+        text: &[u8],
+        start: usize,
+        cuts: &[Range<usize>],
+        effort: &mut Effort,
+    ) -> Option<usize> {
+        let mut end = start;
+        let mut cut = None;
+        for (index, atom) in self.atoms.iter().enumerate().skip(first) {
+            if first + SHORTEST_PART <= index {
+                cut = cut_at(text, end, cuts).or(cut);
+            }
+            if matches!(text.get(end), Some(b'%' | b'\\' | b'+' | b'\r' | b'\n')) {
+                // Here it may go on in several ways.
+                return self.search((first, index), text, end, cuts, effort).or(cut);
+            }
+            let Some(next) = atom.plain_at(text, end) else {
+                return cut;
+            };
+            end = next;
+            effort.spend(1)?;
+        }
+        Some(end)
+    }
+
+    /// The farthest end of what is left from the second of the atoms on, of those from the first on.
+    fn search(
+        &self,
+        (first, index): (usize, usize),
+        text: &[u8],
+        at: usize,
+        cuts: &[Range<usize>],
+        effort: &mut Effort,
+    ) -> Option<usize> {
         let mut ends = vec![at];
+        let mut cut = None;
         for (index, atom) in self.atoms.iter().enumerate().skip(index) {
             let mut next = Vec::new();
             for end in ends {
+                if first + SHORTEST_PART <= index {
+                    cut = cut_at(text, end, cuts).or(cut);
+                }
                 atom.each_end(text, end, &mut next);
-                if self.is_wrapped && index > 0 {
+                if index > first {
                     let behind = behind_breaks(text, end);
                     if behind > end {
                         atom.each_end(text, behind, &mut next);
@@ -218,7 +305,7 @@ impl Needle {
             next.sort_unstable();
             next.dedup();
             if next.is_empty() {
-                return None;
+                return cut;
             }
             effort.spend(WAY * next.len())?;
             ends = next;
@@ -336,6 +423,38 @@ fn each_escape(letter: char, text: &[u8], at: usize, ends: &mut Vec<usize>) {
         end = digits + 4;
     }
     ends.push(end);
+}
+
+/// Where marks of a cut stand in `text`.
+fn cut_marks(text: &str) -> Vec<Range<usize>> {
+    let mut marks: Vec<Range<usize>> = CUT_MARKS
+        .iter()
+        .flat_map(|mark| text.match_indices(mark))
+        .map(|(start, mark)| {
+            let end = start + mark.len();
+            // A space may set the mark off from the text.
+            let (before, behind) = text.split_at(start);
+            let before = usize::from(before.ends_with(' '));
+            let behind = usize::from(
+                behind
+                    .get(mark.len()..)
+                    .unwrap_or_default()
+                    .starts_with(' '),
+            );
+            start - before..end + behind
+        })
+        .collect();
+    marks.sort_unstable_by_key(|mark| mark.end);
+    marks
+}
+
+/// Where a mark of a cut begins that stands at `at`, or behind the beginning of an escape there.
+fn cut_at(text: &[u8], at: usize, cuts: &[Range<usize>]) -> Option<usize> {
+    let next = cuts.partition_point(|mark| mark.start < at);
+    let start = cuts.get(next)?.start;
+    let between = text.get(at..start)?;
+    let is_escape = matches!(between.first(), Some(b'%' | b'\\'));
+    (between.is_empty() || is_escape && between.len() < LONGEST_CUT_ESCAPE).then_some(start)
 }
 
 fn short_escape(letter: char) -> Option<u8> {

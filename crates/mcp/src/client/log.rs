@@ -4,48 +4,70 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use planwright_engine::run::Redactor;
+
 /// How much is kept, in bytes.
 const CAPACITY: usize = 64 << 10;
 
 /// How much of it an error shows, in bytes.
 const SHOWN: usize = 2 << 10;
 
+/// How much of a line that is no message is kept, in bytes.
+const NOISE_SHOWN: usize = 200;
+
 /// The last words of one server, over all its starts.
 #[derive(Debug)]
 pub(super) struct Log {
     // A plain mutex: it is held for a copy of at most the capacity, and never across a wait.
-    bytes: Mutex<VecDeque<u8>>,
-    secrets: Vec<Arc<str>>,
+    tail: Mutex<Tail>,
+    redactor: Redactor,
+}
+
+/// The end of what was written.
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    /// Whether something stood before it.
+    is_cut: bool,
 }
 
 impl Log {
     /// A log that never shows any of the `secrets`.
     pub(super) fn new(secrets: Vec<Arc<str>>) -> Self {
         Self {
-            bytes: Mutex::default(),
-            secrets,
+            tail: Mutex::default(),
+            redactor: Redactor::new(secrets),
         }
     }
 
     /// Adds `bytes`, and forgets as many old ones as do not fit any more.
     pub(super) fn add(&self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(CAPACITY)..];
-        let mut kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let excess = (kept.len() + bytes.len()).saturating_sub(CAPACITY);
-        kept.drain(..excess);
-        kept.extend(bytes);
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let excess = (tail.bytes.len() + bytes.len()).saturating_sub(CAPACITY);
+        tail.is_cut |= excess > 0;
+        let old = excess.min(tail.bytes.len());
+        tail.bytes.drain(..old);
+        tail.bytes.extend(&bytes[excess - old..]);
     }
 
-    /// All that is kept.
+    /// Adds the beginning of a line on standard output that is no message.
+    pub(super) fn add_noise(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let shown = self.redactor.cut(&line, NOISE_SHOWN);
+        self.add(format!("[on stdout, not a message] {shown}\n").as_bytes());
+    }
+
+    /// All that is kept, behind an ellipsis if there was more.
     pub(super) fn text(&self) -> String {
-        let kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, second) = kept.as_slices();
-        let mut text = String::from_utf8_lossy(&[first, second].concat()).into_owned();
-        drop(kept);
-        for secret in &self.secrets {
-            text = text.replace(&**secret, "[redacted]");
-        }
-        text
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, second) = tail.bytes.as_slices();
+        let bytes = [first, second].concat();
+        let is_cut = tail.is_cut;
+        drop(tail);
+        let text = String::from_utf8_lossy(&bytes);
+        // The mark also says that a secret may have lost its beginning.
+        let mark = if is_cut { "…" } else { "" };
+        self.redactor.text(&format!("{mark}{text}")).into_owned()
     }
 
     /// The end of it, in whole lines where there are any.
@@ -59,6 +81,7 @@ impl Log {
         let tail = &text[start..];
         match tail.split_once('\n') {
             Some((_, whole)) if start > 0 && !whole.is_empty() => whole.to_owned(),
+            _ if start > 0 => format!("…{tail}"),
             _ => tail.to_owned(),
         }
     }
@@ -87,15 +110,35 @@ mod tests {
         log.add(b"using tok-123\n");
         assert_eq!(log.text(), "using [redacted]\n");
         log.add(&vec![b'x'; CAPACITY - 4]);
-        assert_eq!(log.text().len(), CAPACITY);
+        let most = CAPACITY + '…'.len_utf8();
+        assert!(log.text().starts_with('…'));
         log.add(b"\nlast line\n");
-        assert_eq!(log.text().len(), CAPACITY);
+        assert_eq!(log.text().len(), most);
         assert!(log.text().ends_with("xxx\nlast line\n"));
         assert_eq!(log.tail(), "last line");
         log.add(&vec![b'y'; 3 * CAPACITY]);
-        assert_eq!(log.text(), "y".repeat(CAPACITY));
+        assert_eq!(log.text(), format!("…{}", "y".repeat(CAPACITY)));
         log.add("ä".repeat(SHOWN).as_bytes());
-        assert_eq!(log.tail(), "ä".repeat(SHOWN / 2));
+        assert_eq!(log.tail(), format!("…{}", "ä".repeat(SHOWN / 2)));
+    }
+
+    #[test]
+    fn a_cut_shows_no_part_of_a_secret() {
+        let log = || Log::new(vec!["tok-1234567890abcdef".into()]);
+        let noisy = log();
+        noisy.add_noise(format!("{}tok-1234567890abcdef", "x".repeat(185)).as_bytes());
+        let kept = noisy.text();
+        assert!(!kept.contains("tok-"), "{kept}");
+        // In pieces, over two lines, without its beginning.
+        let pieces = log();
+        pieces.add(b"a tok-12345");
+        pieces.add(b"67890abcdef b\ntok-1234567\n890abcdef c");
+        assert_eq!(pieces.text(), "a [redacted] b\n[redacted] c");
+        let full = log();
+        full.add(b"tok-1234567890abcdef\n");
+        full.add(&vec![b'x'; CAPACITY - 11]);
+        let kept = full.text();
+        assert!(kept.starts_with("…[redacted]\nxxx"), "{}", &kept[..40]);
     }
 
     #[test]

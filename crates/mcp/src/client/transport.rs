@@ -15,9 +15,6 @@ use super::log::Log;
 use super::mailbox::Mailbox;
 use super::message;
 
-/// How much of a line that is no message is kept for the log, in bytes.
-const NOISE_SHOWN: usize = 200;
-
 /// What `rmcp` sends and receives messages through.
 ///
 /// It is our own because that of `rmcp` leaves a caller waiting for ever where a result is too long or not quite
@@ -115,10 +112,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if message.is_some() {
                 return message;
             }
-            let shown = &line[..line.len().min(NOISE_SHOWN)];
-            self.log.add(b"[on stdout, not a message] ");
-            self.log.add(shown);
-            self.log.add(b"\n");
+            self.log.add_noise(line);
         }
     }
 

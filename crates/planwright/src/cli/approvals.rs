@@ -277,10 +277,17 @@ fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest
                     return Decision::Later;
                 };
                 match Value::from_json(&text) {
-                    Ok(args) if args.as_object().is_some() => match passphrase.confirm() {
-                        Ok(()) => return Decision::Approve { args: Some(args) },
-                        Err(error) => printer.quote(&format!("  {error}")),
-                    },
+                    Ok(args) if args.as_object().is_some() => {
+                        let usable = request
+                            .check_changed_args(&args)
+                            .map_err(|error| error.to_string());
+                        let agreed = usable
+                            .and_then(|()| passphrase.confirm().map_err(|error| error.to_string()));
+                        match agreed {
+                            Ok(()) => return Decision::Approve { args: Some(args) },
+                            Err(error) => printer.quote(&format!("  {error}")),
+                        }
+                    }
                     Ok(other) => {
                         printer.talk(&format!("  that is a {}, not an object", other.kind()));
                     }

@@ -204,7 +204,9 @@ pub(crate) enum Command {
     ///
     /// The servers of the client's file move to a file in the folder of settings, which its owner alone may read, and one entry
     /// stands in their place: `planwright serve` with that file. All else in the client's file stays as it is. A server that only
-    /// the client can start stays, too, with the reason. A copy of the file is kept, and `--undo` takes the gateway away again.
+    /// the client can start stays, too, with the reason. The rules that the client has about their tools are added to your own
+    /// `planwright.toml`; those of a project's shared files only where they make things stricter. A copy of the file is kept, and
+    /// `--undo` takes the gateway and the rules away again.
     Wrap(WrapArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     ///

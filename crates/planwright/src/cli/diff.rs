@@ -5,7 +5,7 @@ mod text;
 use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::core::check::CheckedPlan;
-use planwright::engine::run::{History, Past, StepSummary, shown_inputs};
+use planwright::engine::run::{History, MASK, Past, StepSummary, shown_inputs, without_secrets};
 use planwright::kept::KeptRun;
 use planwright::wire::{
     DIFF_SCHEMA, DiffV1, ErrorV1, KeptRunV1, PlanDiffV1, StepDiffV1, StepSideV1, changes,
@@ -73,12 +73,13 @@ impl Side {
 /// What a plan was given, and its defaults where it was given nothing.
 fn inputs(plan: &CheckedPlan) -> Value {
     let mut inputs = shown_inputs(plan, &[]);
-    let secret = plan.plan().secret_inputs();
-    let shown = plan.plan().inputs.iter();
-    for input in shown.filter(|input| !secret.contains(&input.name)) {
-        if let Some(default) = &input.default {
-            let entry = inputs.entry(input.name.clone());
-            entry.or_insert_with(|| default.clone());
+    let defaults = plan.plan().inputs.iter().filter_map(|input| {
+        let default = input.default.clone()?;
+        Some((input.name.clone(), default))
+    });
+    for (name, default) in without_secrets(plan.plan(), &defaults.collect()) {
+        if default.as_text() != Some(MASK) {
+            inputs.entry(name).or_insert(default);
         }
     }
     Value::from(inputs)

@@ -133,7 +133,7 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
         };
         let name = name.trim();
         if name.is_empty() {
-            return Err(CommandError::new(format!("`--var {pair}` has no name"))
+            return Err(CommandError::new("a `--var` has no name before its `=`")
                 .hint("write it as --var NAME=VALUE"));
         }
         let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use planwright::call_view::CallView;
 use planwright::core::place::push_pointer_segment;
+use planwright::core::schema::{FaultKind, part_at};
 use planwright::core::{Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
-use planwright::engine::run::{History, MASK};
+use planwright::engine::run::{History, MASK, holds_mask};
 use planwright::kept::KeptRun;
 use planwright::wire::{OPEN_CALL_SCHEMA, OpenCallV1};
 use planwright_store::{NewDecision, Store, StoreError};
@@ -162,16 +163,17 @@ impl Question {
 
     /// Checks that the tool takes arguments that a person wrote.
     pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
-        let tool = self.tool.as_ref();
-        let faults = tool.map(|tool| tool.input.validate(args));
-        let asked = &self.call.subject.args;
-        if args.to_json().contains(MASK) && asked.to_json().contains(MASK) {
-            return Err(CommandError::new(format!(
-                "the arguments hold `{MASK}`, which stands for a secret that is not shown"
-            ))
-            .hint("write the secret itself, or approve the call as it is"));
+        if let Err(error) = self.call.subject.check_changed_args(args) {
+            let error = CommandError::new(format!("the arguments cannot be used: {error}"));
+            return Err(self.explain_secret(error));
         }
-        let faults = faults.unwrap_or_default();
+        let tool = self.tool.as_ref();
+        let mut faults = tool.map_or_else(Vec::new, |tool| tool.input.validate(args));
+        // What stands for a secret says nothing about it.
+        faults.retain(|fault| {
+            let part = part_at(args, &fault.path).unwrap_or(args);
+            fault.kind != FaultKind::Wrong || !holds_mask(part)
+        });
         if faults.is_empty() {
             return Ok(());
         }
@@ -186,6 +188,18 @@ impl Question {
                 at => format!("{} at `{at}`", fault.message),
             })
         }))
+    }
+
+    /// Adds what can be done about a secret.
+    fn explain_secret(&self, error: CommandError) -> CommandError {
+        error
+            .hint(format!(
+                "write `{MASK}` as the call shows it, in the same place: the run has the secret"
+            ))
+            .hint(format!(
+                "for another secret: `planwright resume {} --var NAME=VALUE`, or the variable of the environment that it is in",
+                keeping::short(&self.call.run)
+            ))
     }
 
     /// Stores the decision about the call that was shown.

@@ -4,8 +4,10 @@ mod difference;
 mod edit;
 mod files;
 mod object;
+mod own_rules;
 mod place;
 mod report;
+mod rules;
 mod stays;
 #[cfg(test)]
 mod tests;
@@ -14,7 +16,9 @@ mod tokens;
 use std::path::{Path, PathBuf};
 
 use planwright::core::Value;
-use planwright::wire::{RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1};
+use planwright::wire::{
+    CarriedRuleV1, CarriedRulesV1, RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1,
+};
 
 use super::args::{Format, RunFormat, WrapArguments};
 use super::error::CommandError;
@@ -24,7 +28,9 @@ use super::printer::Printer;
 use edit::{Fault, Section};
 use files::Ours;
 use object::Object;
+use own_rules::RulesChange;
 use place::{Client, Place, Surroundings};
+use rules::{ClientRule, RuleList};
 
 /// `planwright wrap CLIENT|FILE`
 pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -33,12 +39,13 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
         // Two lists may stand in one file: what was done last is undone first.
         places.reverse();
     }
+    let around = Surroundings::of_process()?;
     let mut done = Vec::new();
     for place in &places {
         let file = if arguments.undo {
             undo(place, arguments.dry_run)?
         } else {
-            put_in_front(place, arguments.dry_run)?
+            put_in_front(place, &around, arguments.dry_run)?
         };
         done.extend(file);
     }
@@ -93,7 +100,11 @@ fn nothing_found(places: &[Place]) -> CommandError {
 }
 
 /// Puts the gateway in front of the servers of one list; nothing where there are none.
-fn put_in_front(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
+fn put_in_front(
+    place: &Place,
+    around: &Surroundings,
+    dry_run: bool,
+) -> Result<Option<WrappedFileV1>, CommandError> {
     let Some(text) = files::read(&place.file)? else {
         return Ok(None);
     };
@@ -114,15 +125,26 @@ fn put_in_front(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, C
     let wrapped = edit::wrap(&text, known.as_deref(), &section, &stays::reason).map_err(explain)?;
     let changed = !wrapped.moved.is_empty();
     let mut report = report(place, &ours);
-    report.changed = changed;
     report.stay = wrapped
         .stay
         .into_iter()
         .map(|(server, because)| StayingServerV1 { server, because })
         .collect();
     report.moved = wrapped.moved;
+    // Of the servers that moved before as well: the client may have other rules now.
+    let behind = servers(&wrapped.ours, edit::OURS);
+    let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
+    let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
+    let change = RulesChange::adding(&ours, &carried)?;
+    report.changed = changed || change.is_some();
+    if report.changed && !rules.is_empty() {
+        report.rules = Some(carried_rules(&ours, &carried, &left, change.as_ref()));
+    }
     if !changed {
         report.backup = None;
+        if let (Some(change), false) = (&change, dry_run) {
+            change.write()?;
+        }
     } else if dry_run {
         report.difference = difference::difference(&text, &wrapped.client, &servers(&text, &path));
         report.backup = None;
@@ -131,10 +153,16 @@ fn put_in_front(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, C
             files::write_private(&ours.backup, &text)?;
         }
         files::write_private(&ours.servers, &wrapped.ours)?;
-        if let Err(error) = files::replace_client(&place.file, &text, &wrapped.client) {
+        // The rules first: no call comes through the gateway that they do not hold for.
+        let ruled = change.as_ref().map_or(Ok(()), RulesChange::write);
+        let done = ruled.and_then(|()| files::replace_client(&place.file, &text, &wrapped.client));
+        if let Err(error) = done {
             match known {
                 Some(known) => files::write_private(&ours.servers, &known)?,
                 None => files::remove(&ours.servers)?,
+            }
+            if let Some(change) = &change {
+                change.revert()?;
             }
             return Err(error);
         }
@@ -186,6 +214,10 @@ fn undo(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandEr
         .into_iter()
         .map(|(server, now)| RenamedServerV1 { server, now })
         .collect();
+    let change = RulesChange::undoing(&ours)?;
+    if change.is_some() {
+        report.rules = Some(carried_rules(&ours, &[], &[], change.as_ref()));
+    }
     if dry_run {
         let shown = servers(&restored.client, &path);
         report.difference = difference::difference(&text, &restored.client, &shown);
@@ -193,11 +225,86 @@ fn undo(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandEr
     }
     files::replace_client(&place.file, &text, &restored.client)?;
     files::remove(&ours.servers)?;
+    if let Some(change) = change {
+        change.write()?;
+    }
     if is_exact {
         files::remove(&ours.backup)?;
         report.backup = None;
     }
     Ok(Some(report))
+}
+
+/// The rules that the client has about the servers `behind` the gateway, each once. It has those in `client`, and had the others.
+fn client_rules(
+    place: &Place,
+    around: &Surroundings,
+    client: &Value,
+    behind: &Value,
+) -> Result<Vec<ClientRule>, CommandError> {
+    let entries = |servers: &Value| servers.as_object().cloned().unwrap_or_default();
+    let (client, behind) = (entries(client), entries(behind));
+    let names = |servers: &planwright::core::Object| -> Vec<String> {
+        servers.keys().map(|name| name.to_string()).collect()
+    };
+    let moved = names(&behind);
+    let all = [names(&client), moved.clone()].concat();
+    let is_own = place.is_own(around);
+    let file = place.file.display().to_string();
+    let mut found = Vec::new();
+    for (server, entry) in &behind {
+        found.extend(rules::of_entry(server, entry, &file, is_own));
+    }
+    for file in place.rule_files(around)? {
+        let rules = rules::of_file(&file, &moved, &all).map_err(|error| {
+            CommandError::new(format!("`{}` is not JSON: {error}", file.name)).hint(
+                "its rules about tools are to hold behind the gateway: mend it, then try again",
+            )
+        })?;
+        found.extend(rules);
+    }
+    let mut rules: Vec<ClientRule> = Vec::new();
+    for rule in found {
+        let is_known = rules.iter().any(|known| {
+            known.list == rule.list
+                && known.pattern == rule.pattern
+                && known.is_refused() == rule.is_refused()
+        });
+        if !is_known {
+            rules.push(rule);
+        }
+    }
+    Ok(rules)
+}
+
+fn carried_rules(
+    ours: &Ours,
+    carried: &[&ClientRule],
+    left: &[&ClientRule],
+    change: Option<&RulesChange>,
+) -> CarriedRulesV1 {
+    let to_wire = |rule: &ClientRule| CarriedRuleV1 {
+        tools: rule.pattern.clone(),
+        rule: rule.written.clone(),
+        from: rule.file.clone(),
+    };
+    let of = |list: RuleList| {
+        let rules = carried.iter().filter(|rule| rule.list == list);
+        rules.map(|rule| to_wire(rule)).collect()
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut difference = change.map_or_else(Vec::new, |change| {
+        difference::difference(&text(&change.before), &text(&change.after), &Value::Null)
+    });
+    difference.retain(|line| line.starts_with(['+', '-']));
+    CarriedRulesV1 {
+        file: ours.settings.display().to_string(),
+        no_ask: of(RuleList::NoAsk),
+        ask: of(RuleList::Ask),
+        deny: of(RuleList::Deny),
+        left: left.iter().map(|rule| to_wire(rule)).collect(),
+        difference,
+    }
 }
 
 fn report(place: &Place, ours: &Ours) -> WrappedFileV1 {

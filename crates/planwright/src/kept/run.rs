@@ -7,7 +7,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, StepId};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::{History, MASK};
+use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
@@ -172,9 +172,7 @@ impl KeptRun {
     pub fn reading(&self, more: Object) -> Result<Reading, KeptRunError> {
         let mut given = self.vars.clone();
         given.extend(more);
-        let mut hidden = given
-            .iter()
-            .filter(|(_, value)| value.as_text() == Some(MASK));
+        let mut hidden = given.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(KeptRunError::Hidden(name.clone())),
             None => Ok(Reading::kept(&self.plan, given)),

@@ -52,7 +52,8 @@ pub use report::{
 };
 pub use runs::{KeptRunV1, RUNS_SCHEMA, RunsV1};
 pub use setup::{
-    INIT_SCHEMA, InitV1, RenamedServerV1, StayingServerV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+    CarriedRuleV1, CarriedRulesV1, INIT_SCHEMA, InitV1, RenamedServerV1, StayingServerV1,
+    WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
 #[cfg(feature = "planner")]
 pub use streamed::{EarlyCallV1, StreamedV1};

@@ -49,6 +49,37 @@ pub struct WrappedFileV1 {
     /// The lines that would change, without the values of environment variables and headers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<String>,
+    /// The client's rules about the tools of these servers, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<CarriedRulesV1>,
+}
+
+/// What became of a client's rules about tools.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CarriedRulesV1 {
+    /// The user's own `planwright.toml`.
+    pub file: String,
+    /// Those that say that a tool need not ask.
+    pub no_ask: Vec<CarriedRuleV1>,
+    /// Those that say that it asks.
+    pub ask: Vec<CarriedRuleV1>,
+    /// Those that say that it may not be called.
+    pub deny: Vec<CarriedRuleV1>,
+    /// Those that were not taken over: they would make things easier, and others can write the file that they stand in.
+    pub left: Vec<CarriedRuleV1>,
+    /// The lines that are added to the file, or taken out of it.
+    pub difference: Vec<String>,
+}
+
+/// A client's rule about tools of one server.
+#[derive(Clone, Debug, Serialize)]
+pub struct CarriedRuleV1 {
+    /// The tools, as `planwright.toml` names them.
+    pub tools: String,
+    /// The rule, as the client has it.
+    pub rule: String,
+    /// The client's file.
+    pub from: String,
 }
 
 /// A server that stays with its client.

@@ -219,8 +219,8 @@ impl Search {
                 return;
             }
             let shown = match line.char_indices().nth(LONGEST) {
-                Some((end, _)) => &line[..end],
-                None => line,
+                Some((end, _)) => format!("{}…", &line[..end]),
+                None => line.to_owned(),
             };
             self.matches.push(Value::object([
                 ("file", Value::from(path)),

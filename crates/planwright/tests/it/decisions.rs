@@ -117,6 +117,10 @@ fn what_cannot_be_decided() {
     let folder = tempfile::tempdir().unwrap();
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     let short = &id[..8];
+    let ways_out = format!(
+        "\n  hint: write `[redacted]` as the call shows it, in the same place: the run has the secret\n  hint: for another secret: \
+         `planwright resume {short} --var NAME=VALUE`, or the variable of the environment that it is in"
+    );
     for (arguments, message) in [
         (
             vec!["approve", &id, "pya"],
@@ -135,10 +139,12 @@ fn what_cannot_be_decided() {
             "the tool does not take these arguments\n  hint: `\"x\"` is text, not a number at `/amount`".to_owned(),
         ),
         (
-            vec!["approve", &id, "pay", "--args", r#"{"token": "[redacted]"}"#],
-            "the arguments hold `[redacted]`, which stands for a secret that is not shown\n  hint: write the \
-             secret itself, or approve the call as it is"
-                .to_owned(),
+            vec!["approve", &id, "pay", "--args", r#"{"token": "sesame-shut"}"#],
+            format!("the arguments cannot be used: something else stands in place of the secret at `/token`{ways_out}"),
+        ),
+        (
+            vec!["approve", &id, "pay", "--args", r#"{"amount": "[redacted]"}"#],
+            format!("the arguments cannot be used: `[redacted]` stands at `/amount`, where the call has no secret{ways_out}"),
         ),
         (
             vec!["approve", "none", "pay"],
@@ -172,6 +178,98 @@ fn what_cannot_be_decided() {
         };
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("sesame"), "{}", path.display());
+    }
+}
+
+/// Neither the store nor anything beside it holds any of `texts`.
+#[track_caller]
+fn never_stored(folder: &Path, texts: &[&str]) {
+    for file in fs::read_dir(folder.join(".local/share/planwright")).unwrap() {
+        let path = file.unwrap().path();
+        if !path.is_file() {
+            continue;
+        }
+        let stored = fs::read(&path).unwrap();
+        let stored = String::from_utf8_lossy(&stored);
+        for text in texts {
+            assert!(!stored.contains(text), "{text} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_secret_stays_when_other_arguments_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let id = waiting(folder, &["--var", "token=sesame-open"]);
+    for typed in [
+        r#"{"amount":5,"token":"sesame-shut"}"#,
+        r#"{"amount":5,"token":{"new":"sesame-shut"}}"#,
+        r#"{"amount":5,"note":"[redacted]"}"#,
+    ] {
+        let refused = approve(folder, &id, "pay", &["--args", typed]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(!stderr(&refused).contains("shut"), "{}", stderr(&refused));
+        never_stored(folder, &["sesame"]);
+    }
+    let kept = r#"{"amount":5,"token":"[redacted]"}"#;
+    let decided = approve(folder, &id, "pay", &["--args", kept]);
+    assert_eq!(decided.status.code(), Some(0), "{}", stderr(&decided));
+    never_stored(folder, &["sesame"]);
+    let output = run(
+        folder,
+        &[
+            "resume",
+            &id,
+            "--var",
+            "token=sesame-open",
+            "--format",
+            "json",
+        ],
+    );
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["output"]["paid"], json!(5), "{report}");
+    assert_eq!(
+        report["steps"][1]["args"],
+        json!({"amount": 5, "token": "[redacted]"})
+    );
+    assert!(!report.to_string().contains("sesame"), "{report}");
+    never_stored(folder, &["sesame"]);
+    let replayed = run(folder, &["replay", &id]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+}
+
+#[test]
+fn a_file_of_decisions_cannot_replace_a_secret() {
+    for (args, expected) in [
+        (json!({"amount": 5, "token": "[redacted]"}), Ok(5)),
+        (json!({"amount": 5, "token": "sesame-open"}), Ok(5)),
+        (
+            json!({"amount": 5, "token": "sesame-shut"}),
+            Err(
+                "the call was rejected: the changed arguments cannot be used: something else stands in place of the secret at `/token`",
+            ),
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        set_up(folder);
+        let decisions = json!({"pay": {"decision": "approve", "args": args}});
+        fs::write(folder.join("decisions.json"), decisions.to_string()).unwrap();
+        let more = [
+            "--var",
+            "token=sesame-open",
+            "--approvals",
+            "decisions.json",
+        ];
+        let output = run(folder, &[&RUN[..], &more, &["--format", "json"]].concat());
+        let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        match expected {
+            Ok(paid) => assert_eq!(report["output"]["paid"], json!(paid), "{report}"),
+            Err(message) => assert_eq!(report["steps"][1]["error"]["message"], message),
+        }
+        assert!(!report.to_string().contains("sesame"), "{report}");
+        never_stored(folder, &["sesame"]);
     }
 }
 

@@ -340,3 +340,185 @@ fn who_may_read_a_file_stays_as_it_is() {
         (CLAUDE, 0o644)
     );
 }
+
+const SETTINGS: &str = r#"{
+  // Mine.
+  "permissions": {
+    "allow": ["mcp__git__git_status", "mcp__time", "Bash(git:*)", "mcp__other__x"],
+    "ask": ["mcp__git__git_push"],
+    "deny": ["mcp__*__git_reset", "Read(.env)"]
+  }
+}
+"#;
+
+const OWN: &str = "# Mine.\n[limits]\ncalls = 100 # enough\n";
+
+/// A machine with a home folder, and a project in another.
+fn in_a_project(files: &[(&str, &str)]) -> Machine {
+    let machine = Machine::new(files);
+    fs::create_dir_all(machine.path("project/.claude")).unwrap();
+    machine
+}
+
+fn wrap_in_project(machine: &Machine, more: &[&str]) -> Output {
+    planwright(&machine.path("project"))
+        .env("HOME", machine.0.path())
+        .args(["wrap"])
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_rules_of_a_client_hold_behind_the_gateway() {
+    let own = ".config/planwright/planwright.toml";
+    let machine = in_a_project(&[
+        ("project/.mcp.json", CLAUDE),
+        (".claude/settings.json", SETTINGS),
+        (own, OWN),
+    ]);
+    let added = "\n[tools]\nno_ask = [\"git.git_status\", \"time.*\"]\nask = [\"git.git_push\"]\ndeny = [\"git.git_reset\", \
+                 \"time.git_reset\"]\n";
+    let seen = stdout(&wrap_in_project(&machine, &["claude-code", "--dry-run"]));
+    for line in added.trim().lines() {
+        assert!(seen.contains(&format!("+ {line}\n")), "{seen}");
+    }
+    assert_eq!(machine.text(own), OWN);
+
+    let output = wrap_in_project(&machine, &["claude-code"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(machine.text(own), format!("{OWN}{added}"));
+    let said = stdout(&output);
+    let from = machine.path(".claude/settings.json");
+    for line in [
+        format!(
+            "  need not ask: git.git_status (`mcp__git__git_status` in `{}`)\n",
+            from.display()
+        ),
+        format!(
+            "  asks: git.git_push (`mcp__git__git_push` in `{}`)\n",
+            from.display()
+        ),
+        format!(
+            "  never called: git.git_reset (`mcp__*__git_reset` in `{}`)\n",
+            from.display()
+        ),
+    ] {
+        assert!(said.contains(&line), "{said}");
+    }
+    assert!(stderr(&output).contains("all other tools of these servers ask"));
+
+    // Rules that the client has got since then follow.
+    let more = SETTINGS.replace("mcp__time", "mcp__time__now\", \"mcp__time");
+    fs::write(machine.path(".claude/settings.json"), more).unwrap();
+    let again = wrap_in_project(&machine, &["claude-code"]);
+    assert!(stdout(&again).contains("nothing to move\n"), "{again:?}");
+    let more = added.replace("\"time.*\"", "\"time.*\", \"time.now\"");
+    assert_eq!(machine.text(own), format!("{OWN}{more}"));
+
+    let back = wrap_in_project(&machine, &["claude-code", "--undo"]);
+    assert_eq!(back.status.code(), Some(0), "{}", stderr(&back));
+    assert_eq!(machine.text(own), OWN);
+    assert_eq!(machine.ours(), [""; 0]);
+
+    // What else has changed meanwhile stays.
+    wrap_in_project(&machine, &["claude-code"]);
+    let edited = machine.text(own).replace(
+        "ask = [\"git.git_push\"]",
+        "ask = [\"git.git_push\", \"mail.send\"]",
+    );
+    fs::write(machine.path(own), edited).unwrap();
+    wrap_in_project(&machine, &["claude-code", "--undo"]);
+    assert_eq!(
+        machine.text(own),
+        format!("{OWN}\n[tools]\nask = [\"mail.send\"]\n")
+    );
+}
+
+#[test]
+fn a_project_makes_things_stricter_only() {
+    let machine = in_a_project(&[
+        ("project/.mcp.json", CLAUDE),
+        ("project/.claude/settings.json", SETTINGS),
+        (
+            "project/.claude/settings.local.json",
+            r#"{"permissions": {"allow": ["mcp__time__now"]}}"#,
+        ),
+    ]);
+    let output = wrap_in_project(&machine, &["claude-code"]);
+    let said = stdout(&output);
+    assert!(
+        said.contains("  not taken over: `mcp__time` in `.claude/settings.json` (a project's file cannot say that time.* need not ask)\n"),
+        "{said}"
+    );
+    let own = ".config/planwright/planwright.toml";
+    assert_eq!(
+        machine.text(own),
+        "[tools]\nno_ask = [\"time.now\"]\nask = [\"git.git_push\"]\ndeny = [\"git.git_reset\", \"time.git_reset\"]\n"
+    );
+    wrap_in_project(&machine, &["claude-code", "--undo"]);
+    assert!(!machine.path(own).exists());
+    assert_eq!(machine.ours(), [""; 0]);
+}
+
+#[test]
+fn rules_in_the_entries_of_servers() {
+    let entries = r#"{"mcpServers": {
+        "git": {"command": "git", "alwaysAllow": ["status"], "disabledTools": ["push"]},
+        "hub": {"command": "hub", "autoApprove": ["list"], "trust": true, "excludeTools": ["delete"]}
+    }}"#;
+    let own = ".config/planwright/planwright.toml";
+    let machine = in_a_project(&[
+        ("cline_mcp_settings.json", entries),
+        ("project/mcp.json", entries),
+    ]);
+    wrap_in_project(&machine, &["../cline_mcp_settings.json"]);
+    assert_eq!(
+        machine.text(own),
+        "[tools]\nno_ask = [\"git.status\", \"hub.list\", \"hub.*\"]\ndeny = [\"git.push\", \"hub.delete\"]\n"
+    );
+    wrap_in_project(&machine, &["../cline_mcp_settings.json", "--undo"]);
+    assert!(!machine.path(own).exists());
+    wrap_in_project(&machine, &["mcp.json"]);
+    assert_eq!(
+        machine.text(own),
+        "[tools]\ndeny = [\"git.push\", \"hub.delete\"]\n"
+    );
+}
+
+#[test]
+fn the_allowlist_of_cursor() {
+    let list =
+        r#"{"mcpAllowlist": ["git:git_status", "*:now"], /* mine */ "terminalAllowlist": ["git"]}"#;
+    let own = ".config/planwright/planwright.toml";
+    let machine = in_a_project(&[
+        (".cursor/mcp.json", CLAUDE),
+        (".cursor/permissions.json", list),
+        (
+            "project/.cursor/permissions.json",
+            r#"{"mcpAllowlist": ["git:*"]}"#,
+        ),
+    ]);
+    wrap_in_project(&machine, &["cursor"]);
+    assert_eq!(
+        machine.text(own),
+        "[tools]\nno_ask = [\"git.git_status\", \"git.now\", \"time.now\"]\n"
+    );
+}
+
+#[test]
+fn nothing_changes_if_rules_cannot_be_read_or_written() {
+    let own = ".config/planwright/planwright.toml";
+    for (settings, mine) in [("{\"permissions\": ", OWN), (SETTINGS, "[tools")] {
+        let machine = in_a_project(&[
+            ("project/.mcp.json", CLAUDE),
+            (".claude/settings.json", settings),
+            (own, mine),
+        ]);
+        let output = wrap_in_project(&machine, &["claude-code"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert_eq!(machine.text(own), mine);
+        assert_eq!(machine.text("project/.mcp.json"), CLAUDE);
+        assert_eq!(machine.ours(), [""; 0]);
+    }
+}

@@ -63,3 +63,88 @@ fn variables_are_no_inputs() {
         &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)"],
     );
 }
+
+#[test]
+fn a_secret_is_never_quoted() {
+    let hidden = "the value, which is secret and not shown,";
+    let check = |schema: &str, given: &str, message: &str| {
+        let plan = format!(
+            r#"{{"inputs": {{"k": {schema}}}, "steps": [{{"id": "a", "tool": "e", "args": {{"v": "${{inputs.k}}"}}}}]}}"#
+        );
+        let wanted = format!(
+            "PW0506 at /inputs/k: what the input `k` is given does not fit its schema: {message}"
+        );
+        World::with_tools(r#"{"e": {}}"#)
+            .given(&format!(r#"{{"k": {given}}}"#))
+            .expect(&plan, &[&wanted]);
+    };
+    let text = |rule: &str| format!(r#"{{"type": "string", "writeOnly": true, {rule}}}"#);
+    let secret = r#""hunter2-S3CRET""#;
+    check(
+        &text(r#""minLength": 40"#),
+        secret,
+        &format!("{hidden} is shorter than 40 characters"),
+    );
+    check(
+        &text(r#""pattern": "^[0-9]+$""#),
+        secret,
+        &format!("{hidden} does not match the pattern `^[0-9]+$`"),
+    );
+    check(
+        &text(r#""enum": ["hunter1", "hunter3"]"#),
+        secret,
+        &format!("{hidden} is none of those that are allowed"),
+    );
+    check(
+        &text(r#""const": "hunter1""#),
+        secret,
+        &format!("{hidden} is none of those that are allowed"),
+    );
+    check(
+        &text(r#""format": "password""#),
+        "4711",
+        &format!("{hidden} is not text"),
+    );
+    check(
+        r#"{"writeOnly": true, "oneOf": [{"type": "integer"}, {"type": "boolean"}]}"#,
+        secret,
+        &format!("{hidden} is not an integer or a boolean"),
+    );
+    // Within an object, within the items of a list.
+    check(
+        r#"{"properties": {"token": {"type": "string", "writeOnly": true, "maxLength": 3}}}"#,
+        r#"{"token": "hunter2"}"#,
+        &format!("{hidden} is longer than 3 characters"),
+    );
+    check(
+        r#"{"type": "array", "items": {"type": "object", "properties": {"token": {"writeOnly": true, "additionalProperties": false}}}}"#,
+        r#"[{"token": {"hunter2": 1}}]"#,
+        &format!("{hidden} has a field that is not known"),
+    );
+    // What holds a secret is not quoted, either.
+    check(
+        r#"{"not": {"type": "object"}, "properties": {"token": {"writeOnly": true}}}"#,
+        r#"{"token": "hunter2"}"#,
+        &format!("{hidden} is a value that is ruled out"),
+    );
+}
+
+#[test]
+fn the_type_of_a_secret_does_not_tell_it() {
+    let plan = r#"{"inputs": {"k": {"type": "string", "writeOnly": true}}, "steps": [{"id": "a", "tool": "n", "args": {"v": "${inputs.k}"}}]}"#;
+    let tools = r#"{"n": {"in": {"properties": {"v": {"type": "number"}}}}}"#;
+    World::with_tools(tools).given(r#"{"k": "hunter2"}"#).expect(
+        plan,
+        &["PW0504 at /steps/0/args/v: the argument `v` of the tool `n` takes a number, but `${inputs.k}` gives text"],
+    );
+}
+
+#[test]
+fn the_line_of_a_secret_default_is_not_shown() {
+    let (_, diagnostics) = World::with_tools(r#"{"e": {}}"#).check(
+        r#"{"inputs": {"k": {"writeOnly": true, "minLength": 9, "default": "hunter2"}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs.k}"}}]}"#,
+    );
+    let found = diagnostics.iter().next().unwrap();
+    assert_eq!((&*found.pointer, found.span), ("/inputs/k/default", None));
+    assert!(!found.message.contains("hunter2"), "{}", found.message);
+}

@@ -102,5 +102,9 @@ pub(super) fn same(values: &[Value], _: &mut Budget) -> Result {
 
 /// The beginning of a text, for messages.
 fn short(text: &str) -> String {
-    text.chars().take(40).collect()
+    match text.char_indices().nth(40) {
+        // Without the mark of a cut, nobody would recognise the beginning of a secret.
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }

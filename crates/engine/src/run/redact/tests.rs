@@ -237,3 +237,58 @@ proptest! {
         prop_assert_eq!(&*redactor.text(&text), &*text);
     }
 }
+
+#[test]
+fn a_secret_over_several_lines_blocks_or_items() {
+    check(
+        &["hunter2"],
+        r#"["hun\nter2!", "hun\r\nter\n2", "{\"t\":\"hun\\nter2\"}"]"#,
+        r#"["[redacted]!","[redacted]","{\"t\":\"[redacted]\"}"]"#,
+    );
+    check(
+        &["hunter2"],
+        r#"[{"type":"text","text":"key hun"},{"type":"image","data":"x"},{"type":"text","text":"ter2, again hunter2"}]"#,
+        r#"[{"type":"text","text":"key [redacted]"},{"type":"image","data":"x"},{"type":"text","text":"[redacted], again [redacted]"}]"#,
+    );
+    check(
+        &["hunter2"],
+        r#"{"parts":["h","unter","2","hunter"],"b":[{"resource":{"uri":"hunter2","text":"hunt"}},"er2"]}"#,
+        r#"{"parts":["[redacted]","[redacted]","[redacted]","hunter"],"b":[{"resource":{"uri":"[redacted]","text":"[redacted]"}},"[redacted]"]}"#,
+    );
+}
+
+#[test]
+fn a_part_of_a_secret_at_a_cut() {
+    check(
+        &["hunter2-0815"],
+        r#"["key hunter2…", "…ter2-0815 is it", "key hunt...", "… 0815", "…nter2-0…", "key hun…", "…815", "hunter2", "ter2-0815"]"#,
+        r#"["key [redacted]…","…[redacted] is it","key [redacted]...","… [redacted]","…[redacted]…","key hun…","…815","hunter2","ter2-0815"]"#,
+    );
+    // In base64, in hexadecimal digits, within an escape.
+    check(
+        &["hunter2-0815"],
+        r#"["aHVudGVyMi…", "68756e746…"]"#,
+        r#"["[redacted]…","[redacted]…"]"#,
+    );
+    check(&["p w/é%"], r#"["p%20w%2f%C…"]"#, r#"["[redacted]…"]"#);
+}
+
+#[test]
+fn many_cuts_and_a_long_secret_mask_nothing_else() {
+    let secret: String = (0..500_u32)
+        .map(|number| (number * 7919).to_string())
+        .collect();
+    let redactor = Redactor::new([Arc::from(&*secret)]);
+    let text = "Loading...\nDone… next...\n".repeat(200);
+    assert_eq!(redactor.text(&text), text);
+    let cut = format!("{text}{}…", &secret[..900]);
+    assert_eq!(redactor.text(&cut), format!("{text}{MASK}…"));
+}
+
+#[test]
+fn a_text_is_redacted_before_it_is_cut() {
+    let redactor = Redactor::new([Arc::from("hunter2")]);
+    assert_eq!(redactor.cut("key hunter2!", 8), "key [red…");
+    assert_eq!(redactor.cut("no key", 6), "no key");
+    assert_eq!(redactor.cut("é no key", 3), "é …");
+}

@@ -5,7 +5,7 @@ use planwright::core::Value;
 use super::object::{Member, Object};
 
 /// The way to the servers in a file of ours.
-const OURS: &[&str] = &["mcpServers"];
+pub(super) const OURS: &[&str] = &["mcpServers"];
 
 /// A file of ours without servers.
 const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";

@@ -17,6 +17,10 @@ pub(super) struct Ours {
     pub(super) servers: PathBuf,
     /// The client's file as it was before anything was moved.
     pub(super) backup: PathBuf,
+    /// The rules that were added to the user's settings.
+    pub(super) rules: PathBuf,
+    /// The user's own settings.
+    pub(super) settings: PathBuf,
 }
 
 impl Ours {
@@ -35,8 +39,11 @@ impl Ours {
             .collect();
         let digest = digest.concat();
         let name = format!("{}-{digest}", place.name);
+        let settings = absolute(&folder).join("planwright.toml");
         let folder = absolute(&folder).join("wrapped");
         Ok(Self {
+            settings,
+            rules: folder.join(format!("{name}.rules.json")),
             servers: folder.join(format!("{name}.json")),
             backup: folder.join(format!("{name}.backup")),
         })
@@ -135,7 +142,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
     ))
 }
 
-fn real(path: &Path) -> PathBuf {
+/// The path without links, as far as it leads to something.
+pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| absolute(path))
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::environment;
 use super::super::error::{CommandError, reason};
+use super::rules::{RuleFile, RuleForm};
 use crate::cli::args::Scope;
 
 /// The clients that are known by name.
@@ -22,6 +23,8 @@ pub(super) struct Place {
     pub(super) file: PathBuf,
     /// The way to the object that holds the servers.
     pub(super) path: Vec<String>,
+    /// The client, where it was said which.
+    pub(super) client: Option<Client>,
     /// Whose servers they are; nothing where nobody said which client it is about.
     pub(super) scope: Option<Scope>,
     /// What our entry is called. Of two entries with one name a client takes one only, so each scope has its own.
@@ -104,6 +107,7 @@ impl Client {
         Place {
             file,
             path: path.iter().map(|name| (*name).to_owned()).collect(),
+            client: Some(self),
             scope: Some(scope),
             entry: match scope {
                 Scope::User => "planwright",
@@ -125,6 +129,7 @@ impl Place {
         let name: String = stem.chars().filter(is_plain).take(40).collect();
         Self {
             path: vec![if is_vs_code { "servers" } else { "mcpServers" }.to_owned()],
+            client: None,
             scope: None,
             entry: "planwright",
             name: if name.is_empty() {
@@ -136,6 +141,74 @@ impl Place {
             file,
         }
     }
+}
+
+impl Place {
+    /// Whether its file is the user's own. One that belongs to a project may have been written by others.
+    pub(super) fn is_own(&self, around: &Surroundings) -> bool {
+        match self.scope {
+            Some(scope) => scope != Scope::Project,
+            None => is_own_file(&self.file, around),
+        }
+    }
+
+    /// The files in which its client keeps rules about tools.
+    pub(super) fn rule_files(&self, around: &Surroundings) -> Result<Vec<RuleFile>, CommandError> {
+        let home = around.home.as_deref();
+        let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
+        match self.client {
+            Some(Client::ClaudeCode) => {
+                let usual = home.map(|home| home.join(".claude"));
+                let folder = around.claude.clone().or(usual);
+                let own = folder.map(|folder| folder.join("settings.json"));
+                files.extend(own.map(|file| (file, RuleForm::Claude, true)));
+                for (name, is_own) in [("settings.local.json", true), ("settings.json", false)] {
+                    let file = Path::new(".claude").join(name);
+                    files.push((file, RuleForm::Claude, is_own));
+                }
+            }
+            Some(Client::Cursor) => {
+                let own = home.map(|home| home.join(".cursor/permissions.json"));
+                files.extend(own.map(|file| (file, RuleForm::Cursor, true)));
+                let file = PathBuf::from(".cursor/permissions.json");
+                files.push((file, RuleForm::Cursor, false));
+            }
+            Some(Client::ClaudeDesktop | Client::VsCode) | None => {}
+        }
+        let mut read: Vec<PathBuf> = Vec::new();
+        let mut found = Vec::new();
+        for (file, form, is_own) in files {
+            // In the home folder, a project's file is the user's.
+            let identity = super::files::real(&file);
+            if read.contains(&identity) {
+                continue;
+            }
+            read.push(identity);
+            if let Some(text) = super::files::read(&file)? {
+                found.push(RuleFile {
+                    name: file.display().to_string(),
+                    text,
+                    form,
+                    is_own,
+                });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
+/// repository.
+fn is_own_file(file: &Path, around: &Surroundings) -> bool {
+    let file = super::files::real(file);
+    let home = around.home.as_deref().map(super::files::real);
+    let here = super::files::real(&around.here);
+    let is_home = |folder: &Path| home.as_deref() == Some(folder);
+    let mut folders = file
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| !is_home(folder));
+    !folders.any(|folder| folder == here || folder.join(".git").exists())
 }
 
 impl Surroundings {

@@ -413,6 +413,35 @@ async fn consent_to_a_secret_outlives_the_process() {
 }
 
 #[tokio::test]
+async fn a_decision_cannot_replace_a_secret() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let text = r#"{"inputs": {"to": {"type": "string", "writeOnly": true}},
+        "steps": [{"id": "pay", "tool": "pay", "args": {"to": "${inputs.to}"}}]}"#;
+    let plan = planwright
+        .check_with(parse(text), [("to", "adas-account")])
+        .unwrap();
+    let store = disk.open();
+    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    let open = open_questions(&store, "r").unwrap();
+    let decide = |to: &str| {
+        let args = Some(Value::object([("to", Value::from(to))]));
+        let now = SystemTime::now();
+        open[0].decide(&store, Decision::Approve { args }, None, now)
+    };
+    let refused = decide("eves-account").unwrap_err();
+    assert!(
+        matches!(refused, StoreError::ChangedSecret { .. }),
+        "{refused}"
+    );
+    decide("[redacted]").unwrap();
+    let resumed = planwright.resume(&store, "r").input("to", "adas-account");
+    assert_eq!(resumed.await.unwrap().status, RunStatus::Succeeded);
+    assert_eq!(bank.paid(), ["adas-account"]);
+}
+
+#[tokio::test]
 async fn a_new_plan_keeps_what_it_does_not_change() {
     let disk = Disk::new();
     let bank = Bank::failing(1);

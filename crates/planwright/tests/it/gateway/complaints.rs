@@ -165,3 +165,35 @@ fn a_call_that_waits_for_a_person_says_so() {
     assert!(next.contains("a person has to decide"), "{answer:#}");
     assert!(next.contains("resume_plan"), "{answer:#}");
 }
+
+#[test]
+fn a_secret_input_is_not_told_again() {
+    let tools = json!([{"name": "look", "inputSchema": {"type": "object"}, "does": {"text": "key hun\nter2-S3CRET, hunter2-S…"}}]);
+    let (_behind, mut client) = before(&tools, &[]);
+    let token = |rule: Value| {
+        let mut schema = json!({"type": "string", "writeOnly": true});
+        let fields = rule.as_object().expect("an object").clone();
+        schema.as_object_mut().expect("an object").extend(fields);
+        json!({"type": "object", "properties": {"token": schema}})
+    };
+    for (rule, expected) in [
+        (json!({"minLength": 40}), "PW0506"),
+        (json!({}), "[redacted]"),
+    ] {
+        let plan = json!({
+            "inputs": {"auth": token(rule)},
+            "steps": [{"id": "a", "tool": "fake.look", "args": {"key": "${inputs.auth.token}"}}],
+        });
+        let inputs = json!({"auth": {"token": "hunter2-S3CRET"}});
+        let answer = call(
+            &mut client,
+            "execute_plan",
+            json!({"plan": plan, "inputs": inputs}),
+        );
+        let answer = answer.to_string();
+        assert!(answer.contains(expected), "{answer}");
+        for part in ["hunter2", "S3CRET", "ter2"] {
+            assert!(!answer.contains(part), "{answer}");
+        }
+    }
+}

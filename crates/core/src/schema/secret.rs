@@ -1,0 +1,338 @@
+//! The parts of a value that its schema declares secret: `writeOnly`, or the format `password`.
+
+use std::collections::HashSet;
+use std::ptr;
+
+use regex::Regex;
+
+use crate::{Hashing, Object, PointerSegment, Value};
+
+/// The way to a part of a value.
+pub type PartPath = Vec<PointerSegment>;
+
+/// Keywords whose schemas, or lists of them, are about the same value.
+const ABOUT_THE_SAME: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
+
+/// Keywords whose schema is about items that no other keyword describes by their position.
+const ABOUT_ITEMS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
+
+/// Keywords whose schema is about fields that no other keyword describes by their name.
+const ABOUT_OTHER_FIELDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
+
+/// Whether `schema` itself, at its top, declares what fits it secret.
+pub fn is_secret(schema: &Value) -> bool {
+    schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
+        || schema.get("format").and_then(Value::as_text) == Some("password")
+}
+
+/// Whether `schema` declares something secret, in whichever part of what fits it.
+pub fn declares_secrets(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => is_secret(schema) || fields.values().any(declares_secrets),
+        Value::List(items) => items.iter().any(declares_secrets),
+        _ => false,
+    }
+}
+
+/// The parts of `value` that `schema` declares secret, outermost only. Alternatives count whether or not the value fits them, since a
+/// secret that fits none is a secret all the same.
+pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
+    if !declares_secrets(schema) {
+        return Vec::new();
+    }
+    let mut walk = Walk {
+        document: schema,
+        seen: HashSet::default(),
+        path: Vec::new(),
+        found: Vec::new(),
+    };
+    walk.visit(schema, value);
+    outermost(walk.found)
+}
+
+/// `value` with `replacement` in place of the parts at `paths`.
+#[must_use]
+pub fn replace_parts(value: &Value, paths: &[PartPath], replacement: &Value) -> Value {
+    let paths: Vec<&[PointerSegment]> = paths.iter().map(Vec::as_slice).collect();
+    replaced(value, &paths, replacement)
+}
+
+/// The part of `value` at `path`.
+pub fn part_at<'v>(value: &'v Value, path: &[PointerSegment]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |part, segment| match segment {
+        PointerSegment::Root => Some(part),
+        PointerSegment::Key(key) => part.get(key),
+        PointerSegment::Index(index) => part.as_list()?.get(*index),
+    })
+}
+
+fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> Value {
+    if paths.is_empty() {
+        return value.clone();
+    }
+    if paths.iter().any(|path| path.is_empty()) {
+        return replacement.clone();
+    }
+    let below = |segment: &PointerSegment| -> Vec<&[PointerSegment]> {
+        let inner = paths.iter().filter_map(|path| path.split_first());
+        inner
+            .filter(|(first, _)| *first == segment)
+            .map(|(_, rest)| rest)
+            .collect()
+    };
+    match value {
+        Value::List(items) => Value::list(items.iter().enumerate().map(|(index, item)| {
+            replaced(item, &below(&PointerSegment::Index(index)), replacement)
+        })),
+        Value::Object(fields) => Value::object(fields.iter().map(|(key, field)| {
+            let below = below(&PointerSegment::Key(key.clone()));
+            (key.clone(), replaced(field, &below, replacement))
+        })),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Those of `paths` that no other one leads to.
+fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
+    paths.sort_by_key(Vec::len);
+    let mut kept: Vec<PartPath> = Vec::new();
+    for path in paths {
+        if !kept.iter().any(|outer| path.starts_with(outer)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+/// A walk through a value along its schema.
+struct Walk<'s> {
+    document: &'s Value,
+    /// The schemas that were held against each part, by their addresses: references may lead in cycles.
+    seen: HashSet<(usize, PartPath), Hashing>,
+    path: PartPath,
+    found: Vec<PartPath>,
+}
+
+impl<'s> Walk<'s> {
+    fn visit(&mut self, schema: &'s Value, value: &Value) {
+        let Some(keywords) = schema.as_object() else {
+            return;
+        };
+        if !self
+            .seen
+            .insert((ptr::from_ref(schema).addr(), self.path.clone()))
+        {
+            return;
+        }
+        if is_secret(schema) {
+            self.found.push(self.path.clone());
+            return;
+        }
+        for keyword in ABOUT_THE_SAME {
+            match keywords.get(*keyword) {
+                Some(Value::List(schemas)) => {
+                    for schema in schemas.iter() {
+                        self.visit(schema, value);
+                    }
+                }
+                Some(schema) => self.visit(schema, value),
+                None => {}
+            }
+        }
+        for keyword in ["dependentSchemas", "dependencies"] {
+            let schemas = keywords.get(keyword).and_then(Value::as_object);
+            for schema in schemas.into_iter().flat_map(Object::values) {
+                self.visit(schema, value);
+            }
+        }
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            let reference = keywords.get(keyword).and_then(Value::as_text);
+            if let Some(schema) = reference.and_then(|to| referred(self.document, to)) {
+                self.visit(schema, value);
+            }
+        }
+        match value {
+            Value::List(items) => self.items(keywords, items),
+            Value::Object(fields) => self.fields(keywords, fields),
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, keywords: &'s Object, items: &[Value]) {
+        for keyword in ["prefixItems", "items"] {
+            let schemas = keywords.get(keyword).and_then(Value::as_list);
+            let pairs = schemas.unwrap_or_default().iter().zip(items);
+            for (index, (schema, item)) in pairs.enumerate() {
+                self.below(PointerSegment::Index(index), schema, item);
+            }
+        }
+        for schema in ABOUT_ITEMS
+            .iter()
+            .filter_map(|keyword| keywords.get(*keyword))
+        {
+            for (index, item) in items.iter().enumerate() {
+                self.below(PointerSegment::Index(index), schema, item);
+            }
+        }
+    }
+
+    fn fields(&mut self, keywords: &'s Object, fields: &Object) {
+        let by_name = keywords.get("properties").and_then(Value::as_object);
+        let by_pattern = keywords.get("patternProperties").and_then(Value::as_object);
+        // A pattern that cannot be read here counts as one that fits.
+        let patterns: Vec<(Option<Regex>, &'s Value)> = by_pattern
+            .into_iter()
+            .flatten()
+            .map(|(pattern, schema)| (Regex::new(pattern).ok(), schema))
+            .collect();
+        for (name, field) in fields {
+            let segment = || PointerSegment::Key(name.clone());
+            let mut is_described = false;
+            if let Some(schema) = by_name.and_then(|schemas| schemas.get(name)) {
+                is_described = true;
+                self.below(segment(), schema, field);
+            }
+            for (pattern, schema) in &patterns {
+                if pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.is_match(name))
+                {
+                    is_described = true;
+                    self.below(segment(), schema, field);
+                }
+            }
+            if is_described {
+                continue;
+            }
+            for keyword in ABOUT_OTHER_FIELDS {
+                if let Some(schema) = keywords.get(*keyword) {
+                    self.below(segment(), schema, field);
+                }
+            }
+        }
+    }
+
+    fn below(&mut self, segment: PointerSegment, schema: &'s Value, value: &Value) {
+        self.path.push(segment);
+        self.visit(schema, value);
+        self.path.pop();
+    }
+}
+
+/// The part of `document` that a reference inside of it leads to.
+fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
+    let Some(fragment) = reference.strip_prefix('#') else {
+        return identified(document, "$id", reference);
+    };
+    if fragment.is_empty() {
+        return Some(document);
+    }
+    let Some(pointer) = fragment.strip_prefix('/') else {
+        return identified(document, "$anchor", fragment)
+            .or_else(|| identified(document, "$dynamicAnchor", fragment));
+    };
+    pointer.split('/').try_fold(document, |part, name| {
+        let name = name
+            .replace("%25", "%")
+            .replace("~1", "/")
+            .replace("~0", "~");
+        match part {
+            Value::List(items) => items.get(name.parse::<usize>().ok()?),
+            other => other.get(&name),
+        }
+    })
+}
+
+/// The schema in `part` that bears a name.
+fn identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
+    match part {
+        Value::Object(fields) => {
+            let is_named = part.get(keyword).and_then(Value::as_text) == Some(name);
+            let mut inner = fields.values();
+            is_named
+                .then_some(part)
+                .or_else(|| inner.find_map(|field| identified(field, keyword, name)))
+        }
+        Value::List(items) => items
+            .iter()
+            .find_map(|item| identified(item, keyword, name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::push_pointer_segment;
+
+    #[track_caller]
+    fn check(schema: &str, value: &str, expected: &[&str]) {
+        let schema = Value::from_json(schema).unwrap();
+        let value = Value::from_json(value).unwrap();
+        let parts = secret_parts(&schema, &value);
+        let pointers: Vec<String> = parts
+            .iter()
+            .map(|path| {
+                let mut pointer = String::new();
+                for segment in path {
+                    push_pointer_segment(&mut pointer, segment);
+                }
+                pointer
+            })
+            .collect();
+        assert_eq!(pointers, expected, "{}", schema.to_json());
+    }
+
+    #[test]
+    fn secrets_are_found_at_any_depth() {
+        check(r#"{"writeOnly": true}"#, r#"{"a": 1}"#, &[""]);
+        check(r#"{"writeOnly": false}"#, "1", &[]);
+        check(
+            r#"{"properties": {"user": {}, "key": {"format": "password"}}}"#,
+            r#"{"user": "ada", "key": "x"}"#,
+            &["/key"],
+        );
+        check(
+            r#"{"items": {"properties": {"key": {"writeOnly": true}}}}"#,
+            r#"[{"key": 1}, {"name": 2}, {"key": 3}]"#,
+            &["/0/key", "/2/key"],
+        );
+        check(
+            r#"{"prefixItems": [{}, {"writeOnly": true}]}"#,
+            "[1, 2, 3]",
+            &["/1"],
+        );
+        check(
+            r#"{"anyOf": [{"type": "null"}, {"properties": {"key": {"writeOnly": true}}}]}"#,
+            r#"{"key": 1}"#,
+            &["/key"],
+        );
+        check(
+            r#"{"properties": {"a": {}}, "patternProperties": {"^x-": {"writeOnly": true}}, "additionalProperties": {"properties": {"s": {"writeOnly": true}}}}"#,
+            r#"{"a": {"s": 1}, "x-key": 2, "b": {"s": 3}}"#,
+            &["/x-key", "/b/s"],
+        );
+    }
+
+    #[test]
+    fn references_are_followed_and_cycles_end() {
+        check(
+            r##"{"$ref": "#/$defs/tree", "$defs": {"tree": {"allOf": [{"$ref": "#/$defs/tree"}], "properties": {"key": {"$ref": "#k"}, "in": {"$ref": "#/$defs/tree"}}}, "s": {"$anchor": "k", "writeOnly": true}}}"##,
+            r#"{"key": 1, "in": {"key": 2, "in": {"x": 3}}}"#,
+            &["/key", "/in/key"],
+        );
+    }
+
+    #[test]
+    fn parts_are_replaced() {
+        let value = Value::from_json(r#"{"a": [1, {"k": 2}], "b": 3}"#).unwrap();
+        let key = |name: &str| PointerSegment::Key(name.into());
+        let paths = [
+            vec![key("a"), PointerSegment::Index(1), key("k")],
+            vec![key("b"), key("nothing")],
+        ];
+        let replaced = replace_parts(&value, &paths, &Value::from("x"));
+        assert_eq!(replaced.to_json(), r#"{"a":[1,{"k":"x"}],"b":3}"#);
+        assert_eq!(part_at(&replaced, &paths[0]), Some(&Value::from("x")));
+    }
+}
