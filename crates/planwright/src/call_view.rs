@@ -67,7 +67,7 @@ impl<'a> CallView<'a> {
             lines.push(format!("  why it asks: {}", short(reason)));
         }
         for change in self.changes {
-            lines.push(format!("  since the last decision: {}", short(change)));
+            lines.push(format!("  since the last question: {}", short(change)));
         }
         let args = arguments(&self.subject.args);
         lines.extend(args.into_iter().map(|line| format!("  {line}")));
@@ -388,9 +388,9 @@ mod tests {
             changes: &["the tool was `bank.list`".to_owned()],
         };
         insta::assert_snapshot!(view.text(), @r#"
-        harmless\r\n\u{001b}[2K wants to call bank.pay\u{202e}
+        harmless\r\n\u{001b}%5B2K wants to call bank.pay\u{202e}
           why it asks: its server says that it may destroy something
-          since the last decision: the tool was `bank.list`
+          since the last question: the tool was `bank.list`
           to: "ada"
         "#);
     }

@@ -617,7 +617,7 @@ fn an_approved_call_that_failed_is_asked_about_again() {
     let look = run(folder.path(), &["approve", id, "pay", "--show"]);
     assert!(
         stdout(&look).contains(
-            "since the last decision: the earlier decision about the same call was used up"
+            "since the last question: the earlier decision about the same call was used up"
         ),
         "{}",
         stdout(&look)

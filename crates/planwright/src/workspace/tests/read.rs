@@ -331,7 +331,7 @@ async fn searches_say_what_they_left_out() {
         .gives(
             "search_text",
             json!({"query": "\u{e4}"}),
-            json!({"matches": [{"file": "long", "line": 1, "text": "\u{e4}".repeat(400)}]}),
+            json!({"matches": [{"file": "long", "line": 1, "text": format!("{}…", "\u{e4}".repeat(400))}]}),
         )
         .await;
 }
