@@ -199,18 +199,9 @@ pub(super) fn likeness(text: &str) -> Likeness {
     }
 }
 
-/// Whether `line` is one of a program: assignments look alike in many languages.
+/// Whether `line` is one of a program that is more than a plan in the wrong words: assignments look alike in many languages.
 fn is_of_a_program(line: &str) -> bool {
-    const SIGNS: [(&str, &str); 8] = [
-        ("def ", "("),
-        ("function ", "("),
-        ("print(", ")"),
-        ("class ", ":"),
-        ("class ", "{"),
-        ("const ", "="),
-        ("let ", "="),
-        ("#include", "<"),
-    ];
+    const SIGNS: [(&str, &str); 3] = [("class ", ":"), ("class ", "{"), ("#include", "<")];
     let line = line.trim_start();
     let has = |(word, sign): &(&str, &str)| line.starts_with(word) && line.contains(sign);
     SIGNS.iter().any(has) || is_import(line)
@@ -286,7 +277,8 @@ mod tests {
         check("plan {}\nreturn 1", Likeness::No);
         check("import os\na = f(1)", Likeness::No);
         check("from os import path\na = f(1)", Likeness::No);
-        check("a = f(1)\nprint(a)", Likeness::No);
+        check("a = f(1)\nprint(a)", Likeness::Possible);
+        check("if a:\n    b = f(1)", Likeness::Possible);
         check("a = f(1)\nimport the results there", Likeness::Possible);
         check("1. f(1)", Likeness::No);
         check("a = b", Likeness::No);

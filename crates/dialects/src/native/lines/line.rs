@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::foreign;
 use crate::document::quoted_name;
 
 /// What a line begins, in bytes of the line.
@@ -68,7 +69,7 @@ pub(super) fn head(line: &str) -> Option<Head> {
     Some(Head { id, body })
 }
 
-/// What is wrong with a line that is meant as a step and is none, and what helps; nothing for words.
+/// What is wrong with a line that is meant as a step and is none, or that is one of a program, and what helps; nothing for words.
 pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     let start = indent(line);
     if let Some((id, _)) = left(line) {
@@ -82,9 +83,28 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
         let help = "a step's other fields stand behind its `)`, on the same line";
         return Some((message, help));
     }
-    let name = name_length(rest, is_of_tool)?;
-    let is_call = rest[name..].starts_with('(') && rest.ends_with([')', '}']);
-    is_call.then(|| (format!("the call of `{}` has no id", &rest[..name]), FORM))
+    if let Some(fault) = foreign::fault(line) {
+        return Some(fault);
+    }
+    let length = name_length(rest, is_of_tool)?;
+    let (name, rest) = rest.split_at(length);
+    if !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
+        return None;
+    }
+    let help = if PRINTERS.contains(&name) {
+        "a plan prints nothing: write `return` and a value"
+    } else {
+        FORM
+    };
+    Some((format!("the call of `{name}` has no id"), help))
+}
+
+/// Functions by which programs show something.
+const PRINTERS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
+
+/// The blanks that `line` begins with.
+pub(super) fn indentation(line: &str) -> &str {
+    &line[..indent(line)]
 }
 
 /// How a step is written.
@@ -229,10 +249,10 @@ mod tests {
             ("{\"when\": true}", "an object stands alone"),
             ("1. f(1)", "words"),
             ("#E1 = f[x]", "words"),
-            ("a.b = f()", "words"),
-            ("\"a = f()", "words"),
-            ("`a = f()`", "words"),
-            ("const a = f()", "words"),
+            ("a.b = f()", "`a.b` is no id of a step"),
+            ("const a = f()", "`const a` is no id of a step"),
+            ("if a.b:", "`if` opens a block"),
+            ("print(a)", "the call of `print` has no id"),
         ];
         for (line, wanted) in cases {
             assert_eq!(shown(line), wanted, "{line}");

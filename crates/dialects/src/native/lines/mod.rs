@@ -23,6 +23,7 @@
 
 mod call;
 mod follow;
+mod foreign;
 mod line;
 mod parse;
 mod print;

@@ -53,6 +53,7 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
         fields: None,
         steps: Vec::new(),
         output: None,
+        indentation: None,
     };
     reader.read(document.limits.findings);
     let root = reader.finish();
@@ -75,6 +76,8 @@ pub(super) struct Reader<'a> {
     fields: Option<Vec<Entry>>,
     steps: Vec<Item>,
     output: Option<Entry>,
+    /// The blanks before the first statement.
+    indentation: Option<&'a str>,
 }
 
 impl Reader<'_> {
@@ -118,6 +121,12 @@ impl Reader<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         let start = statement.range.start;
+        let indentation = line::indentation(&self.text[statement.range.clone()]);
+        if *self.indentation.get_or_insert(indentation) != indentation {
+            let message = "the line is indented as if it belonged to another one".to_owned();
+            let help = "a plan has no blocks: begin all steps in the same column, and give each its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`";
+            self.sheet.complain(statement.range.clone(), message, help);
+        }
         match line::beginning(&self.text[statement.range.clone()]) {
             Some(Beginning::Step(head)) => self.step(&head, statement),
             Some(Beginning::Plan(brace)) => self.plan(start + brace, statement),

@@ -1,6 +1,7 @@
 //! Finds the plan in what a model writes: in half of it, and between words.
 
 use super::follow::{Follower, Found, Kind, Statement, all};
+use super::line;
 use crate::lines::line_at;
 
 /// Reads a text in lines piece by piece, and knows the plan in it as far as it is there: the first block of code with steps, or the
@@ -25,6 +26,8 @@ pub struct LineReader {
     /// Where the last step ends in it.
     end: usize,
     steps: usize,
+    /// The number of blanks before the first statement.
+    indentation: Option<usize>,
     is_over: bool,
 }
 
@@ -39,6 +42,7 @@ impl LineReader {
             plan: String::new(),
             end: 0,
             steps: 0,
+            indentation: None,
             is_over: false,
         }
     }
@@ -86,6 +90,12 @@ impl LineReader {
                 is_closed,
             }) => {
                 // What has a fault is not for this reader to mend.
+                let indentation = line::indentation(&self.text[range.clone()]).len();
+                let is_aligned = *self.indentation.get_or_insert(indentation) == indentation;
+                if !is_aligned {
+                    self.is_over = true;
+                    return;
+                }
                 self.is_over = !is_closed;
                 self.plan.push_str(&self.text[range]);
                 self.plan.push('\n');
@@ -96,7 +106,8 @@ impl LineReader {
             }
             // A further block is another plan.
             Found::Fence(_) => self.is_over = self.steps > 0,
-            Found::Apart(_) => {}
+            // Nothing that follows a line of a program means what it says.
+            Found::Apart(range) => self.is_over = line::fault(&self.text[range]).is_some(),
         }
     }
 }
