@@ -227,7 +227,7 @@ impl Catalog {
     pub fn find(&self, name: &str) -> Lookup {
         for names in [&self.by_qualified_name, &self.by_model_name] {
             let found = self.at(names.get(name));
-            let is_owned = |tool: &Arc<Tool>| self.servers.owns(&tool.server, name);
+            let is_owned = |tool: &Arc<Tool>| self.servers.own(&tool.server, name);
             match found.as_slice() {
                 [] => {}
                 [tool] if is_owned(tool) => return Lookup::Found(Arc::clone(tool)),
@@ -263,6 +263,27 @@ impl Catalog {
         others
             .find(|name| self.leads_to(name, tool))
             .unwrap_or(qualified)
+    }
+
+    /// What people should know of tools that cannot be called by the name that their servers give them, one clause each.
+    pub fn collisions(&self) -> Vec<String> {
+        let tools = self.tools().filter_map(|tool| {
+            let name = self.certain_name(tool);
+            let clause = |taken: &str, owner: &str| {
+                format!(
+                    "the tool `{}` of the server `{}` is called `{name}`, since `{taken}` is a name of the server `{owner}`",
+                    tool.name, tool.server
+                )
+            };
+            let qualified = tool.qualified_name();
+            if name != qualified {
+                let owner = self.servers.owner(&qualified).unwrap_or(&tool.server);
+                return Some(clause(&qualified, owner));
+            }
+            let owner = self.servers.owner(&tool.name)?;
+            (!self.servers.leave_free(&tool.name, &tool.server)).then(|| clause(&tool.name, owner))
+        });
+        tools.collect()
     }
 
     /// Why `name` leads to no single one of `tools`, as one clause.

@@ -27,35 +27,38 @@ impl ServerNames {
         self.names.contains(server)
     }
 
-    /// The servers that a name such as `server.tool` or `server__tool` may belong to, with the length of the part that names them.
-    fn claims<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'a Arc<str>)> {
+    /// The servers that a name such as `server.tool` or `server__tool` may belong to, with the length of the part that names them, and
+    /// whether that is their name as it is.
+    fn claims<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ((usize, bool), &'a Arc<str>)> {
         let signs = name.char_indices().map(|(at, _)| at);
         signs.flat_map(move |at| {
             let (server, rest) = name.split_at(at);
             let (is_dot, is_alias) = (rest.starts_with('.'), rest.starts_with("__"));
             let named = (is_dot || is_alias).then(|| self.names.get(server));
+            let named = named.flatten().into_iter();
             let for_models = is_alias.then(|| self.for_models.get(server));
             let for_models = for_models.flatten().into_iter().flatten();
             // A name that models can write stands in both.
             let for_models = for_models.filter(move |other| &***other != server);
-            let servers = named.flatten().into_iter().chain(for_models);
-            servers.map(move |server| (at, server))
+            named
+                .map(move |server| ((at, true), server))
+                .chain(for_models.map(move |server| ((at, false), server)))
         })
     }
 
     /// The server that `name` belongs to, if it is that of one: the one with the longest name.
     pub fn owner<'a>(&'a self, name: &'a str) -> Option<&'a Arc<str>> {
-        let longest = self.claims(name).max_by_key(|(length, _)| *length);
-        longest.map(|(_, server)| server)
+        let nearest = self.claims(name).max_by_key(|(rank, _)| *rank);
+        nearest.map(|(_, server)| server)
     }
 
     /// Whether `name`, which begins with the name of `server`, belongs to no other server.
-    pub(super) fn owns(&self, server: &str, name: &str) -> bool {
-        let (others, own): (Vec<_>, Vec<_>) = self
+    pub fn own(&self, server: &str, name: &str) -> bool {
+        let (own, others): (Vec<_>, Vec<_>) = self
             .claims(name)
-            .partition(|(_, claimant)| ***claimant != *server);
-        let longest = own.iter().map(|(length, _)| *length).max();
-        others.iter().all(|(length, _)| Some(*length) < longest)
+            .partition(|(_, claimant)| ***claimant == *server);
+        let nearest = own.iter().map(|(rank, _)| *rank).max();
+        others.iter().all(|(rank, _)| Some(*rank) < nearest)
     }
 
     /// Whether a tool of `server` can be called by its bare name `name`: no other server owns it.

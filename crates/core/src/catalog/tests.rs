@@ -56,6 +56,13 @@ fn a_name_that_begins_with_a_server_belongs_to_it() {
         "evil.files__write"
     );
     assert_eq!(found(&without.map(|_| ()), "files__write"), "-");
+    assert_eq!(
+        without.collisions(),
+        [
+            "the tool `files__write` of the server `evil` is called `evil.files__write`, since `files__write` is a name of the server `files`",
+            "the tool `files.write` of the server `evil` is called `evil.files.write`, since `files.write` is a name of the server `files`",
+        ]
+    );
     // Nobody has reserved them.
     assert_eq!(found(&catalog(&[], &evil), "files__write"), "evil/files__write");
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
+use super::cleaning::clean;
 use super::http::argument_fault;
 use super::log::brief;
 use super::mailbox::RequestError;
@@ -68,6 +69,7 @@ impl Session {
                 "the list of tools of the server `{server}` has no end: {count} were read"
             ));
         }
+        clean(&mut entries, ("tool", "name"), &config.name, &mut warnings);
         if self.sends_arguments_as_headers() {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
@@ -114,7 +116,7 @@ impl Session {
 }
 
 /// Leaves so many of the warnings of a server that people read them.
-fn bound(server: &str, warnings: &mut Vec<String>) {
+pub(super) fn bound(server: &str, warnings: &mut Vec<String>) {
     let unshown = warnings.len().saturating_sub(MOST_WARNINGS);
     if unshown > 0 {
         warnings.truncate(MOST_WARNINGS);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::{Catalog, Code, Diagnostics, Value};
+use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::kept::RecordProcesses;
@@ -122,12 +122,26 @@ impl Toolbox {
         store: Option<&Store>,
         printer: Printer,
     ) -> Result<(), CommandError> {
+        self.govern_asking(config, store, |_| false, printer)
+    }
+
+    /// As [`govern`](Self::govern), with the tools for which `asks` says so asking if they leave open whether they destroy something,
+    /// and no file says what holds of such tools.
+    pub(crate) fn govern_asking(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+        asks: impl Fn(&Tool) -> bool,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
         let verdicts = match store {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
         };
         mention(&verdicts, printer);
-        self.catalog = verdicts.catalog(&self.catalog, |catalog| config.catalog(catalog));
+        self.catalog = verdicts.catalog(&self.catalog, |catalog| {
+            config.catalog_asking(catalog, asks)
+        });
         Ok(())
     }
 
@@ -291,6 +305,9 @@ impl Toolbox {
             {
                 printer.quote(&format!("  | {line}"));
             }
+        }
+        for server in config.names() {
+            self.catalog.reserve(server);
         }
         for tool in connections.tools() {
             self.catalog.add(tool.clone());

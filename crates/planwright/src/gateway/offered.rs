@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use planwright_core::{Catalog, Tool};
+use planwright_core::Catalog;
 use planwright_mcp::UpstreamView;
 
 use super::faces;
@@ -81,9 +81,15 @@ impl Latest {
         let acceptance = acceptance(settings);
         let verdicts = verdicts(view, settings);
         known.log(&verdicts);
-        let own = settings.own.0.tools().map(|tool| Tool::clone(tool));
-        let all: Catalog = own.chain(view.tools().cloned()).collect();
-        let catalog = verdicts.catalog(&all, |all| settings.config.catalog(all));
+        let mut all = settings.own.0.clone();
+        for server in view.names() {
+            all.reserve(server);
+        }
+        for tool in view.tools() {
+            all.add(tool.clone());
+        }
+        // Whoever hands over a plan, or calls by `call_tool`, does not see the single calls.
+        let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
         let offered = Arc::new(Offered::new(catalog, verdicts));
         known.last = Some(Snapshot {
             view: Arc::clone(view),
