@@ -11,6 +11,7 @@ use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::kept::RecordProcesses;
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
+use planwright::names;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::workspace::Workspace;
 use planwright_store::Store;
@@ -139,10 +140,19 @@ impl Toolbox {
             Some(store) => self.pin(config, store)?,
         };
         mention(&verdicts, printer);
+        self.mention_names(printer);
         self.catalog = verdicts.catalog(&self.catalog, |catalog| {
             config.catalog_asking(catalog, asks)
         });
         Ok(())
+    }
+
+    /// Says what people should know of the names of tools.
+    pub(crate) fn mention_names(&self, printer: Printer) {
+        let warnings = [names::collisions, names::lookalikes];
+        for warning in warnings.iter().flat_map(|warnings| warnings(&self.catalog)) {
+            printer.quote(&format!("warning: {warning}"));
+        }
     }
 
     /// Compares the tools of servers with what is pinned of them. They must be as their servers list them.

@@ -123,6 +123,10 @@ impl PlanHost {
                 };
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
+                    // Elsewhere they are looked at as soon as they are listed.
+                    if host.settings.mode == Mode::Plain {
+                        host.offered();
+                    }
                     host.announce();
                 }
             }

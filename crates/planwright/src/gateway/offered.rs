@@ -8,7 +8,8 @@ use planwright_mcp::UpstreamView;
 
 use super::faces;
 use super::search::SearchIndex;
-use super::settings::GatewaySettings;
+use super::settings::{GatewaySettings, Mode};
+use crate::names;
 use crate::pins::{NoticeKind, Pinning, Verdicts};
 
 /// The most changes that are logged: a server may come up with others without end.
@@ -90,6 +91,10 @@ impl Latest {
         }
         // Whoever hands over a plan, or calls by `call_tool`, does not see the single calls.
         let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
+        if settings.mode != Mode::Plain {
+            known.warn(names::collisions(&catalog));
+        }
+        known.warn(names::lookalikes(&catalog));
         let offered = Arc::new(Offered::new(catalog, verdicts));
         known.last = Some(Snapshot {
             view: Arc::clone(view),
@@ -129,6 +134,14 @@ fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
 }
 
 impl Known {
+    fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if self.logged.len() < MOST_LOGGED && self.logged.insert(warning.clone()) {
+                tracing::warn!("{warning}");
+            }
+        }
+    }
+
     fn log(&mut self, verdicts: &Verdicts) {
         for notice in verdicts.notices() {
             let text = notice.to_string();
