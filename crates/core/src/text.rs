@@ -2,9 +2,20 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::{Captures, Regex};
+
+use crate::{Object, Value};
+
+/// The fields of an entry that people and models read as text.
+const TEXTS: [&str; 2] = ["title", "description"];
+
+/// The words of a schema below which the keys are names.
+const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+
+/// The words of a schema whose values are data.
+const DATA: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
 
 /// What no name needs: controls, formats, bidirectional and ignorable characters, spaces other than the usual one, unassigned and
 /// private ones.
@@ -66,9 +77,71 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined.into_owned())
 }
 
+/// What describes a tool or a schema, without [what is hidden](without_hidden) in titles and descriptions; `None` if nothing is.
+pub fn without_hidden_texts(value: &Value) -> Option<Value> {
+    seen(value, false)
+}
+
+/// `json` with the escapes of JSON in place of all characters that cannot be seen.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    if is_visible(json) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::new();
+    let mut units = [0; 2];
+    for character in json.chars() {
+        if is_visible(character.encode_utf8(&mut [0; 4])) {
+            escaped.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut units) {
+                // Writing to a text cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// As [`without_hidden_texts`]; `has_names` says that the keys of `value` are names and no words.
+fn seen(value: &Value, has_names: bool) -> Option<Value> {
+    match value {
+        Value::List(items) => {
+            let cleaned: Vec<Option<Value>> =
+                items.iter().map(|item| seen(item, false)).collect();
+            if cleaned.iter().all(Option::is_none) {
+                return None;
+            }
+            let items = items.iter().zip(cleaned);
+            Some(Value::list(items.map(|(item, cleaned)| {
+                cleaned.unwrap_or_else(|| item.clone())
+            })))
+        }
+        Value::Object(fields) => {
+            let mut changed: Option<Object> = None;
+            for (name, field) in fields.iter() {
+                let is = |words: &[&str]| !has_names && words.contains(&&**name);
+                let cleaned = match field {
+                    _ if is(&DATA) => None,
+                    Value::Text(text) if is(&TEXTS) => {
+                        let seen = without_hidden(text);
+                        (*seen != **text).then(|| Value::from(seen.as_ref()))
+                    }
+                    other => seen(other, is(&NAMED)),
+                };
+                if let Some(cleaned) = cleaned {
+                    let changed = changed.get_or_insert_with(|| Object::clone(fields));
+                    changed.insert(Arc::clone(name), cleaned);
+                }
+            }
+            changed.map(Value::from)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_visible, visible, without_hidden};
+    use super::{is_visible, visible, visible_json, without_hidden};
 
     #[test]
     fn what_cannot_be_seen_is_made_visible() {
@@ -117,5 +190,14 @@ mod tests {
         for (text, wanted) in cases {
             assert_eq!(without_hidden(text), wanted, "{text:?}");
         }
+    }
+
+    #[test]
+    fn json_says_the_same_with_escapes() {
+        assert_eq!(visible_json(r#""plain é""#), r#""plain é""#);
+        assert_eq!(
+            visible_json("\"a\u{200b}\u{e0041}\""),
+            r#""a\u200b\udb40\udc41""#
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
-use super::cleaning::clean;
+use super::cleaning::{clean, refuse};
 use super::http::argument_fault;
 use super::log::brief;
 use super::mailbox::RequestError;
@@ -18,6 +18,9 @@ const PAGE_LIMIT: usize = 1000;
 
 /// The most faults of one list that are told apart; the rest is only counted.
 const MOST_WARNINGS: usize = 10;
+
+/// What entries of `tools/list` are, and what tells them apart.
+const TOOL: (&str, &str) = ("tool", "name");
 
 impl Session {
     /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
@@ -69,7 +72,7 @@ impl Session {
                 "the list of tools of the server `{server}` has no end: {count} were read"
             ));
         }
-        clean(&mut entries, ("tool", "name"), &config.name, &mut warnings);
+        refuse(&mut entries, TOOL, &config.name, &mut warnings);
         if self.sends_arguments_as_headers() {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
@@ -89,6 +92,8 @@ impl Session {
             &entries,
             &mut warnings,
         );
+        // Tools are pinned as they are stated; clients are told of what can be seen.
+        clean(&mut entries, TOOL, &config.name, &mut warnings);
         bound(&config.name, &mut warnings);
         Ok(ToolList {
             tools,
@@ -135,7 +140,7 @@ pub(super) fn bound(server: &str, warnings: &mut Vec<String>) {
 #[derive(Debug)]
 pub(super) struct ToolList {
     pub(super) tools: Vec<Tool>,
-    /// The entries that they were read from, as they came.
+    /// The entries that they were read from, without what is hidden in their texts.
     pub(super) entries: Vec<Value>,
     /// What was odd about them.
     pub(super) warnings: Vec<String>,

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::abort::AbortOnDrop;
 use super::board::Board;
-use super::cleaning::clean;
+use super::cleaning::{clean, refuse};
 use super::followed::Followed;
 use super::listing::{ToolList, bound};
 use super::server::Server;
@@ -158,6 +158,7 @@ impl Tending {
             // What it cannot say of these lists must not keep its tools from being used.
             let mut entries = session.list(method, field).await.unwrap_or_default();
             let mut warnings = Vec::new();
+            refuse(&mut entries, what, &config.name, &mut warnings);
             clean(&mut entries, what, &config.name, &mut warnings);
             bound(&config.name, &mut warnings);
             log(&warnings);

@@ -50,13 +50,13 @@ pub struct UpstreamServer {
     pub instructions: Value,
     /// Its tools, as plans call them.
     pub tools: Vec<Tool>,
-    /// The entries of its `tools/list`, as they came.
+    /// The entries of its `tools/list`, without what is hidden in their texts.
     pub tool_entries: Vec<Value>,
-    /// The entries of its `resources/list`, as they came.
+    /// The entries of its `resources/list`, without what is hidden in their texts.
     pub resources: Vec<Value>,
-    /// The entries of its `resources/templates/list`, as they came.
+    /// The entries of its `resources/templates/list`, without what is hidden in their texts.
     pub resource_templates: Vec<Value>,
-    /// The entries of its `prompts/list`, as they came.
+    /// The entries of its `prompts/list`, without what is hidden in their texts.
     pub prompts: Vec<Value>,
     /// What was odd about its lists.
     pub warnings: Vec<String>,
