@@ -106,8 +106,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
 fn seen(value: &Value, has_names: bool) -> Option<Value> {
     match value {
         Value::List(items) => {
-            let cleaned: Vec<Option<Value>> =
-                items.iter().map(|item| seen(item, false)).collect();
+            let cleaned: Vec<Option<Value>> = items.iter().map(|item| seen(item, false)).collect();
             if cleaned.iter().all(Option::is_none) {
                 return None;
             }
@@ -178,7 +177,10 @@ mod tests {
         let cases = [
             ("Reads a file.\n\tMore.", "Reads a file.\n\tMore."),
             ("nb\u{a0}sp, 東京\u{3000}", "nb\u{a0}sp, 東京\u{3000}"),
-            ("❤\u{fe0f}\u{200d}🔥 👩\u{200d}👩", "❤\u{fe0f}\u{200d}🔥 👩\u{200d}👩"),
+            (
+                "❤\u{fe0f}\u{200d}🔥 👩\u{200d}👩",
+                "❤\u{fe0f}\u{200d}🔥 👩\u{200d}👩",
+            ),
             ("می\u{200c}خواهم", "می\u{200c}خواهم"),
             ("a\u{e0049}\u{e0067}\u{e007f}b", "ab"),
             ("a\u{200b}\u{2060}\u{feff}b\u{202e}c\u{ad}", "abc"),

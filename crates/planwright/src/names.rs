@@ -18,7 +18,10 @@ pub fn collisions(catalog: &Catalog) -> Vec<String> {
 pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
     let mut names: Vec<(&str, &str, String)> = Vec::new();
     for tool in catalog.tools() {
-        if !names.iter().any(|(what, name, _)| *what == "server" && *name == &*tool.server) {
+        if !names
+            .iter()
+            .any(|(what, name, _)| *what == "server" && *name == &*tool.server)
+        {
             names.push(("server", &tool.server, tool.server.to_string()));
         }
     }
@@ -35,7 +38,9 @@ pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
         let key = (*what, skeleton(name).collect::<String>());
         let (same, other) = first.entry(key).or_insert((name, whole));
         if same != name {
-            warnings.push(format!("the {what} `{whole}` looks like `{other}`{written}"));
+            warnings.push(format!(
+                "the {what} `{whole}` looks like `{other}`{written}"
+            ));
         }
         if !name.is_ascii() && is_mixed(name) {
             warnings.push(format!(

@@ -64,7 +64,10 @@ fn a_name_that_begins_with_a_server_belongs_to_it() {
         ]
     );
     // Nobody has reserved them.
-    assert_eq!(found(&catalog(&[], &evil), "files__write"), "evil/files__write");
+    assert_eq!(
+        found(&catalog(&[], &evil), "files__write"),
+        "evil/files__write"
+    );
 }
 
 #[test]

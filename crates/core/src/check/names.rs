@@ -209,7 +209,10 @@ fn with_tools(
 
 /// Names that lead to one of `tools` each.
 fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
-    let names: Vec<String> = tools.iter().map(|tool| catalog.certain_name(tool)).collect();
+    let names: Vec<String> = tools
+        .iter()
+        .map(|tool| catalog.certain_name(tool))
+        .collect();
     names.join("`, `")
 }
 

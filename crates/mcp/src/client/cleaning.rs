@@ -75,7 +75,11 @@ mod tests {
     use super::{clean, refuse};
 
     fn check(what: (&str, &str), entries: &str, expected: &str, warned: &[&str]) {
-        let mut entries = Value::from_json(entries).unwrap().as_list().unwrap().to_vec();
+        let mut entries = Value::from_json(entries)
+            .unwrap()
+            .as_list()
+            .unwrap()
+            .to_vec();
         let mut warnings = Vec::new();
         refuse(&mut entries, what, &"s".into(), &mut warnings);
         clean(&mut entries, what, &"s".into(), &mut warnings);

@@ -22,7 +22,10 @@ impl ServersConfig {
     /// The names of all servers, also of those that cannot be started or are switched off.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         let servers = self.servers.iter().map(|server| &server.name);
-        let unusable = self.unusable.iter().filter_map(|problem| problem.server.as_ref());
+        let unusable = self
+            .unusable
+            .iter()
+            .filter_map(|problem| problem.server.as_ref());
         servers.chain(unusable).chain(&self.disabled)
     }
 }

@@ -227,6 +227,13 @@ fn warns_of_what_it_ignores() {
 }
 
 #[test]
+fn looks_at_the_names_of_servers() {
+    assert_snapshot!(check("{\"mcpServers\": {
+        \"a\": {\"command\": \"x\"}, \"a.b\": {\"command\": \"x\"}, \"a__b\": {\"command\": \"x\"}, \"a_b\": {\"command\": \"x\"}, \"fi\u{200b}les\": {\"command\": \"x\"}
+    }}"), @"");
+}
+
+#[test]
 fn says_where_a_file_is_broken() {
     let texts = [
         "",

@@ -92,9 +92,9 @@ impl<'a> Naming<'a> {
 
     /// What people should know of those whose names belong to another one. `what` says what they are.
     pub(super) fn collisions<T>(&self, what: &str, offers: &[Offer<T>]) -> Vec<String> {
-        let taken = offers
-            .iter()
-            .filter(|offer| offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name));
+        let taken = offers.iter().filter(|offer| {
+            offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name)
+        });
         taken
             .map(|offer| {
                 let mut clause = format!(
@@ -170,7 +170,10 @@ mod tests {
         };
         let mut claims: Vec<&Claim> = claims.iter().collect();
         let names = naming.assign(&claims);
-        assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            expected
+        );
         let before = seen(&claims);
         claims.reverse();
         assert_eq!(seen(&claims), before);

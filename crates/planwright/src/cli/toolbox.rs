@@ -99,14 +99,26 @@ impl Toolbox {
         toolbox.has_source = true;
         toolbox.file = found.origin;
         let file = found.path.display().to_string();
-        let (config, warnings) = ServersConfig::parse(&found.text, &file, &environment::variable)
-            .map_err(|error| {
-            let help = error.help.clone();
-            CommandError::new(error.to_string()).hint(help)
-        })?;
+        let (mut config, warnings) =
+            ServersConfig::parse(&found.text, &file, &environment::variable).map_err(|error| {
+                let help = error.help.clone();
+                CommandError::new(error.to_string()).hint(help)
+            })?;
         for warning in warnings {
             printer.quote(&format!("warning: {warning}"));
         }
+        // A server of the name of the built-in one would take the place of its tools.
+        let own = toolbox.catalog.servers();
+        config.servers.retain(|server| {
+            let is_own = own.contains(&server.name);
+            if is_own {
+                printer.quote(&format!(
+                    "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
+                    server.name
+                ));
+            }
+            !is_own
+        });
         toolbox.secrets = config
             .servers
             .iter()

@@ -221,10 +221,13 @@ impl Host for PlanHost {
             let rules = &self.settings.config;
             // The client sees what a tool leaves open, and asks if it wants to; not that it said something else before.
             let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
-            let mut asked = governed.get(&tool.server, &tool.name).map_or(tool.clone(), |tool| Tool::clone(tool));
+            let mut asked = governed
+                .get(&tool.server, &tool.name)
+                .map_or(tool.clone(), |tool| Tool::clone(tool));
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
             // What destroys something is asked about here as well, if the client can ask.
-            if !is_ruled && !(asked.needs_approval() && client.can_fill_forms()) {
+            let is_asked = asked.needs_approval() && client.can_fill_forms();
+            if !(is_ruled || is_asked) {
                 return Ok(());
             }
             verdicts.apply(&mut asked);

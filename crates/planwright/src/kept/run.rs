@@ -213,9 +213,8 @@ impl KeptRun {
     /// Whether calls of `tool` needed a decision when the run went on last.
     pub fn asks(&self, tool: &Tool) -> bool {
         let mut known = self.process.iter().flat_map(|process| &process.tools);
-        known.any(|known| {
-            known.approval && known.server == *tool.server && known.name == *tool.name
-        })
+        known
+            .any(|known| known.approval && known.server == *tool.server && known.name == *tool.name)
     }
 
     /// The tools of `plan` that are not what they were, and what changed.

@@ -9,12 +9,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Context, Front};
-use crate::gateway::listing::{Offer, SharedName};
 use crate::client::{Caller, UpstreamError};
 use crate::gateway::client::Client;
 use crate::gateway::conduct::Work;
 use crate::gateway::deliver::{Reply, deliver};
 use crate::gateway::line::Line;
+use crate::gateway::listing::{Offer, SharedName};
 use crate::gateway::passing::pass;
 use crate::gateway::suspended::{Rest, Subject};
 use crate::gateway::translate;

@@ -81,7 +81,10 @@ fn find(catalog: &Catalog, name: &str) -> Found {
         Lookup::Found(tool) => Found::Tool(tool),
         Lookup::Ambiguous(tools) => Found::Several {
             reason: catalog.ambiguity(name, &tools),
-            names: tools.iter().map(|tool| catalog.certain_name(tool)).collect(),
+            names: tools
+                .iter()
+                .map(|tool| catalog.certain_name(tool))
+                .collect(),
         },
         Lookup::Unknown => Found::Unknown {
             name: name.to_owned(),

@@ -75,7 +75,8 @@ impl Calling<'_> {
             desk.shown.line(&format!("  ✗ {message}"));
             return Ok(Told::bad(message));
         };
-        let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments)) else {
+        let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments))
+        else {
             return Ok(Told::bad("these arguments cannot be written down"));
         };
         let mut reading = desk.read(&tool.name, &text, Some(Native.name()));

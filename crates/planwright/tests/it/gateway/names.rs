@@ -87,12 +87,21 @@ fn no_server_takes_the_names_of_another() {
                 ["--mode", "plain"] => ["evil__write", "files__write"],
                 _ => ["evil.write", "files.write"],
             };
-            assert!(both.iter().all(|name| answer.contains(name)), "{mode:?}: {answer}");
+            assert!(
+                both.iter().all(|name| answer.contains(name)),
+                "{mode:?}: {answer}"
+            );
         }
         let mut plain = behind.client(&["--mode", "plain"], REVISION, &[]);
         assert_eq!(
             listed(&mut plain),
-            ["evil__files.write", "evil__files__write", "evil__write", "files__write", "read"]
+            [
+                "evil__files.write",
+                "evil__files__write",
+                "evil__write",
+                "files__write",
+                "read"
+            ]
         );
     }
 }
@@ -110,14 +119,20 @@ fn a_server_that_is_not_there_keeps_its_names() {
         for name in ["files__write", "files.write"] {
             let answer = answered(&mut client, mode, name);
             assert!(!answer.contains("evil/"), "{mode:?} {name}: {answer}");
-            assert!(!answer.contains("did you mean"), "{mode:?} {name}: {answer}");
+            assert!(
+                !answer.contains("did you mean"),
+                "{mode:?} {name}: {answer}"
+            );
         }
         let answer = answered(&mut client, mode, "evil__files__write");
         assert!(answer.contains("evil/files__write"), "{mode:?}: {answer}");
     }
     let mut plain = behind.client(&["--mode", "plain"], REVISION, &[]);
     let tools = plain.request("tools/list", json!({}))["result"]["tools"].to_string();
-    assert!(tools.contains("The server `evil` calls it `files__write`."), "{tools}");
+    assert!(
+        tools.contains("The server `evil` calls it `files__write`."),
+        "{tools}"
+    );
 }
 
 #[test]
@@ -150,7 +165,10 @@ fn each_name_in_a_list_is_that_of_one_tool() {
         // Plans tell the tools of equal qualified names apart as well.
         let answer = answered(&mut client, &[], "a.b.c");
         assert!(answer.contains("PW0202"), "{answer}");
-        assert!(answer.contains("a__b_c") && answer.contains("a_b__c"), "{answer}");
+        assert!(
+            answer.contains("a__b_c") && answer.contains("a_b__c"),
+            "{answer}"
+        );
         assert!(answered(&mut client, &[], "a__b_c").contains("a/b.c"));
         assert!(answered(&mut client, &[], "a_b__c").contains("a.b/c"));
     }
@@ -179,7 +197,8 @@ fn names_that_cannot_be_seen_are_refused() {
         })
         .collect();
     let prompts = json!([{"name": "hi"}, {"name": "hi\u{200b}"}]);
-    let resources = json!([{"uri": "x:1", "name": "a\u{202e}b"}, {"uri": "x:\u{200b}2", "name": "b"}]);
+    let resources =
+        json!([{"uri": "x:1", "name": "a\u{202e}b"}, {"uri": "x:\u{200b}2", "name": "b"}]);
     let script = json!({
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
         "tools": tools, "prompts": prompts, "resources": resources,
@@ -189,7 +208,10 @@ fn names_that_cannot_be_seen_are_refused() {
     for mode in [&["--mode", "plain"][..], &["--mode", "search"], &[]] {
         let mut client = behind.client(mode, REVISION, &[]);
         let tools = client.request("tools/list", json!({})).to_string();
-        assert!(tools.contains("read") && tools.contains("Reads"), "{mode:?}: {tools}");
+        assert!(
+            tools.contains("read") && tools.contains("Reads"),
+            "{mode:?}: {tools}"
+        );
         for text in hidden {
             assert!(!tools.contains(text), "{mode:?} {text:?}: {tools}");
         }
@@ -207,7 +229,10 @@ fn names_that_cannot_be_seen_are_refused() {
 
 #[test]
 fn names_that_look_alike_are_warned_about() {
-    let behind = behind(&[("files", &["save", "pay1"]), ("evil", &["s\u{430}ve", "payl", "东京_list"])]);
+    let behind = behind(&[
+        ("files", &["save", "pay1"]),
+        ("evil", &["s\u{430}ve", "payl", "东京_list"]),
+    ]);
     let servers = behind.folder().join("mcp.json").display().to_string();
     let output = behind
         .command_of(&["tools", "--servers", &servers])

@@ -59,7 +59,12 @@ fn check(behind: &Behind, mode: &[&str], by: &str, called: &[&str]) {
 fn they_ask_if_the_client_does_not_see_the_call() {
     let behind = behind();
     check(&behind, &[], "execute_plan", &["adds", "reads"]);
-    check(&behind, &["--mode", "search"], "call_tool", &["adds", "reads"]);
+    check(
+        &behind,
+        &["--mode", "search"],
+        "call_tool",
+        &["adds", "reads"],
+    );
     let both = ["--mode", "plain", "--with-plans"];
     check(&behind, &both, "execute_plan", &["adds", "reads"]);
 }
@@ -86,8 +91,18 @@ fn the_user_says_what_holds() {
     behind.set("[tools]\nunannotated = \"ask\"\n");
     check(&behind, &["--mode", "plain"], "", &["adds", "reads"]);
     behind.set("[tools]\nno_ask = [\"shop.bare\"]\nread_only = [\"shop.wipes\"]\n");
-    check(&behind, &[], "execute_plan", &["bare", "adds", "reads", "wipes"]);
-    check(&behind, &["--mode", "plain"], "", &["bare", "writes", "adds", "reads", "wipes"]);
+    check(
+        &behind,
+        &[],
+        "execute_plan",
+        &["bare", "adds", "reads", "wipes"],
+    );
+    check(
+        &behind,
+        &["--mode", "plain"],
+        "",
+        &["bare", "writes", "adds", "reads", "wipes"],
+    );
 }
 
 #[test]
@@ -112,7 +127,9 @@ fn models_are_told_that_they_ask() {
 /// The run in an answer.
 fn run_of(answer: &Value) -> String {
     let run = &answer["result"]["structuredContent"]["run"];
-    run.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    run.as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
+        .to_owned()
 }
 
 #[test]
@@ -123,16 +140,26 @@ fn a_call_that_nobody_at_the_client_can_decide_about_waits() {
         let listed = client.request("tools/list", json!({})).to_string();
         assert!(listed.contains("resume_plan"), "{listed}");
         let arguments = json!({"text": "${runs.x.y} $${z}"});
-        let call = json!({"name": "call_tool", "arguments": {"tool": "bare", "arguments": arguments}});
+        let call =
+            json!({"name": "call_tool", "arguments": {"tool": "bare", "arguments": arguments}});
         let asked = client.request("tools/call", call);
         let text = asked.to_string();
-        assert_eq!(asked["result"]["structuredContent"]["status"], "waiting", "{text}");
+        assert_eq!(
+            asked["result"]["structuredContent"]["status"], "waiting",
+            "{text}"
+        );
         assert!(text.contains("a person has to decide"), "{text}");
         assert!(text.contains("resume_plan"), "{text}");
-        assert!(!text.contains("was called") && !text.contains("planwright approve"), "{text}");
+        assert!(
+            !text.contains("was called") && !text.contains("planwright approve"),
+            "{text}"
+        );
         let run = run_of(&asked);
         let waiting = behind.run(&["runs", "--status", "waiting"]);
-        assert!(waiting.contains(&run[..8]) && waiting.contains("shop.bare"), "{waiting}");
+        assert!(
+            waiting.contains(&run[..8]) && waiting.contains("shop.bare"),
+            "{waiting}"
+        );
         assert!(waiting.contains("${runs.x.y} $${z}"), "{waiting}");
         let shown = behind.run(&["approve", &run, "call_bare", "--show"]);
         let digest = shown.lines().find_map(|line| line.strip_prefix("digest: "));
@@ -140,12 +167,18 @@ fn a_call_that_nobody_at_the_client_can_decide_about_waits() {
         assert!(!text.contains(digest), "{text}");
         let resume = json!({"name": "resume_plan", "arguments": {"run": run}});
         let early = client.request("tools/call", resume.clone());
-        assert_eq!(early["result"]["structuredContent"]["status"], "waiting", "{early}");
+        assert_eq!(
+            early["result"]["structuredContent"]["status"], "waiting",
+            "{early}"
+        );
         behind.run(&["approve", &run, "call_bare", "--digest", digest]);
         let done = client.request("tools/call", resume);
         let structured = &done["result"]["structuredContent"];
         assert_eq!(structured["status"], "succeeded", "{done}");
-        assert_eq!(structured["output"]["call_bare"], "bare was called", "{done}");
+        assert_eq!(
+            structured["output"]["call_bare"], "bare was called",
+            "{done}"
+        );
     }
     let mut client = behind.client(&["--mode", "search", "--no-store"], OLDER, &[]);
     let refused = answered(&mut client, "call_tool", "bare");
