@@ -138,6 +138,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     ("subtle", &["planwright"]),
     ("tiktoken-rs", &["planwright-bench"]),
+    ("unicode-security", &["planwright"]),
     ("toml", &["planwright"]),
     ("toml_edit", &["planwright"]),
     ("tracing-subscriber", &["planwright"]),

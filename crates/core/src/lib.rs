@@ -26,6 +26,9 @@
 /// Values that are cheap to share.
 pub mod value;
 
+/// Characters that cannot be seen, in texts of others.
+pub mod text;
+
 /// Where in which text something stands.
 pub mod place;
 
@@ -53,7 +56,7 @@ mod pattern;
 /// The passes that prove a plan sound.
 pub mod check;
 
-pub use catalog::{Annotations, Catalog, Hints, Lookup, Tool};
+pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,

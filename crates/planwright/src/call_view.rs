@@ -3,15 +3,14 @@
 //! Every key of the arguments is shown. What is too long is cut in the middle, with the size of what is hidden and a digest of
 //! the whole, so that no argument can push another one out of sight. Characters that cannot be seen stand as their escapes.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
 use planwright_core::Value;
 use planwright_engine::approval::{ApprovalRequest, CallSubject};
 use planwright_engine::event::Address;
-use regex::Regex;
 use sha2::{Digest, Sha256};
+
+pub use planwright_core::text::visible;
 
 /// The longest text that is shown whole, in characters.
 const WHOLE_TEXT: usize = 240;
@@ -99,33 +98,6 @@ pub fn arguments(args: &Value) -> Vec<String> {
         .iter()
         .map(|(key, value)| format!("{}: {}", short(key), in_brief(value)))
         .collect()
-}
-
-/// `text` with escapes in place of all characters that cannot be seen or that change how others look: controls, formats,
-/// bidirectional and ignorable characters, spaces other than the usual one, unassigned and private ones.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\x{2800}--\x{20}]").ok()
-    });
-    let Some(invisible) = &*INVISIBLE else {
-        // The pattern is constant, and a test compiles it.
-        return Cow::Owned(text.escape_default().to_string());
-    };
-    invisible.replace_all(text, |found: &regex::Captures<'_>| {
-        let mut escaped = String::new();
-        for character in found[0].chars() {
-            match character {
-                '\n' => escaped.push_str("\\n"),
-                '\r' => escaped.push_str("\\r"),
-                '\t' => escaped.push_str("\\t"),
-                other => {
-                    // Writing to a text cannot fail.
-                    let _ = write!(escaped, "\\u{{{:04x}}}", u32::from(other));
-                }
-            }
-        }
-        escaped
-    })
 }
 
 /// A key with its value, on as many lines as it needs.
@@ -337,31 +309,6 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_made_visible() {
-        let cases = [
-            ("plain, é, 東京, 😀", "plain, é, 東京, 😀"),
-            (
-                "zero\u{200b}width\u{200d}\u{feff}",
-                "zero\\u{200b}width\\u{200d}\\u{feff}",
-            ),
-            ("\u{202e}gpj.exe\u{2066}", "\\u{202e}gpj.exe\\u{2066}"),
-            ("tag\u{e0041}\u{e007f}", "tag\\u{e0041}\\u{e007f}"),
-            (
-                "soft\u{ad}\u{34f}\u{115f}\u{3164}\u{2800}",
-                "soft\\u{00ad}\\u{034f}\\u{115f}\\u{3164}\\u{2800}",
-            ),
-            (
-                "nb\u{a0}sp\u{2003}\u{3000}",
-                "nb\\u{00a0}sp\\u{2003}\\u{3000}",
-            ),
-            (
-                "a\nb\tc\rd\u{1b}[2K\u{9b}",
-                "a\\nb\\tc\\rd\\u{001b}[2K\\u{009b}",
-            ),
-            ("private\u{e000}", "private\\u{e000}"),
-        ];
-        for (text, wanted) in cases {
-            assert_eq!(visible(text), wanted);
-        }
         let shown = check("{\"pa\u{200b}th\": \"a\u{2066}b\\r\"}");
         assert_eq!(shown, r#"pa\u{200b}th: "a\u{2066}b\r""#);
     }

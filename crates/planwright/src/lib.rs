@@ -523,6 +523,9 @@ pub mod gateway;
 /// Calls as a person sees them who decides about them.
 pub mod call_view;
 
+/// Names of tools that look like others, or belong to another server.
+pub mod names;
+
 /// Tools whose definitions changed, and what a person accepts of them.
 pub mod pins;
 

@@ -7,7 +7,7 @@ use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy,
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, Sharing, Step,
 };
-use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Value};
+use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
 #[cfg(feature = "config")]
@@ -362,6 +362,31 @@ pub fn tool_names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Str
         collect_tools(plan, &mut names);
     }
     names
+}
+
+/// The plan that calls `tool` of `catalog` with these arguments, and nothing else.
+pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
+    let id = tool
+        .name
+        .replace(|letter: char| !letter.is_alphanumeric(), "_");
+    let arguments = match arguments {
+        Value::Null => Value::empty_object(),
+        other => other.clone(),
+    };
+    let step = Step::call(
+        format!("call_{id}"),
+        catalog.certain_name(tool),
+        Node::literal(arguments, Place::NOWHERE),
+    );
+    Plan {
+        name: Some(Arc::clone(&tool.name)),
+        output: Output::Steps(vec![Name {
+            text: step.id.text().clone(),
+            place: Place::NOWHERE,
+        }]),
+        steps: vec![step],
+        ..Plan::default()
+    }
 }
 
 /// Whether a name can be a plan's: a name is never a path.

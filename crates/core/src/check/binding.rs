@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::dependencies::arguments;
 use super::{CheckContext, CheckedPlan, outside};
 use crate::plan::{Outside, Source};
-use crate::{Catalog, Lookup, Tool};
+use crate::{Catalog, Tool};
 
 /// A tool that a plan was checked with, and that is another one where the plan is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,11 +102,10 @@ fn difference(tool: &Arc<Tool>, context: &CheckContext<'_>) -> Option<String> {
 impl Catalog {
     /// What differs between `tool` and the catalog's tool of that server and name, as one clause; `None` if it is the same tool.
     pub fn difference(&self, tool: &Arc<Tool>) -> Option<String> {
-        let here = match self.find(&tool.qualified_name()) {
-            Lookup::Found(here) if here.server == tool.server && here.name == tool.name => here,
-            _ => return Some("there is no such tool".to_owned()),
+        let Some(here) = self.get(&tool.server, &tool.name) else {
+            return Some("there is no such tool".to_owned());
         };
-        if Arc::ptr_eq(&here, tool) {
+        if Arc::ptr_eq(here, tool) {
             return None;
         }
         let reason = if here.approval != tool.approval {

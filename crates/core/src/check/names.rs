@@ -1,12 +1,13 @@
 //! Names: ids that are blank or taken, tools and steps that do not exist.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::findings::{Findings, listed};
 use super::survey::Survey;
 use crate::Hashing;
 use crate::plan::{Action, Name, Output, Step};
-use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId};
+use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
 
 /// The names under which plan tools are known: a plan that calls one would run plans without an end.
 const PLAN_TOOLS: [&str; 6] = [
@@ -123,14 +124,17 @@ fn tool(survey: &Survey<'_>, step: &Step, name: &Name, findings: &mut Findings<'
     match catalog.find(&name.text) {
         Lookup::Found(_) => {}
         Lookup::Ambiguous(tools) => {
-            let names: Vec<String> = tools.iter().map(|tool| tool.qualified_name()).collect();
+            let names = certain_names(catalog, &tools);
             let finding = findings
                 .error(
                     Code::AmbiguousTool,
                     place,
-                    format!("{} servers offer a tool `{}`", tools.len(), name.text),
+                    catalog.ambiguity(&name.text, &tools),
                 )
-                .help(format!("write one of `{}`", names.join("`, `")));
+                .help(match tools.as_slice() {
+                    [_] => format!("write `{names}` if that tool is meant"),
+                    _ => format!("write one of `{names}`"),
+                });
             findings.push(finding);
         }
         Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
@@ -166,30 +170,50 @@ fn with_tools(
     catalog: &Catalog,
     findings: &Findings<'_>,
 ) -> Diagnostic {
-    let bare = catalog.tools().map(|tool| &*tool.name);
+    let owner = catalog.servers().owner(&name.text);
+    // Another server's tool is not meant by a name of this one.
+    let meant = || {
+        let tools = catalog.tools();
+        tools.filter(|tool| owner.is_none_or(|owner| tool.server == *owner))
+    };
+    if let Some(owner) = owner
+        && meant().next().is_none()
+    {
+        return finding.help(format!(
+            "the name belongs to the server `{owner}`, of which no tool is known"
+        ));
+    }
+    let is_free = |tool: &&Arc<Tool>| catalog.servers().leave_free(&tool.name, &tool.server);
+    let bare = meant().filter(is_free).map(|tool| &*tool.name);
     let qualified: Vec<String> = if name.text.contains('.') {
-        catalog.tools().map(|tool| tool.qualified_name()).collect()
+        meant().map(|tool| tool.qualified_name()).collect()
     } else {
         Vec::new()
     };
     let known = bare.chain(qualified.iter().map(String::as_str));
     let Some(near) = findings.nearest(&name.text, known) else {
-        let names: Vec<String> = catalog
-            .tools()
-            .map(|tool| catalog.shortest_name(tool))
-            .collect();
+        let names: Vec<String> = meant().map(|tool| catalog.shortest_name(tool)).collect();
         let help = listed("tools", names.iter().map(String::as_str));
         return finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
     };
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
-            let names: Vec<String> = tools.iter().map(|tool| tool.qualified_name()).collect();
-            finding.help(format!("did you mean one of `{}`?", names.join("`, `")))
+            let names = certain_names(catalog, &tools);
+            finding.help(format!("did you mean one of `{names}`?"))
         }
         Lookup::Found(_) | Lookup::Unknown => {
             finding.help(format!("did you mean `{near}`?")).fix(near)
         }
     }
+}
+
+/// Names that lead to one of `tools` each.
+fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
+    let names: Vec<String> = tools
+        .iter()
+        .map(|tool| catalog.certain_name(tool))
+        .collect();
+    names.join("`, `")
 }
 
 fn known_step(

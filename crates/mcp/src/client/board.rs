@@ -31,9 +31,10 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn new(servers: Vec<UpstreamServer>) -> Self {
+    pub(super) fn new(servers: Vec<UpstreamServer>, absent: Vec<Arc<str>>) -> Self {
         let view = UpstreamView {
             servers: servers.into_iter().map(Arc::new).collect(),
+            absent: absent.into(),
             changes: ChangeCounts::default(),
         };
         Self {
@@ -63,7 +64,9 @@ impl Board {
     ) {
         let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever holds the view before keeps it as it was.
-        let UpstreamView { servers, changes } = Arc::make_mut(&mut view);
+        let UpstreamView {
+            servers, changes, ..
+        } = Arc::make_mut(&mut view);
         if let Some(server) = servers.get_mut(index) {
             change(Arc::make_mut(server), changes);
         }

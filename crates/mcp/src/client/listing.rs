@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
+use super::cleaning::{clean, refuse};
 use super::http::argument_fault;
 use super::log::brief;
 use super::mailbox::RequestError;
@@ -17,6 +18,9 @@ const PAGE_LIMIT: usize = 1000;
 
 /// The most faults of one list that are told apart; the rest is only counted.
 const MOST_WARNINGS: usize = 10;
+
+/// What entries of `tools/list` are, and what tells them apart.
+const TOOL: (&str, &str) = ("tool", "name");
 
 impl Session {
     /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
@@ -68,6 +72,7 @@ impl Session {
                 "the list of tools of the server `{server}` has no end: {count} were read"
             ));
         }
+        refuse(&mut entries, TOOL, &config.name, &mut warnings);
         if self.sends_arguments_as_headers() {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
@@ -87,6 +92,8 @@ impl Session {
             &entries,
             &mut warnings,
         );
+        // Tools are pinned as they are stated; clients are told of what can be seen.
+        clean(&mut entries, TOOL, &config.name, &mut warnings);
         bound(&config.name, &mut warnings);
         Ok(ToolList {
             tools,
@@ -114,7 +121,7 @@ impl Session {
 }
 
 /// Leaves so many of the warnings of a server that people read them.
-fn bound(server: &str, warnings: &mut Vec<String>) {
+pub(super) fn bound(server: &str, warnings: &mut Vec<String>) {
     let unshown = warnings.len().saturating_sub(MOST_WARNINGS);
     if unshown > 0 {
         warnings.truncate(MOST_WARNINGS);
@@ -133,7 +140,7 @@ fn bound(server: &str, warnings: &mut Vec<String>) {
 #[derive(Debug)]
 pub(super) struct ToolList {
     pub(super) tools: Vec<Tool>,
-    /// The entries that they were read from, as they came.
+    /// The entries that they were read from, without what is hidden in their texts.
     pub(super) entries: Vec<Value>,
     /// What was odd about them.
     pub(super) warnings: Vec<String>,

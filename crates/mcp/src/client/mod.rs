@@ -4,6 +4,7 @@ mod abort;
 mod backend;
 mod board;
 mod caller;
+mod cleaning;
 mod connection;
 mod connections;
 mod desk;

@@ -10,8 +10,9 @@ use tokio::sync::mpsc;
 
 use super::abort::AbortOnDrop;
 use super::board::Board;
+use super::cleaning::{clean, refuse};
 use super::followed::Followed;
-use super::listing::ToolList;
+use super::listing::{ToolList, bound};
 use super::server::Server;
 use super::session::{Session, StartError};
 use super::subscription::keep_subscribed;
@@ -146,25 +147,45 @@ impl Tending {
     async fn list(&self, kind: ListKind) -> Result<Listed, StartError> {
         let session = &self.session;
         let has = session.greeting.has(kind.capability());
-        let entries = async |method, field| {
+        let Some(server) = self.server.upgrade() else {
+            return Err(StartError::stopped());
+        };
+        let config = &server.config;
+        let entries = async |method, field, what| {
             if !has {
                 return Vec::new();
             }
             // What it cannot say of these lists must not keep its tools from being used.
-            session.list(method, field).await.unwrap_or_default()
+            let mut entries = session.list(method, field).await.unwrap_or_default();
+            let mut warnings = Vec::new();
+            refuse(&mut entries, what, &config.name, &mut warnings);
+            clean(&mut entries, what, &config.name, &mut warnings);
+            bound(&config.name, &mut warnings);
+            log(&warnings);
+            entries
         };
         Ok(match kind {
             ListKind::Tools => {
-                let Some(server) = self.server.upgrade() else {
-                    return Err(StartError::stopped());
-                };
-                Listed::Tools(session.list_tools(&server.config).await?)
+                let list = session.list_tools(config).await?;
+                log(&list.warnings);
+                Listed::Tools(list)
             }
-            ListKind::Prompts => Listed::Prompts(entries("prompts/list", "prompts").await),
-            ListKind::Resources => Listed::Resources {
-                resources: entries("resources/list", "resources").await,
-                templates: entries("resources/templates/list", "resourceTemplates").await,
-            },
+            ListKind::Prompts => {
+                let prompts = entries("prompts/list", "prompts", ("prompt", "name"));
+                Listed::Prompts(prompts.await)
+            }
+            ListKind::Resources => {
+                let resources = entries("resources/list", "resources", ("resource", "uri"));
+                let templates = entries(
+                    "resources/templates/list",
+                    "resourceTemplates",
+                    ("resource template", "uriTemplate"),
+                );
+                Listed::Resources {
+                    resources: resources.await,
+                    templates: templates.await,
+                }
+            }
         })
     }
 
@@ -184,6 +205,13 @@ impl Tending {
                 changes.states += 1;
             }
         });
+    }
+}
+
+/// Tells people what is odd about a list.
+fn log(warnings: &[String]) {
+    for warning in warnings {
+        tracing::warn!("{warning}");
     }
 }
 

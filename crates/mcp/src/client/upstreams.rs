@@ -44,6 +44,7 @@ impl Upstreams {
     pub fn new(config: ServersConfig, mut options: ConnectOptions) -> Self {
         options.restart_pause.get_or_insert(RESTART_PAUSE);
         let options = Arc::new(options);
+        let names = config.names().cloned().collect::<Vec<_>>();
         let servers: Vec<Server> = config
             .servers
             .into_iter()
@@ -59,7 +60,10 @@ impl Upstreams {
                 UpstreamServer::new(Arc::clone(&failure.server), UpstreamState::Failed(failure))
             })
         });
-        let board = Arc::new(Board::new(startable.chain(unusable).collect()));
+        let servers_seen: Vec<UpstreamServer> = startable.chain(unusable).collect();
+        let is_seen = |name: &Arc<str>| servers_seen.iter().any(|server| server.name == *name);
+        let absent = names.into_iter().filter(|name| !is_seen(name)).collect();
+        let board = Arc::new(Board::new(servers_seen, absent));
         let upstreams = servers
             .into_iter()
             .enumerate()

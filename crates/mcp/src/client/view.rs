@@ -11,6 +11,8 @@ use super::connections::ServerFailure;
 pub struct UpstreamView {
     /// The servers, in the order of the configuration. Those that cannot even be started stand at the end.
     pub servers: Vec<Arc<UpstreamServer>>,
+    /// The names of servers that are never started.
+    pub absent: Arc<[Arc<str>]>,
     /// How often each kind of thing has changed so far: whoever keeps the numbers of the view before sees which did.
     pub changes: ChangeCounts,
 }
@@ -48,13 +50,13 @@ pub struct UpstreamServer {
     pub instructions: Value,
     /// Its tools, as plans call them.
     pub tools: Vec<Tool>,
-    /// The entries of its `tools/list`, as they came.
+    /// The entries of its `tools/list`, without what is hidden in their texts.
     pub tool_entries: Vec<Value>,
-    /// The entries of its `resources/list`, as they came.
+    /// The entries of its `resources/list`, without what is hidden in their texts.
     pub resources: Vec<Value>,
-    /// The entries of its `resources/templates/list`, as they came.
+    /// The entries of its `resources/templates/list`, without what is hidden in their texts.
     pub resource_templates: Vec<Value>,
-    /// The entries of its `prompts/list`, as they came.
+    /// The entries of its `prompts/list`, without what is hidden in their texts.
     pub prompts: Vec<Value>,
     /// What was odd about its lists.
     pub warnings: Vec<String>,
@@ -77,6 +79,12 @@ impl UpstreamView {
     /// The server `name`.
     pub fn server(&self, name: &str) -> Option<&Arc<UpstreamServer>> {
         self.servers.iter().find(|server| &*server.name == name)
+    }
+
+    /// The names of all servers, also of those that are never started.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let servers = self.servers.iter().map(|server| &server.name);
+        servers.chain(self.absent.iter())
     }
 
     /// The tools of all servers, in the order of the view and of each server's list.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
 use super::fields::Parts;
@@ -72,6 +73,7 @@ impl Reader<'_> {
             }
         }
         if found {
+            self.names();
             return Ok(());
         }
         Err(ConfigError {
@@ -82,6 +84,28 @@ impl Reader<'_> {
         })
     }
 
+    /// Warns of servers whose tools have names that may be those of another server's.
+    fn names(&mut self) {
+        let names: Vec<Arc<str>> = self.config.names().cloned().collect();
+        for longer in &names {
+            let begins = |shorter: &&Arc<str>| {
+                let rest = longer.strip_prefix(&***shorter);
+                rest.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("__"))
+            };
+            for shorter in names.iter().filter(begins) {
+                self.warnings.push(ConfigProblem {
+                    file: Arc::clone(&self.file),
+                    server: Some(Arc::clone(longer)),
+                    pointer: String::new(),
+                    message: format!(
+                        "the names of tools of the servers `{shorter}` and `{longer}` may be the same"
+                    ),
+                    help: "give one of them a name without `.` and `__`".to_owned(),
+                });
+            }
+        }
+    }
+
     fn read_server(&mut self, name: Arc<str>, pointer: String, value: Value) {
         if self.config.servers.iter().any(|known| known.name == name) {
             let message = format!("the server `{name}` stands twice: the later one counts");
@@ -90,6 +114,13 @@ impl Reader<'_> {
         }
         let mut server = ServerReader::new(Arc::clone(&name), pointer.clone(), self.lookup);
         let state = server.read(value);
+        if !is_visible(&name) {
+            server.problem(
+                "",
+                "its name has characters that cannot be seen",
+                "write its name anew, by hand",
+            );
+        }
         let ServerReader {
             config,
             problems,
@@ -120,7 +151,10 @@ impl Reader<'_> {
                 file: Arc::clone(file),
                 server: Some(Arc::clone(&name)),
                 pointer,
-                message: format!("the server `{name}` cannot be started: {message}"),
+                message: format!(
+                    "the server `{}` cannot be started: {message}",
+                    visible(&name)
+                ),
                 help,
             });
         self.config.unusable.extend(problems);

@@ -18,6 +18,18 @@ pub struct ServersConfig {
     pub unusable: Vec<ConfigProblem>,
 }
 
+impl ServersConfig {
+    /// The names of all servers, also of those that cannot be started or are switched off.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let servers = self.servers.iter().map(|server| &server.name);
+        let unusable = self
+            .unusable
+            .iter()
+            .filter_map(|problem| problem.server.as_ref());
+        servers.chain(unusable).chain(&self.disabled)
+    }
+}
+
 /// One server: how it is reached, and how it is treated.
 #[derive(Clone)]
 pub struct ServerConfig {

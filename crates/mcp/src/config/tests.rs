@@ -227,6 +227,26 @@ fn warns_of_what_it_ignores() {
 }
 
 #[test]
+fn looks_at_the_names_of_servers() {
+    let seen = check(
+        "{\"mcpServers\": {
+            \"a\": {\"command\": \"x\"}, \"a.b\": {\"command\": \"x\"}, \"a__b\": {\"command\": \"x\"},
+            \"a_b\": {\"command\": \"x\"}, \"fi\u{200b}les\": {\"command\": \"x\"}
+        }}",
+    );
+    assert_snapshot!(seen.replace('\u{200b}', "?"), @r#"
+    a: "x" []
+    a.b: "x" []
+    a__b: "x" []
+    a_b: "x" []
+    unusable /mcpServers/fi?les the server `fi\u{200b}les` cannot be started: its name has characters that cannot be seen
+      help: write its name anew, by hand
+    warning  the names of tools of the servers `a` and `a.b` may be the same
+    warning  the names of tools of the servers `a` and `a__b` may be the same
+    "#);
+}
+
+#[test]
 fn says_where_a_file_is_broken() {
     let texts = [
         "",

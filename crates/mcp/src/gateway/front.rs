@@ -69,7 +69,7 @@ impl ServerHandler for Front {
         if !self.shared.passes() {
             return None;
         }
-        read(self.shared.current().tool(name)?.entry.clone()).ok()
+        read(self.shared.current().tool(name)?.ok()?.entry).ok()
     }
 
     async fn initialize(

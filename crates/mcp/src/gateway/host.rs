@@ -30,6 +30,12 @@ pub trait Host: Send + Sync + 'static {
     /// Whether `name` is a tool of the host, for this client.
     fn owns(&self, client: &Client, name: &str) -> bool;
 
+    /// Whether `name` is, for some client, that of a tool of the host, so that no tool of a server is listed under it.
+    fn reserves(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// Whether this client may see and call a tool of a server that is passed on.
     ///
     /// # Errors

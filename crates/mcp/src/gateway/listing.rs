@@ -2,15 +2,15 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 use std::sync::Arc;
 
 use planwright_core::{Tool, Value};
 
+use super::naming::{Claim, Naming};
 use crate::client::{UpstreamServer, UpstreamView};
 
-/// What all servers offer. Names are those that the servers give; where two give the same, both are told apart by their
-/// servers' names.
+/// What all servers offer. Names are those that the servers give, or made of the name of the server and theirs if a name is not
+/// that of one server alone: see [`Naming`].
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<Offer<Tool>>,
@@ -20,6 +20,8 @@ pub(super) struct Listing {
     pub(super) resource_templates: Vec<Value>,
     tools_by_name: HashMap<Arc<str>, usize>,
     prompts_by_name: HashMap<Arc<str>, usize>,
+    /// What people should know of names, one clause each.
+    pub(super) collisions: Vec<String>,
     addresses: HashMap<Arc<str>, Arc<str>>,
     templates: Vec<(String, Arc<str>)>,
     with_resources: Vec<Arc<str>>,
@@ -47,22 +49,26 @@ impl<T> Offer<T> {
 }
 
 impl Listing {
-    pub(super) fn new(view: &UpstreamView) -> Self {
+    /// What the servers of `view` offer. `is_reserved` says which names are not free for them.
+    pub(super) fn new(view: &UpstreamView, is_reserved: &dyn Fn(&str) -> bool) -> Self {
+        let naming = Naming::new(view, is_reserved);
         let mut listing = Self::default();
-        listing.add_tools(view);
-        listing.add_prompts(view);
+        listing.add_tools(view, &naming);
+        listing.add_prompts(view, &naming);
         for server in &view.servers {
             listing.add_resources(server);
         }
         listing
     }
 
-    pub(super) fn tool(&self, name: &str) -> Option<&Offer<Tool>> {
-        self.tools.get(*self.tools_by_name.get(name)?)
+    /// The tool that clients call `name`; an error if several servers have one of that name.
+    pub(super) fn tool(&self, name: &str) -> Option<Result<Offer<Tool>, SharedName>> {
+        find(&self.tools, &self.tools_by_name, name)
     }
 
-    pub(super) fn prompt(&self, name: &str) -> Option<&Offer<()>> {
-        self.prompts.get(*self.prompts_by_name.get(name)?)
+    /// The prompt that clients call `name`; an error if several servers have one of that name.
+    pub(super) fn prompt(&self, name: &str) -> Option<Result<Offer<()>, SharedName>> {
+        find(&self.prompts, &self.prompts_by_name, name)
     }
 
     /// The servers that may have the resource at `address`, the likeliest first.
@@ -85,46 +91,51 @@ impl Listing {
             .collect()
     }
 
-    fn add_tools(&mut self, view: &UpstreamView) {
-        let shared = named_twice(view.tools().map(|tool| &tool.name));
-        for server in &view.servers {
-            for tool in &server.tools {
-                let mut entries = server.tool_entries.iter();
-                let Some(entry) = entries.find(|entry| is_named(entry, &tool.name)) else {
-                    continue;
-                };
-                let (name, entry) = called(server, &tool.name, entry, &shared);
-                self.tools_by_name.entry(name).or_insert(self.tools.len());
-                self.tools.push(Offer {
-                    server: Arc::clone(&server.name),
-                    name: Arc::clone(&tool.name),
-                    entry,
-                    what: tool.clone(),
-                });
-            }
-        }
+    fn add_tools(&mut self, view: &UpstreamView, naming: &Naming<'_>) {
+        let tools = view.servers.iter().flat_map(|server| {
+            // Of two with one name the later one counts.
+            let mut seen = HashSet::new();
+            let mut tools: Vec<_> = server
+                .tools
+                .iter()
+                .rev()
+                .filter(|tool| seen.insert(&tool.name))
+                .filter_map(|tool| {
+                    let mut entries = server.tool_entries.iter().rev();
+                    let entry = entries.find(|entry| is_named(entry, &tool.name))?;
+                    let claim = Claim::new(&server.name, &tool.name);
+                    Some((claim, entry, tool.clone()))
+                })
+                .collect();
+            tools.reverse();
+            tools
+        });
+        let offers = offers(tools.collect(), naming);
+        self.tools_by_name = by_name(&offers, naming);
+        self.collisions.extend(naming.collisions("tool", &offers));
+        self.tools = offers;
     }
 
-    fn add_prompts(&mut self, view: &UpstreamView) {
-        let names: Vec<(&Arc<UpstreamServer>, Arc<str>, &Value)> = view
-            .servers
-            .iter()
-            .flat_map(|server| server.prompts.iter().map(move |entry| (server, entry)))
-            .filter_map(|(server, entry)| Some((server, text(entry, "name")?, entry)))
-            .collect();
-        let shared = named_twice(names.iter().map(|(_, name, _)| name));
-        for (server, own, entry) in names {
-            let (name, entry) = called(server, &own, entry, &shared);
-            self.prompts_by_name
-                .entry(name)
-                .or_insert(self.prompts.len());
-            self.prompts.push(Offer {
-                server: Arc::clone(&server.name),
-                name: own,
-                entry,
-                what: (),
-            });
-        }
+    fn add_prompts(&mut self, view: &UpstreamView, naming: &Naming<'_>) {
+        let prompts = view.servers.iter().flat_map(|server| {
+            let mut seen = HashSet::new();
+            let mut prompts: Vec<_> = server
+                .prompts
+                .iter()
+                .rev()
+                .filter_map(|entry| {
+                    let name = text(entry, "name")?;
+                    seen.insert(Arc::clone(&name))
+                        .then(|| (Claim::new(&server.name, &name), entry, ()))
+                })
+                .collect();
+            prompts.reverse();
+            prompts
+        });
+        let offers = offers(prompts.collect(), naming);
+        self.prompts_by_name = by_name(&offers, naming);
+        self.collisions.extend(naming.collisions("prompt", &offers));
+        self.prompts = offers;
     }
 
     fn add_resources(&mut self, server: &UpstreamServer) {
@@ -150,20 +161,83 @@ impl Listing {
     }
 }
 
-/// The name and entry under which clients see something.
-fn called(
-    server: &UpstreamServer,
-    name: &Arc<str>,
-    entry: &Value,
-    shared: &HashSet<Arc<str>>,
-) -> (Arc<str>, Value) {
-    if !shared.contains(name) {
-        return (Arc::clone(name), entry.clone());
+/// A name that several servers give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SharedName {
+    pub(super) name: String,
+    /// The names that lead to one each.
+    pub(super) names: Vec<String>,
+}
+
+impl std::fmt::Display for SharedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.names.join("` or `");
+        write!(f, "several servers offer `{}`: name `{names}`", self.name)
     }
-    let prefixed: Arc<str> = format!("{}__{name}", server.name).into();
+}
+
+/// What is offered under the names that clients see.
+fn offers<T>(offered: Vec<(Claim, &Value, T)>, naming: &Naming<'_>) -> Vec<Offer<T>> {
+    let claims: Vec<&Claim> = offered.iter().map(|(claim, ..)| claim).collect();
+    let names = naming.assign(&claims);
+    let named = offered.into_iter().zip(names);
+    named
+        .map(|((Claim { server, name }, entry, what), called)| Offer {
+            entry: if called == name {
+                entry.clone()
+            } else {
+                let is_told = naming.is_taken(&server, &name);
+                renamed(entry, called, is_told.then_some((&server, &name)))
+            },
+            server,
+            name,
+            what,
+        })
+        .collect()
+}
+
+/// An entry under another name. `told` is the server and its own name, if people and models are told of them.
+fn renamed(entry: &Value, called: Arc<str>, told: Option<(&Arc<str>, &Arc<str>)>) -> Value {
     let mut fields = entry.as_object().cloned().unwrap_or_default();
-    fields.insert("name".into(), Value::Text(Arc::clone(&prefixed)));
-    (prefixed, Value::from(fields))
+    fields.insert("name".into(), Value::Text(called));
+    if let Some((server, name)) = told {
+        let note = format!("The server `{server}` calls it `{name}`.");
+        let description = match text(entry, "description") {
+            Some(description) => format!("{description}\n\n{note}"),
+            None => note,
+        };
+        fields.insert("description".into(), Value::from(description));
+    }
+    Value::from(fields)
+}
+
+/// The places of offers by the names that lead to them: those that clients see, and `server__name`.
+fn by_name<T>(offers: &[Offer<T>], naming: &Naming<'_>) -> HashMap<Arc<str>, usize> {
+    let called = offers.iter().map(|offer| Arc::from(offer.called()));
+    let mut by_name: HashMap<Arc<str>, usize> = called.zip(0..).collect();
+    for (index, offer) in offers.iter().enumerate() {
+        if let Some(prefixed) = naming.prefixed(&offer.server, &offer.name) {
+            by_name.entry(prefixed).or_insert(index);
+        }
+    }
+    by_name
+}
+
+fn find<T: Clone>(
+    offers: &[Offer<T>],
+    by_name: &HashMap<Arc<str>, usize>,
+    name: &str,
+) -> Option<Result<Offer<T>, SharedName>> {
+    if let Some(index) = by_name.get(name) {
+        return offers.get(*index).cloned().map(Ok);
+    }
+    let names: Vec<String> = offers
+        .iter()
+        .filter(|offer| *offer.name == *name)
+        .map(|offer| offer.called().to_owned())
+        .collect();
+    let name = name.to_owned();
+    (names.len() > 1).then_some(Err(SharedName { name, names }))
 }
 
 fn is_named(entry: &Value, name: &str) -> bool {
@@ -175,9 +249,4 @@ fn text(entry: &Value, field: &str) -> Option<Arc<str>> {
         Value::Text(text) => Some(Arc::clone(text)),
         _ => None,
     }
-}
-
-fn named_twice<'a, T: Clone + Eq + Hash + 'a>(names: impl Iterator<Item = &'a T>) -> HashSet<T> {
-    let mut seen = HashSet::new();
-    names.filter(|name| !seen.insert(*name)).cloned().collect()
 }

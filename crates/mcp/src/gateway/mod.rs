@@ -15,6 +15,7 @@ mod host;
 mod http;
 mod line;
 mod listing;
+mod naming;
 mod passing;
 mod patient;
 mod raw;

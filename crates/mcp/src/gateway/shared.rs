@@ -114,8 +114,15 @@ impl Shared {
         let mut known = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some((of, listing)) if Arc::ptr_eq(of, &view) => Arc::clone(listing),
-            _ => {
-                let listing = Arc::new(Listing::new(&view));
+            before => {
+                let listing = Listing::new(&view, &|name| self.host.reserves(name));
+                let before = before.as_ref().map(|(_, before)| &before.collisions);
+                for clause in &listing.collisions {
+                    if self.passes() && before.is_none_or(|before| !before.contains(clause)) {
+                        tracing::warn!("{clause}");
+                    }
+                }
+                let listing = Arc::new(listing);
                 *known = Some((view, Arc::clone(&listing)));
                 listing
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
-use planwright::core::{Catalog, Value};
+use planwright::core::{Catalog, ServerNames, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
@@ -95,6 +95,7 @@ pub(crate) fn approver(
             }
             Ok(Arc::new(GivenAhead {
                 decisions,
+                servers: subject.toolbox.catalog.servers().clone(),
                 otherwise,
             }))
         }
@@ -105,15 +106,20 @@ pub(crate) fn approver(
 /// Decisions from a file; someone else decides about the rest.
 struct GivenAhead {
     decisions: HashMap<String, Decision>,
+    /// The servers, whose names say which tool a name may mean.
+    servers: ServerNames,
     otherwise: Arc<dyn Approver>,
 }
 
 impl Approver for GivenAhead {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let decision = self
-            .decisions
-            .get(&request.tool.qualified_name())
-            .or_else(|| self.decisions.get(&*request.tool.name));
+        let Tool { server, name, .. } = &*request.tool;
+        let qualified = request.tool.qualified_name();
+        let by_qualified = self.decisions.get(&qualified);
+        let by_name = self.decisions.get(&**name);
+        let decision = by_qualified
+            .filter(|_| self.servers.own(server, &qualified))
+            .or(by_name.filter(|_| self.servers.leave_free(name, server)));
         match decision {
             Some(decision) => {
                 let decision = decision.clone();

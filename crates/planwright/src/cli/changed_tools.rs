@@ -100,6 +100,7 @@ async fn look(
     let toolbox = Toolbox::open(tools, None, printer).await?;
     toolbox.close().await;
     toolbox.pin(&config, store)?;
+    toolbox.mention_names(printer);
     let mut servers: Vec<String> = toolbox
         .catalog
         .tools()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use indexmap::IndexSet;
-use planwright::core::{Catalog, Diagnostic, Tool, Value};
+use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, Style, Symbols};
 use planwright::engine::Durations;
 use planwright::legible;
@@ -105,11 +105,21 @@ pub(crate) async fn show(
         toolbox.catalog
     } else {
         // A picture needs no tools: whatever the plan names is taken to exist.
+        let mut servers = ServerNames::default();
+        for (server, _) in needed.iter().filter_map(|name| name.split_once('.')) {
+            servers.add(&server.into());
+        }
+        let qualified = |name: &'_ str| {
+            let (server, tool) = name.split_once('.').or_else(|| {
+                let server = servers.owner(name)?;
+                Some((&**server, name.get(server.len() + 2..)?))
+            })?;
+            Some(Tool::new(server, tool))
+        };
         needed
             .iter()
-            .map(|name| match name.split_once('.') {
-                Some((server, tool)) => Tool::new(server, tool),
-                None => Tool::new(server_of(name, &kept), name.as_str()),
+            .map(|name| {
+                qualified(name).unwrap_or_else(|| Tool::new(server_of(name, &kept), name.as_str()))
             })
             .collect::<Catalog>()
     };

@@ -68,7 +68,8 @@ pub(crate) async fn resume(
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    toolbox.govern(&config, Some(&store), printer)?;
+    // What the gateway asked about is asked about here as well.
+    toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
     let Some(plan) = reading.check(&toolbox.catalog) else {
         let exit = rejected(&reading, &toolbox, arguments.format, printer);
         toolbox.close().await;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::{Catalog, Code, Diagnostics, Value};
+use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::kept::RecordProcesses;
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
+use planwright::names;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::workspace::Workspace;
 use planwright_store::Store;
@@ -98,14 +99,26 @@ impl Toolbox {
         toolbox.has_source = true;
         toolbox.file = found.origin;
         let file = found.path.display().to_string();
-        let (config, warnings) = ServersConfig::parse(&found.text, &file, &environment::variable)
-            .map_err(|error| {
-            let help = error.help.clone();
-            CommandError::new(error.to_string()).hint(help)
-        })?;
+        let (mut config, warnings) =
+            ServersConfig::parse(&found.text, &file, &environment::variable).map_err(|error| {
+                let help = error.help.clone();
+                CommandError::new(error.to_string()).hint(help)
+            })?;
         for warning in warnings {
             printer.quote(&format!("warning: {warning}"));
         }
+        // A server of the name of the built-in one would take the place of its tools.
+        let own = toolbox.catalog.servers();
+        config.servers.retain(|server| {
+            let is_own = own.contains(&server.name);
+            if is_own {
+                printer.quote(&format!(
+                    "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
+                    server.name
+                ));
+            }
+            !is_own
+        });
         toolbox.secrets = config
             .servers
             .iter()
@@ -122,13 +135,36 @@ impl Toolbox {
         store: Option<&Store>,
         printer: Printer,
     ) -> Result<(), CommandError> {
+        self.govern_asking(config, store, |_| false, printer)
+    }
+
+    /// As [`govern`](Self::govern), with the tools for which `asks` says so asking if they leave open whether they destroy something,
+    /// and no file says what holds of such tools.
+    pub(crate) fn govern_asking(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+        asks: impl Fn(&Tool) -> bool,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
         let verdicts = match store {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
         };
         mention(&verdicts, printer);
-        self.catalog = verdicts.catalog(&self.catalog, |catalog| config.catalog(catalog));
+        self.mention_names(printer);
+        self.catalog = verdicts.catalog(&self.catalog, |catalog| {
+            config.catalog_asking(catalog, asks)
+        });
         Ok(())
+    }
+
+    /// Says what people should know of the names of tools.
+    pub(crate) fn mention_names(&self, printer: Printer) {
+        let warnings = [names::collisions, names::lookalikes];
+        for warning in warnings.iter().flat_map(|warnings| warnings(&self.catalog)) {
+            printer.quote(&format!("warning: {warning}"));
+        }
     }
 
     /// Compares the tools of servers with what is pinned of them. They must be as their servers list them.
@@ -291,6 +327,9 @@ impl Toolbox {
             {
                 printer.quote(&format!("  | {line}"));
             }
+        }
+        for server in config.names() {
+            self.catalog.reserve(server);
         }
         for tool in connections.tools() {
             self.catalog.add(tool.clone());

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::model::ModelTable;
 use super::serve::ServeTable;
 use super::telemetry::TelemetryTable;
-use super::tools::PinWord;
+use super::tools::{PinWord, Unannotated};
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
 
 /// `planwright.toml`.
@@ -123,6 +123,11 @@ pub(super) struct ToolsTable {
     /// project's file can only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) pin: Option<Spanned<PinWord>>,
+    /// What holds of tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run` calls them.
+    /// Without it, they ask if a plan or `call_tool` of the gateway calls them, and run elsewhere. A project's file can only make
+    /// it stricter.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) unannotated: Option<Spanned<Unannotated>>,
 }
 
 /// How much one run may take.

@@ -149,6 +149,9 @@ impl Config {
         if list.0.len() == before {
             list.push("tools.pin", Value::Null, None);
         }
+        let rule = tools.unannotated.as_ref();
+        let word = rule.map_or(Value::Null, |rule| Value::from(rule.word.as_str()));
+        list.push("tools.unannotated", word, rule.map(|rule| &rule.set_in));
     }
 }
 

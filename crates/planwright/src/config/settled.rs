@@ -63,18 +63,21 @@ impl Config {
 
     /// The tools of `catalog`, each as the configuration knows it: whether it asks first, whether it may be called again.
     pub fn catalog(&self, catalog: &Catalog) -> Catalog {
-        let tools = catalog.tools().map(|tool| {
-            let mut tool = Tool::clone(tool);
-            self.tools.apply(&mut tool);
-            tool
-        });
-        tools.collect()
+        self.catalog_asking(catalog, |_| false)
+    }
+
+    /// As [`catalog`](Self::catalog), with the tools for which `asks` says so asking first if they leave open whether they destroy
+    /// something, and no file says what holds of such tools.
+    pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
+        catalog.map(|tool| {
+            let asks = asks(tool);
+            self.tools.apply(tool, asks);
+        })
     }
 
     /// Whether a file says that a call of this tool asks first, whatever the tool says of itself.
     pub fn asks_about(&self, tool: &Tool) -> bool {
-        let mut rules = self.tools.ask.iter();
-        rules.any(|rule| rule.pattern.covers(tool))
+        self.tools.ask_about(tool)
     }
 
     /// Whether decisions from the command line want a passphrase.

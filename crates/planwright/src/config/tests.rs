@@ -3,7 +3,7 @@
 mod model;
 mod serving;
 
-use planwright_core::{Annotations, Catalog, Tool};
+use planwright_core::{Annotations, Catalog, Hints, Tool};
 use proptest::prelude::*;
 
 use crate::pins::PinPolicy;
@@ -292,6 +292,70 @@ fn tools_are_what_the_configuration_says() {
     // What its server boasts of is not believed for that.
     assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
     assert_eq!(becomes("tools.idempotent = ['t']", "", asking()), "aidt");
+}
+
+#[test]
+fn tools_that_leave_open_what_they_destroy_ask_where_it_is_said() {
+    let stated = |read_only, destructive| Tool {
+        hints: Hints {
+            read_only,
+            destructive,
+            ..Hints::default()
+        },
+        ..Tool::new("s", "t")
+    };
+    let asks = |user: &str, project: &str, tool: &Tool| {
+        let user = read(Origin::User, user).unwrap();
+        let project = read(Origin::Project, project).unwrap();
+        let config = Config::of([&user, &project]);
+        let catalog = Catalog::from_iter([tool.clone()]);
+        [
+            config.catalog(&catalog),
+            config.catalog_asking(&catalog, |_| true),
+        ]
+        .map(|catalog| {
+            let tool = catalog.get("s", "t").unwrap();
+            assert_eq!(tool.approval, tool.approval_reason.is_some());
+            tool.approval
+        })
+    };
+    let (ask, run) = ("tools.unannotated = 'ask'", "tools.unannotated = 'run'");
+    for silent in [stated(None, None), stated(Some(false), None)] {
+        for (user, project, expected) in [
+            ("", "", [false, true]),
+            (run, "", [false, false]),
+            (ask, "", [true, true]),
+            ("", ask, [true, true]),
+            (run, ask, [true, true]),
+            ("tools.no_ask = ['s.*']", "", [false, false]),
+            ("tools.read_only = ['t']", ask, [false, false]),
+        ] {
+            assert_eq!(
+                asks(user, project, &silent),
+                expected,
+                "{user:?} {project:?}"
+            );
+        }
+    }
+    for plain in [
+        stated(Some(true), None),
+        stated(None, Some(false)),
+        stated(Some(true), Some(true)),
+    ] {
+        assert_eq!(asks(ask, "", &plain), [false, false]);
+    }
+    faults(
+        Origin::Project,
+        run,
+        &[
+            "planwright.toml:1: a project cannot say that tools without annotations need not ask (a project can only make it stricter: put `unannotated` into your own planwright.toml)",
+        ],
+    );
+    faults(
+        Origin::User,
+        "[tools]\nunannotated = 'warn'",
+        &["mine.toml:2: `warn` is not what can become of such tools (write `ask` or `run`)"],
+    );
 }
 
 #[test]

@@ -12,6 +12,9 @@ use super::source::{ConfigSource, Origin};
 use super::words::Pattern;
 use crate::pins::PinPolicy;
 
+/// Why a tool asks that leaves open whether it destroys something.
+const UNSTATED: &str = "it does not state that it destroys nothing";
+
 /// What the configuration says of tools.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolRules {
@@ -25,6 +28,48 @@ pub(super) struct ToolRules {
     pub(super) pin: Option<PinRule>,
     /// What a project's file says of them, which holds if it is stricter.
     pub(super) project_pin: Option<PinRule>,
+    /// What the files say of tools that leave open whether they destroy something: the user's, and a project's that is stricter.
+    pub(super) unannotated: Option<UnannotatedRule>,
+}
+
+/// What holds of calls of a tool that does not state whether it destroys something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) enum Unannotated {
+    /// A person decides about each.
+    Ask,
+    /// They are made.
+    Run,
+}
+
+impl Unannotated {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Run => "run",
+        }
+    }
+}
+
+impl TryFrom<String> for Unannotated {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        match word.as_str() {
+            "ask" => Ok(Self::Ask),
+            "run" => Ok(Self::Run),
+            other => Err(format!(
+                "`{other}` is not what can become of such tools (write `ask` or `run`)"
+            )),
+        }
+    }
+}
+
+/// What a file says of tools that leave open whether they destroy something.
+#[derive(Clone, Debug)]
+pub(super) struct UnannotatedRule {
+    pub(super) word: Unannotated,
+    pub(super) set_in: Arc<str>,
 }
 
 /// What a file says of tools that changed since they were pinned.
@@ -71,6 +116,14 @@ impl ToolRules {
         self.no_ask.extend(rules(&tools.no_ask));
         self.read_only.extend(rules(&tools.read_only));
         self.idempotent.extend(rules(&tools.idempotent));
+        if let Some(word) = &tools.unannotated
+            && (source.origin == Origin::User || *word.get_ref() == Unannotated::Ask)
+        {
+            self.unannotated = Some(UnannotatedRule {
+                word: *word.get_ref(),
+                set_in: source.place(word),
+            });
+        }
         if let Some(word) = &tools.pin {
             let rule = PinRule {
                 policy: word.get_ref().0,
@@ -101,25 +154,44 @@ impl ToolRules {
         self.allow.iter().cloned().fold(policy, Policy::allow_only)
     }
 
-    /// Tells a tool what the configuration knows of it.
-    pub(super) fn apply(&self, tool: &mut Tool) {
-        let covers =
-            |rules: &[ToolRule], tool: &Tool| rules.iter().any(|rule| rule.pattern.covers(tool));
-        let asks = self.ask.iter().find(|rule| rule.pattern.covers(tool));
+    /// Whether a file says that a tool asks.
+    pub(super) fn ask_about(&self, tool: &Tool) -> bool {
+        let is_waived = || covers(&self.no_ask, tool) || covers(&self.read_only, tool);
+        covers(&self.ask, tool) || self.asks_unstated(tool, false) && !is_waived()
+    }
+
+    /// Whether a tool asks since it leaves open whether it destroys something. `usual` holds if no file says so.
+    fn asks_unstated(&self, tool: &Tool, usual: bool) -> bool {
+        let rule = self.unannotated.as_ref();
+        let asks = rule.map_or(usual, |rule| rule.word == Unannotated::Ask);
+        asks && tool.hints.leave_destruction_open()
+    }
+
+    /// Tells a tool what the configuration knows of it. `asks` says whether a tool asks that leaves open whether it destroys
+    /// something, if no file says so.
+    pub(super) fn apply(&self, tool: &mut Tool, asks: bool) {
+        let rule = self.ask.iter().find(|rule| rule.pattern.covers(tool));
         let read_only = covers(&self.read_only, tool);
-        if let Some(rule) = asks {
+        if let Some(rule) = rule {
             tool.approval = true;
             let place = place_of(rule.set_in.as_ref());
             tool.approval_reason = Some(Arc::from(format!("`ask` in {place} names it")));
         } else if read_only || covers(&self.no_ask, tool) {
             tool.approval = false;
             tool.approval_reason = None;
+        } else if !tool.approval && self.asks_unstated(tool, asks) {
+            tool.approval = true;
+            tool.approval_reason = Some(Arc::from(UNSTATED));
         }
         let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);
         }
     }
+}
+
+fn covers(rules: &[ToolRule], tool: &Tool) -> bool {
+    rules.iter().any(|rule| rule.pattern.covers(tool))
 }
 
 /// What is to be believed of a tool of which somebody says that it is read-only or idempotent. What its server said besides
@@ -181,7 +253,19 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
                 .to_owned(),
         )
     });
-    said.chain(passphrase).chain(off).collect()
+    let run = tools
+        .unannotated
+        .as_ref()
+        .filter(|word| *word.get_ref() == Unannotated::Run);
+    let run = run.map(|word| {
+        (
+            word.span(),
+            "a project cannot say that tools without annotations need not ask".to_owned(),
+            "a project can only make it stricter: put `unannotated` into your own planwright.toml"
+                .to_owned(),
+        )
+    });
+    said.chain(passphrase).chain(off).chain(run).collect()
 }
 
 /// The place of a rule, for whoever lists what holds.

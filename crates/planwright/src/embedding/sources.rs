@@ -173,14 +173,11 @@ impl Tools {
     /// Adds a tool whose qualified name no other server has: `b.c` of the server `a` is called as `c` of the server `a.b` is.
     fn add_tool(&mut self, tool: Tool) -> Result<(), Error> {
         let name = tool.qualified_name();
-        if let planwright_core::Lookup::Found(found) = self.catalog.find(&name)
-            && found.qualified_name() == name
-            && found.server != tool.server
-        {
-            return Err(Error::SameTool(name.into()));
-        }
         self.catalog.add(tool);
-        Ok(())
+        match self.catalog.find(&name) {
+            planwright_core::Lookup::Found(_) => Ok(()),
+            _ => Err(Error::SameTool(name.into())),
+        }
     }
 
     async fn connect(
@@ -195,6 +192,9 @@ impl Tools {
             options.processes.get_or_insert_with(record);
             options
         };
+        for server in servers.names() {
+            self.catalog.reserve(server);
+        }
         let connections = Connections::connect(servers, options).await;
         for tool in connections.tools() {
             self.add_tool(tool.clone())?;

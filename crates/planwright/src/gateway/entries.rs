@@ -41,7 +41,7 @@ pub(super) fn names(mode: Mode) -> &'static [&'static str] {
             RESUME_PLAN,
             GET_RUN,
         ],
-        Mode::Search => &[SEARCH_TOOLS, CALL_TOOL],
+        Mode::Search => &[SEARCH_TOOLS, CALL_TOOL, RESUME_PLAN],
         Mode::Plain => &[],
     }
 }
@@ -78,6 +78,7 @@ pub(super) fn of(host: &PlanHost, client: &Client, offered: &Offered) -> Vec<Val
         Mode::Search => vec![
             search_tools(&format!("Find tools for call_tool.\n\n{listed}")),
             call_tool(),
+            resume_call(),
         ],
         Mode::Plain => Vec::new(),
     };
@@ -194,6 +195,17 @@ fn resume_plan() -> serde_json::Value {
             "set": {"type": "object", "description": "results by step"}
         }, "required": ["run"]},
         "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+/// `resume_plan` for clients that hand over no plans: a call that waited for a decision is a run.
+fn resume_call() -> serde_json::Value {
+    json!({
+        "name": RESUME_PLAN,
+        "title": "Go on with a call",
+        "description": "Go on with a call of call_tool that waits, once a person has decided about it.",
+        "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
     })
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use planwright_core::{Lookup, Tool, Value};
+use planwright_dialects::native::Native;
+use planwright_dialects::{Dialect, ReadOptions};
 use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{ToolBackend, ToolCall};
@@ -13,9 +15,11 @@ use planwright_mcp::{Caller, UpstreamError};
 use super::answer;
 use super::approver::AtClient;
 use super::host::PlanHost;
+use super::offered::Offered;
 use super::request::{BadRequest, Request};
 use super::signatures::{look_up, signature};
 use crate::embedding::random_id;
+use crate::reading::{Reading, single_call};
 
 /// How many tools a search gives where nothing is said.
 const FOUND: u64 = 10;
@@ -87,7 +91,10 @@ impl PlanHost {
     }
 
     /// `call_tool`: one call, as the server answers it.
-    pub(super) async fn call_tool(&self, call: &HostCall) -> Result<Value, UpstreamError> {
+    pub(super) async fn call_tool(
+        self: &Arc<Self>,
+        call: &HostCall,
+    ) -> Result<Value, UpstreamError> {
         let read = || {
             let names = ["tool", "arguments"];
             let request = Request::read("call_tool", &call.arguments, &names)?;
@@ -110,16 +117,58 @@ impl PlanHost {
         let arguments = Value::from(arguments);
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
-            let agreed = self.agreed(&call.client, asked, arguments.clone(), caller);
-            let shown = agreed.await.and_then(|()| self.is_as_shown(&tool));
-            if let Err(error) = shown {
+            let decision = asked_about(&call.client, asked, arguments.clone(), caller);
+            let refusal = match decision.await {
+                Decision::Approve { .. } => self.is_as_shown(&tool).err(),
+                Decision::Reject { because } => Some(rejected(&tool, because)),
+                Decision::Later => {
+                    let waiting = self.wait_for_decision(call, &offered, &tool, &arguments);
+                    let answered = waiting.await;
+                    return Ok(answered.unwrap_or_else(|error| answer::refused(&error.0)));
+                }
+            };
+            if let Some(error) = refusal {
                 return Ok(answer::refused(&error.0));
             }
         }
         self.call_one(call, tool, arguments).await
     }
 
-    /// Asks a person about a call without a plan.
+    /// Stores a call that nobody at the client can decide about, as a run that waits.
+    async fn wait_for_decision(
+        self: &Arc<Self>,
+        call: &HostCall,
+        offered: &Offered,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Result<Value, BadRequest> {
+        let name = offered.catalog.certain_name(tool);
+        if self.settings.store.is_none() {
+            return Err(BadRequest(format!(
+                "a person has to decide about calls of `{name}`, and none can: this client cannot ask one, and calls that wait are not stored here"
+            )));
+        }
+        let plan = single_call(&offered.catalog, tool, arguments);
+        let (Some(text), _) = Native.print(&plan) else {
+            return Err(BadRequest(format!(
+                "the arguments of `{name}` cannot be stored until a person decides"
+            )));
+        };
+        let read = || {
+            let options = ReadOptions::new(&name).in_dialect(Native.name());
+            let parsed = planwright_dialects::parse(text.as_bytes(), &options);
+            let mut reading = Reading::new(&name, parsed);
+            reading.restrict(|_| self.policy(&call.client.id));
+            reading
+        };
+        match self.check_when_there(read).await {
+            // The client was asked already, if it can be.
+            Ok(sound) => self.start(&without_forms(call), sound).await,
+            Err(unsound) => Ok(self.rejected(&unsound)),
+        }
+    }
+
+    /// Sees to it that whoever decides at a client agrees to a call of a tool that is passed on.
     pub(super) async fn agreed(
         &self,
         client: &Client,
@@ -127,30 +176,12 @@ impl PlanHost {
         arguments: Value,
         caller: Arc<dyn Caller>,
     ) -> Result<(), BadRequest> {
-        let name = tool.qualified_name();
-        let run = random_id();
-        let approver = AtClient {
-            form: client.can_fill_forms().then_some(caller),
-            task: None,
-        };
-        let at = Arc::new(Address {
-            inside: None,
-            instance: None,
-            step: "call".into(),
-            item: None,
-            round: None,
-        });
-        let request = ApprovalRequest::new(run, at, Arc::new(tool), arguments);
-        match approver.decide(request).await {
+        match asked_about(client, tool.clone(), arguments, caller).await {
             Decision::Approve { .. } => Ok(()),
-            Decision::Reject { because } => {
-                let because = because.map_or(String::new(), |because| format!(": {because}"));
-                Err(BadRequest(format!(
-                    "a person rejected the call of `{name}`{because}"
-                )))
-            }
+            Decision::Reject { because } => Err(rejected(&tool, because)),
             Decision::Later => Err(BadRequest(format!(
-                "`{name}` needs a person's consent, and this client cannot ask for it"
+                "`{}` needs a person's consent, and this client cannot ask for it",
+                tool.qualified_name()
             ))),
         }
     }
@@ -226,4 +257,45 @@ impl PlanHost {
             None => Err(BadRequest("there are no stages".to_owned())),
         }
     }
+}
+
+/// Asks a person at a client about a call without a plan.
+async fn asked_about(
+    client: &Client,
+    tool: Tool,
+    arguments: Value,
+    caller: Arc<dyn Caller>,
+) -> Decision {
+    let approver = AtClient {
+        form: client.can_fill_forms().then_some(caller),
+        task: None,
+    };
+    let at = Arc::new(Address {
+        inside: None,
+        instance: None,
+        step: "call".into(),
+        item: None,
+        round: None,
+    });
+    let request = ApprovalRequest::new(random_id(), at, Arc::new(tool), arguments);
+    approver.decide(request).await
+}
+
+fn rejected(tool: &Tool, because: Option<String>) -> BadRequest {
+    let because = because.map_or(String::new(), |because| format!(": {because}"));
+    BadRequest(format!(
+        "a person rejected the call of `{}`{because}",
+        tool.qualified_name()
+    ))
+}
+
+/// The call of a client that shows no forms.
+fn without_forms(call: &HostCall) -> HostCall {
+    let mut call = call.clone();
+    let mut capabilities = call.client.capabilities.as_object().cloned();
+    if let Some(capabilities) = &mut capabilities {
+        capabilities.shift_remove("elicitation");
+    }
+    call.client.capabilities = capabilities.unwrap_or_default().into();
+    call
 }

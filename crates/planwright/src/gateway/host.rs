@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::check::Policy;
-use planwright_core::{Tool, Value};
+use planwright_core::{Catalog, Tool, Value};
 use planwright_mcp::gateway::{
     Client, ClientId, Host, HostCall, Passing, SuspendedCall, TaskRequest,
 };
@@ -123,6 +123,10 @@ impl PlanHost {
                 };
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
+                    // Elsewhere they are looked at as soon as they are listed.
+                    if host.settings.mode == Mode::Plain {
+                        host.offered();
+                    }
                     host.announce();
                 }
             }
@@ -152,7 +156,7 @@ impl Host for PlanHost {
     }
 
     fn keeps_tasks(&self) -> bool {
-        self.settings.mode.takes_plans() || self.settings.face.is_some()
+        self.settings.mode != Mode::Plain || self.settings.face.is_some()
     }
 
     fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
@@ -182,6 +186,19 @@ impl Host for PlanHost {
             || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
+    fn reserves(&self, name: &str) -> bool {
+        let own = match self.settings.face {
+            Some(face) => self.face_reserves(face, name),
+            None => {
+                entries::names(self.settings.mode).contains(&name)
+                    || name == entries::CREATE_PLAN
+                        && self.settings.mode.takes_plans()
+                        && self.settings.writer.is_some()
+            }
+        };
+        own || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+    }
+
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
         match self.policy(&client.id).objection(tool) {
             None => Ok(()),
@@ -201,11 +218,18 @@ impl Host for PlanHost {
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
             let verdicts = &self.offered().verdicts;
-            // What a tool says of itself the client sees as well, and asks if it wants to; not that it said something else before.
-            if !self.settings.config.asks_about(&tool) && verdicts.reason(&tool).is_none() {
+            let rules = &self.settings.config;
+            // The client sees what a tool leaves open, and asks if it wants to; not that it said something else before.
+            let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
+            let mut asked = governed
+                .get(&tool.server, &tool.name)
+                .map_or(tool.clone(), |tool| Tool::clone(tool));
+            let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
+            // What destroys something is asked about here as well, if the client can ask.
+            let is_asked = asked.needs_approval() && client.can_fill_forms();
+            if !(is_ruled || is_asked) {
                 return Ok(());
             }
-            let mut asked = tool.clone();
             verdicts.apply(&mut asked);
             let agreed = self.agreed(&client, asked, arguments, caller).await;
             agreed

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use planwright_core::{Catalog, Tool};
+use planwright_core::Catalog;
 use planwright_mcp::UpstreamView;
 
 use super::faces;
 use super::search::SearchIndex;
-use super::settings::GatewaySettings;
+use super::settings::{GatewaySettings, Mode};
+use crate::names;
 use crate::pins::{NoticeKind, Pinning, Verdicts};
 
 /// The most changes that are logged: a server may come up with others without end.
@@ -81,9 +82,19 @@ impl Latest {
         let acceptance = acceptance(settings);
         let verdicts = verdicts(view, settings);
         known.log(&verdicts);
-        let own = settings.own.0.tools().map(|tool| Tool::clone(tool));
-        let all: Catalog = own.chain(view.tools().cloned()).collect();
-        let catalog = verdicts.catalog(&all, |all| settings.config.catalog(all));
+        let mut all = settings.own.0.clone();
+        for server in view.names() {
+            all.reserve(server);
+        }
+        for tool in view.tools() {
+            all.add(tool.clone());
+        }
+        // Whoever hands over a plan, or calls by `call_tool`, does not see the single calls.
+        let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
+        if settings.mode != Mode::Plain {
+            known.warn(names::collisions(&catalog));
+        }
+        known.warn(names::lookalikes(&catalog));
         let offered = Arc::new(Offered::new(catalog, verdicts));
         known.last = Some(Snapshot {
             view: Arc::clone(view),
@@ -123,6 +134,14 @@ fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
 }
 
 impl Known {
+    fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if self.logged.len() < MOST_LOGGED && self.logged.insert(warning.clone()) {
+                tracing::warn!("{warning}");
+            }
+        }
+    }
+
     fn log(&mut self, verdicts: &Verdicts) {
         for notice in verdicts.notices() {
             let text = notice.to_string();

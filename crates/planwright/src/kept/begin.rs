@@ -116,11 +116,12 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
 
 /// The tools that a plan calls, those of the plans that it runs included, by name.
 pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
-    fn collect(plan: &CheckedPlan, tools: &mut BTreeMap<String, Arc<Tool>>) {
+    type Tools = BTreeMap<(Arc<str>, Arc<str>), Arc<Tool>>;
+    fn collect(plan: &CheckedPlan, tools: &mut Tools) {
         for step in plan.steps() {
             if let Some(tool) = &step.tool {
                 tools
-                    .entry(tool.qualified_name())
+                    .entry((Arc::clone(&tool.server), Arc::clone(&tool.name)))
                     .or_insert_with(|| Arc::clone(tool));
             }
             if let Some(inner) = &step.plan {
@@ -128,7 +129,7 @@ pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
             }
         }
     }
-    let mut tools = BTreeMap::new();
+    let mut tools = Tools::new();
     collect(plan, &mut tools);
     tools.into_values().collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, StepId};
+use planwright_core::{Object, StepId, Tool};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{History, holds_mask};
@@ -225,17 +225,23 @@ impl KeptRun {
         }
     }
 
+    /// Whether calls of `tool` needed a decision when the run went on last.
+    pub fn asks(&self, tool: &Tool) -> bool {
+        let mut known = self.process.iter().flat_map(|process| &process.tools);
+        known
+            .any(|known| known.approval && known.server == *tool.server && known.name == *tool.name)
+    }
+
     /// The tools of `plan` that are not what they were, and what changed.
     pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(String, String)> {
         let known = self.process.iter().flat_map(|process| &process.tools);
-        let before: BTreeMap<String, &ToolV1> = known
-            .map(|tool| (format!("{}.{}", tool.server, tool.name), tool))
+        let before: BTreeMap<(&str, &str), &ToolV1> = known
+            .map(|tool| ((&*tool.server, &*tool.name), tool))
             .collect();
         let tools = tools_of(plan);
         let changes = tools.iter().filter_map(|tool| {
-            let name = tool.qualified_name();
-            let changes = before.get(&name)?.changes(tool)?;
-            Some((name, changes))
+            let before = before.get(&(&*tool.server, &*tool.name))?;
+            Some((tool.qualified_name(), before.changes(tool)?))
         });
         changes.collect()
     }

@@ -325,21 +325,10 @@ impl Verdicts {
         if self.asks.is_empty() {
             return configure(catalog);
         }
-        let doubted: Catalog = catalog
-            .tools()
-            .map(|tool| {
-                let mut tool = Tool::clone(tool);
-                tool.annotations.trusted &= self.reason(&tool).is_none();
-                tool
-            })
-            .collect();
-        let configured = configure(&doubted);
-        let tools = configured.tools().map(|tool| {
-            let mut tool = Tool::clone(tool);
-            self.apply(&mut tool);
-            tool
+        let doubted = catalog.map(|tool| {
+            tool.annotations.trusted &= self.reason(tool).is_none();
         });
-        tools.collect()
+        configure(&doubted).map(|tool| self.apply(tool))
     }
 
     /// Makes a tool that changed ask.

@@ -160,6 +160,10 @@ impl Reader {
             (true, Some(_)) => Some(Arc::from("the script says that it asks first")),
             (false, _) => None,
         };
+        // That it need not ask says as much as that it destroys nothing.
+        if approval == Some(false) && tool.hints.leave_destruction_open() {
+            tool.hints.destructive = Some(false);
+        }
         Some((tool, self.behaviour(fields)))
     }
 

@@ -14,6 +14,7 @@ use crate::gateway::client::Client;
 use crate::gateway::conduct::Work;
 use crate::gateway::deliver::{Reply, deliver};
 use crate::gateway::line::Line;
+use crate::gateway::listing::{Offer, SharedName};
 use crate::gateway::passing::pass;
 use crate::gateway::suspended::{Rest, Subject};
 use crate::gateway::translate;
@@ -108,8 +109,15 @@ impl Front {
         deliver(context, result)
     }
 
-    pub(super) fn unknown(what: &str, name: &str) -> ErrorData {
-        ErrorData::invalid_params(format!("unknown {what} `{name}`"), None)
+    /// What was found by a name, or why nothing can be called by it.
+    pub(super) fn offered<T>(
+        found: Option<Result<Offer<T>, SharedName>>,
+        what: &str,
+        name: &str,
+    ) -> Result<Offer<T>, ErrorData> {
+        let found = found.ok_or_else(|| format!("unknown {what} `{name}`"));
+        let offer = found.and_then(|found| found.map_err(|shared| shared.to_string()));
+        offer.map_err(|message| ErrorData::invalid_params(message, None))
     }
 }
 

@@ -32,9 +32,9 @@ impl Front {
     ) -> Result<GetPromptResponse, ErrorData> {
         let client = Client::of(&context);
         let name = request.name.clone();
-        let prompt = |listing: &Listing| listing.prompt(&name).cloned();
+        let prompt = |listing: &Listing| listing.prompt(&name);
         let found = self.shared.find(&client, prompt).await;
-        let offer = found.ok_or_else(|| Self::unknown("prompt", &name))?;
+        let offer = Self::offered(found, "prompt", &name)?;
         let params = renamed(params(&request, &context)?, "name", &offer.name);
         let request = Subject::new("prompts/get", &name, params.get("arguments"));
         let request = request.at(&offer.server);
@@ -53,9 +53,9 @@ impl Front {
         let field = |name: &str| subject.get(name).and_then(Value::as_text);
         let found = match (field("name"), field("uri")) {
             (Some(name), _) => {
-                let prompt = |listing: &Listing| listing.prompt(name).cloned();
-                let offer = self.shared.find(&client, prompt).await;
-                offer.map(|offer| {
+                let prompt = |listing: &Listing| listing.prompt(name);
+                let found = self.shared.find(&client, prompt).await;
+                found.and_then(Result::ok).map(|offer| {
                     let subject = renamed(subject.clone(), "name", &offer.name);
                     let mut fields = whole.as_object().cloned().unwrap_or_default();
                     fields.insert("ref".into(), subject);

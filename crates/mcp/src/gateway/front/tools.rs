@@ -42,9 +42,9 @@ impl Front {
         let result = if self.shared.host.owns(&client, &name) {
             self.call_own(&client, &context, request).await?
         } else {
-            let tool = |listing: &Listing| listing.tool(&name).cloned();
+            let tool = |listing: &Listing| listing.tool(&name);
             let found = self.shared.find(&client, tool).await;
-            let offer = found.ok_or_else(|| Self::unknown("tool", &name))?;
+            let offer = Self::offered(found, "tool", &name)?;
             self.shared.host.allows(&client, &offer.what)?;
             self.call_offered(&client, &context, request, offer).await?
         };

@@ -13,10 +13,10 @@ use super::details::details;
 pub enum Found {
     /// A tool.
     Tool(Arc<Tool>),
-    /// Several servers offer one of that name.
+    /// The name does not lead to one tool.
     Several {
-        /// The name, as it was asked for.
-        name: String,
+        /// Why not, as one clause.
+        reason: String,
         /// Names that lead to one each.
         names: Vec<String>,
     },
@@ -56,9 +56,9 @@ impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool(tool) => f.write_str(&details(tool)),
-            Self::Several { name, names } => {
+            Self::Several { reason, names } => {
                 let names = names.join("`, `");
-                writeln!(f, "several servers offer `{name}`: ask for `{names}`")
+                writeln!(f, "{reason}: ask for `{names}`")
             }
             Self::Unknown {
                 name,
@@ -80,8 +80,11 @@ fn find(catalog: &Catalog, name: &str) -> Found {
     match catalog.find(name) {
         Lookup::Found(tool) => Found::Tool(tool),
         Lookup::Ambiguous(tools) => Found::Several {
-            name: name.to_owned(),
-            names: tools.iter().map(|tool| tool.qualified_name()).collect(),
+            reason: catalog.ambiguity(name, &tools),
+            names: tools
+                .iter()
+                .map(|tool| catalog.certain_name(tool))
+                .collect(),
         },
         Lookup::Unknown => Found::Unknown {
             name: name.to_owned(),
@@ -90,20 +93,28 @@ fn find(catalog: &Catalog, name: &str) -> Found {
     }
 }
 
-/// The tool that was probably meant: one of that name of another server, else the one whose name differs least.
+/// The tool that was probably meant: one of that name of another server, else the one whose name differs least. None if the name
+/// belongs to a server of which no tool is known.
 fn meant(catalog: &Catalog, name: &str) -> Option<String> {
+    let owner = catalog.servers().owner(name);
+    if owner.is_some_and(|owner| catalog.tools().all(|tool| tool.server != *owner)) {
+        return None;
+    }
+    let known = || {
+        let tools = catalog.tools();
+        tools.filter(|tool| catalog.servers().leave_free(&tool.name, &tool.server))
+    };
     let behind = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
     for bare in [behind("."), behind("__")].into_iter().flatten() {
-        let mut tools = catalog.tools().filter(|tool| *tool.name == *bare);
-        if let Some(tool) = tools.next() {
-            return Some(tool.qualified_name());
+        if let Some(tool) = known().find(|tool| *tool.name == *bare) {
+            return Some(catalog.certain_name(tool));
         }
     }
-    let whole: Vec<String> = catalog.tools().map(|tool| tool.qualified_name()).collect();
+    let whole: Vec<String> = known().map(|tool| catalog.certain_name(tool)).collect();
     if let Some(near) = nearest(name, whole.iter().map(String::as_str)) {
         return Some(near.to_owned());
     }
-    let near = nearest(name, catalog.tools().map(|tool| &*tool.name))?;
-    let mut tools = catalog.tools().filter(|tool| *tool.name == *near);
-    tools.next().map(|tool| tool.qualified_name())
+    let near = nearest(name, known().map(|tool| &*tool.name))?;
+    let tool = known().find(|tool| *tool.name == *near)?;
+    Some(catalog.certain_name(tool))
 }

@@ -3,6 +3,7 @@
 //! Made of the schema's text rather than of its structural type, since a model should see values, defaults and names as the server
 //! wrote them. It is for reading: what it leaves out, the schema still says.
 
+use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Object, Value};
 
 /// How many values of an `enum`, or kinds of a union, are shown.
@@ -85,10 +86,10 @@ pub(super) fn fields<'a>(schema: &'a Value, root: &'a Value) -> (Option<&'a Obje
 pub(super) fn field_name(name: &str) -> String {
     let is_plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$' | '.');
-    if !name.is_empty() && name.chars().all(is_plain) {
+    if !name.is_empty() && name.chars().all(is_plain) && is_visible(name) {
         name.to_owned()
     } else {
-        Value::text(name).to_json()
+        visible_json(&Value::text(name).to_json()).into_owned()
     }
 }
 
@@ -98,7 +99,8 @@ pub(super) fn literal(value: &Value) -> Option<String> {
     if value.exceeds(4, LITERAL_PARTS) {
         return None;
     }
-    Some(value.to_json()).filter(|text| text.len() <= LITERAL)
+    let json = value.to_json();
+    (json.len() <= LITERAL).then(|| visible_json(&json).into_owned())
 }
 
 fn walk<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {

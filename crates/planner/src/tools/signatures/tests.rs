@@ -206,7 +206,7 @@ fn names_that_lead_nowhere() {
     };
     check(
         "search",
-        "several servers offer `search`: ask for `mail.search`, `chat.search`",
+        "2 servers offer a tool `search`: ask for `mail.search`, `chat.search`",
     );
     check(
         "mail.sent",
@@ -293,4 +293,23 @@ proptest! {
         let details = super::details(&tool);
         prop_assert!(details.starts_with("s.t\n"));
     }
+}
+
+#[test]
+fn what_cannot_be_seen_is_not_told() {
+    let tool = Tool {
+        title: Some("Re\u{200b}ad".into()),
+        description: Some("Reads\u{e0049}\u{e0067}.\n\u{202e}More.".into()),
+        input: schema(
+            "{\"properties\": {\"p\u{200b}\": {\"enum\": [\"a\u{e0041}\"], \"description\": \"d\u{2066}\"}, \"\u{3164}\": {}}}",
+        ),
+        ..Tool::new("s", "read")
+    };
+    assert_eq!(
+        signature(&tool),
+        r#"s.read("p\u200b"?: "a\udb40\udc41", "\u3164"?: any)  -- Reads"#
+    );
+    let details = super::details(&tool);
+    assert_eq!(planwright_core::text::without_hidden(&details), details);
+    assert!(details.contains("s.read: Read\nReads.\nMore."), "{details}");
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use planwright_core::text::without_hidden;
+
 /// Words that end with a full stop and no sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "no.",
@@ -9,7 +11,7 @@ const ABBREVIATIONS: &[&str] = &[
 
 /// The first sentence of `text` on one line, of at most `most` bytes.
 pub(super) fn first_sentence(text: &str, most: usize) -> String {
-    let text = text.trim_start();
+    let text = without_hidden(text.trim_start());
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let mut sentence = String::new();
     // Enough for a sentence that is cut: what is behind need not be looked at.
@@ -32,6 +34,10 @@ pub(super) fn first_sentence(text: &str, most: usize) -> String {
 
 /// `text` on one line, each run of white space as one space.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    let seen = without_hidden(text);
+    if *seen != *text {
+        return Cow::Owned(one_line(&seen).into_owned());
+    }
     let is_clean = !text.contains(char::is_control) && !text.contains("  ") && text.trim() == text;
     if is_clean {
         return Cow::Borrowed(text);
@@ -44,7 +50,10 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
 /// `text` without control characters but line breaks and tabs, and without space at its ends.
 pub(super) fn whole(text: &str) -> String {
     let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    text.trim().chars().filter(is_kept).collect()
+    without_hidden(text.trim())
+        .chars()
+        .filter(is_kept)
+        .collect()
 }
 
 /// The beginning of `text`, up to the last word that goes into `most` bytes, and an ellipsis.

@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 
 use indexmap::IndexMap;
-use planwright::core::plan::{Name, Node, Output};
-use planwright::core::{Diagnostics, Place, Plan, Step, Tool, Value};
+use planwright::core::{Diagnostics, Value};
 use planwright::dialects::Dialect;
 use planwright::dialects::document::nearest;
 use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary};
 use planwright::planner::model::{ModelCall, Usage};
+use planwright::reading::single_call;
 use planwright::wire::Trim;
 use tokio::time::Instant;
 
@@ -75,7 +75,8 @@ impl Calling<'_> {
             desk.shown.line(&format!("  ✗ {message}"));
             return Ok(Told::bad(message));
         };
-        let (Some(text), _) = Native.print(&plan_of(tool, arguments)) else {
+        let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments))
+        else {
             return Ok(Told::bad("these arguments cannot be written down"));
         };
         let mut reading = desk.read(&tool.name, &text, Some(Native.name()));
@@ -99,39 +100,6 @@ impl Calling<'_> {
             };
         }
         Told::bad(trouble(summary, step))
-    }
-}
-
-/// The plan that calls `tool` and nothing else.
-fn plan_of(tool: &Tool, arguments: &Value) -> Plan {
-    let id: String = tool
-        .name
-        .chars()
-        .map(|letter| {
-            if letter.is_alphanumeric() {
-                letter
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let arguments = match arguments {
-        Value::Null => Value::empty_object(),
-        other => other.clone(),
-    };
-    let step = Step::call(
-        format!("call_{id}"),
-        tool.qualified_name(),
-        Node::literal(arguments, Place::NOWHERE),
-    );
-    Plan {
-        name: Some(tool.name.clone()),
-        output: Output::Steps(vec![Name {
-            text: step.id.text().clone(),
-            place: Place::NOWHERE,
-        }]),
-        steps: vec![step],
-        ..Plan::default()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use planwright::core::text::{without_hidden, without_hidden_texts};
 use planwright::core::{Catalog, Tool, Value};
 use planwright::planner::model::ToolOffer;
 
@@ -44,8 +45,9 @@ pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolOffer> {
                 .description
                 .as_deref()
                 .or(tool.title.as_deref())
+                .map(without_hidden)
                 .unwrap_or_default()
-                .to_owned(),
+                .into_owned(),
             parameters: parameters(tool),
         })
         .collect();
@@ -56,6 +58,8 @@ pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolOffer> {
 /// Providers want an object with `properties`.
 fn parameters(tool: &Tool) -> Value {
     let schema = tool.input.as_value();
+    let seen = without_hidden_texts(schema);
+    let schema = seen.as_ref().unwrap_or(schema);
     let mut fields = schema.as_object().cloned().unwrap_or_default();
     if !fields.contains_key("type") {
         fields.insert("type".into(), Value::from("object"));

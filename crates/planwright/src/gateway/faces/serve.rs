@@ -67,6 +67,15 @@ impl PlanHost {
         !self.settings.config.stages().is_empty() && moves.contains(&called)
     }
 
+    /// Whether `called` is a tool of the face for some client.
+    pub(in crate::gateway) fn face_reserves(&self, name: FaceName, called: &str) -> bool {
+        let creates = name == FaceName::McpCli && self.settings.writer.is_some();
+        let moves = name == FaceName::Concierge && !self.settings.config.stages().is_empty();
+        name.face().names().contains(&called)
+            || creates && mcp_cli::CREATING.contains(&called)
+            || moves && [journey::PROCEED, journey::TERMINATE].contains(&called)
+    }
+
     /// Calls a tool of the face.
     pub(in crate::gateway) async fn call_face(
         self: &Arc<Self>,

@@ -198,14 +198,15 @@ fn steps() -> Value {
 
 /// The server behind the gateway.
 fn script(recorder: &Recorder) -> Value {
+    let harmless = json!({"destructiveHint": false});
     json!({
         "record": recorder.address(),
         "tools": [
-            {"name": "cities", "does": {"structured": {"cities": ["Oslo", "Rome"]}}},
-            {"name": "echo"},
-            {"name": "hang", "does": {"never": true}},
+            {"name": "cities", "annotations": harmless, "does": {"structured": {"cities": ["Oslo", "Rome"]}}},
+            {"name": "echo", "annotations": harmless},
+            {"name": "hang", "annotations": harmless, "does": {"never": true}},
             {"name": "remove", "does": {"structured": {"removed": true}}},
-            {"name": "fail", "does": {"result": {
+            {"name": "fail", "annotations": harmless, "does": {"result": {
                 "isError": true,
                 "content": [{"type": "text", "text": "the city is closed"}],
             }}},

@@ -85,7 +85,11 @@ fn what_nobody_knows_arrives() {
 fn a_plan_notices_that_structured_content_is_missing() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let text = json!({"text": "one"});
-    let tools = json!([{"name": "count", "outputSchema": schema, "does": text}, {"name": "echo"}]);
+    let reads = json!({"readOnlyHint": true});
+    let tools = json!([
+        {"name": "count", "annotations": reads, "outputSchema": schema, "does": text},
+        {"name": "echo", "annotations": reads},
+    ]);
     let (_behind, mut client) = before(&tools, &[]);
     let steps = json!([
         {"id": "a", "tool": "count", "args": {}},

@@ -26,8 +26,8 @@ impl Scene {
         let script = json!({
             "record": recorder.address(),
             "tools": [
-                {"name": "echo"},
-                {"name": "wait",
+                {"name": "echo", "annotations": {"readOnlyHint": true}},
+                {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
             ],
         });

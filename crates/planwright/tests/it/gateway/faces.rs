@@ -10,13 +10,14 @@ use crate::program::planwright;
 const TOOLS: &str = r#"{"tools": {
     "get_weather": {
         "description": "The weather of a city.",
+        "approval": false,
         "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
         "cases": [
             {"when": {"city": "Oslo"}, "returns": {"city": "Oslo", "temp": 4}},
             {"fails": {"code": "no_such_city", "message": "no such city"}}
         ]
     },
-    "tell": {"input_schema": {"type": "object", "properties": {"text": {}}, "required": ["text"]}, "echo": true}
+    "tell": {"approval": false, "input_schema": {"type": "object", "properties": {"text": {}}, "required": ["text"]}, "echo": true}
 }}"#;
 
 /// What a call of a tool of `face` is answered with: the text, and whether it is an error. How long it took is left out.

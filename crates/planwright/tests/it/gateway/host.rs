@@ -35,11 +35,11 @@ impl Scene {
     fn governed(config: &str, change: impl FnOnce(&mut GatewaySettings)) -> Self {
         let source = ConfigSource::read(Origin::User, "planwright.toml", config).unwrap();
         let script = Value::from(json!({"tools": {
-            "echo": {"echo": true},
+            "echo": {"approval": false, "echo": true},
             "pay": {"approval": true, "returns": {"paid": true}},
-            "broken": {"fails": {"code": "no", "message": "it cannot be done"}},
-            "long": {"returns": {"text": "x".repeat(40_000)}},
-            "never": {"sleep_ms": 600_000, "returns": 1},
+            "broken": {"approval": false, "fails": {"code": "no", "message": "it cannot be done"}},
+            "long": {"approval": false, "returns": {"text": "x".repeat(40_000)}},
+            "never": {"approval": false, "sleep_ms": 600_000, "returns": 1},
         }}));
         let simulated = Simulated::from_script(&script).unwrap();
         let catalog: Catalog = simulated.tools().cloned().collect();
@@ -711,7 +711,10 @@ async fn tools_are_found_described_and_called() {
     let unknown = scene.call("a", "call_tool", json!({"tool": "ecko"})).await;
     insta::assert_snapshot!(text(&unknown), @"there is no tool `ecko`: did you mean `simulated.echo`?");
     let asks = scene.call("a", "call_tool", json!({"tool": "pay"})).await;
-    insta::assert_snapshot!(text(&asks), @"`simulated.pay` needs a person's consent, and this client cannot ask for it");
+    assert_eq!(asks["structuredContent"]["status"], "waiting", "{asks}");
+    let resume = json!({"run": run_of(&asks)});
+    let waits = scene.call("a", "resume_plan", resume).await;
+    assert_eq!(waits["structuredContent"]["status"], "waiting", "{waits}");
     let scene = Scene::governed("[tools]\ndeny = [\"simulated.echo\"]\n", |settings| {
         settings.mode = Mode::Search;
     });

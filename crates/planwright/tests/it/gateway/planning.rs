@@ -9,7 +9,7 @@ use crate::program::planwright;
 
 const TOOLS: &str = r#"{"tools": {
     "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex", "Ada"]},
-    "greet": {"echo": true}
+    "greet": {"approval": false, "echo": true}
 }}"#;
 
 fn plan() -> String {

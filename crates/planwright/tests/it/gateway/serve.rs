@@ -90,16 +90,22 @@ impl Behind {
 
     /// What another command prints, in the same home.
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        let output = self.command_of(arguments).output();
+        let output = output.expect("the program can be started");
+        let data = String::from_utf8_lossy(&output.stdout).into_owned();
+        let talk = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {data}{talk}");
+        data
+    }
+
+    /// Another command in the same home.
+    pub(crate) fn command_of(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
         command
             .args(arguments)
             .current_dir(self.folder.path())
             .envs(self.environment());
-        let output = command.output().expect("the program can be started");
-        let data = String::from_utf8_lossy(&output.stdout).into_owned();
-        let talk = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {data}{talk}");
-        data
+        command
     }
 
     /// The gateway over HTTP.

@@ -1,0 +1,219 @@
+//! The names under which clients see what servers offer: each once, and none that belongs to another server.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use planwright_core::ServerNames;
+use sha2::{Digest, Sha256};
+
+use super::listing::Offer;
+use crate::client::UpstreamView;
+
+/// What a server calls something that it offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) server: Arc<str>,
+    pub(super) name: Arc<str>,
+}
+
+impl Claim {
+    pub(super) fn new(server: &Arc<str>, name: &Arc<str>) -> Self {
+        Self {
+            server: Arc::clone(server),
+            name: Arc::clone(name),
+        }
+    }
+}
+
+/// How things are named: as their server does, if it is the only one and the name is free; else `server__name`, if that belongs to
+/// the server; else by a digest and the name.
+pub(super) struct Naming<'a> {
+    servers: ServerNames,
+    is_reserved: &'a dyn Fn(&str) -> bool,
+}
+
+impl<'a> Naming<'a> {
+    /// The naming among the servers of `view`, also those that are not there. `is_reserved` says which names are not free for them.
+    pub(super) fn new(view: &UpstreamView, is_reserved: &'a dyn Fn(&str) -> bool) -> Self {
+        let mut servers = ServerNames::default();
+        for server in view.names() {
+            servers.add(server);
+        }
+        Self {
+            servers,
+            is_reserved,
+        }
+    }
+
+    /// The names for all claims, in their order.
+    pub(super) fn assign(&self, claims: &[&Claim]) -> Vec<Arc<str>> {
+        let mut candidates: Vec<Vec<Arc<str>>> =
+            claims.iter().map(|claim| self.candidates(claim)).collect();
+        // Whatever has a name that another one has as well takes its next one. The last one is that of one alone.
+        loop {
+            let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
+            for name in candidates.iter().filter_map(|names| names.last()) {
+                *counts.entry(name).or_default() += 1;
+            }
+            let is_shared = |names: &Vec<Arc<str>>| {
+                let count = names.last().and_then(|name| counts.get(name));
+                names.len() > 1 && count.is_some_and(|count| *count > 1)
+            };
+            let shared: Vec<bool> = candidates.iter().map(is_shared).collect();
+            if !shared.contains(&true) {
+                break;
+            }
+            for (names, is_shared) in candidates.iter_mut().zip(shared) {
+                if is_shared {
+                    names.pop();
+                }
+            }
+        }
+        let names = candidates.into_iter().zip(claims);
+        names
+            .map(|(mut names, claim)| names.pop().unwrap_or_else(|| Arc::clone(&claim.name)))
+            .collect()
+    }
+
+    /// `server__name`, if it leads to that server.
+    pub(super) fn prefixed(&self, server: &str, name: &str) -> Option<Arc<str>> {
+        let prefixed = format!("{server}__{name}");
+        let is_own = self.servers.own(server, &prefixed) && !(self.is_reserved)(&prefixed);
+        is_own.then(|| prefixed.into())
+    }
+
+    /// Whether a server's name for something belongs to another one.
+    pub(super) fn is_taken(&self, server: &str, name: &str) -> bool {
+        !self.servers.leave_free(name, server)
+            || (self.is_reserved)(name)
+            || self.prefixed(server, name).is_none()
+    }
+
+    /// What people should know of those whose names belong to another one. `what` says what they are.
+    pub(super) fn collisions<T>(&self, what: &str, offers: &[Offer<T>]) -> Vec<String> {
+        let taken = offers.iter().filter(|offer| {
+            offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name)
+        });
+        taken
+            .map(|offer| {
+                let mut clause = format!(
+                    "the {what} `{}` of the server `{}` is listed as `{}`",
+                    offer.name,
+                    offer.server,
+                    offer.called()
+                );
+                match self.servers.owner(&offer.name) {
+                    Some(owner) if *owner != offer.server => {
+                        // Writing to a text cannot fail.
+                        let _ = write!(clause, ", since its name is one of the server `{owner}`");
+                    }
+                    _ => clause.push_str(", since its name is taken"),
+                }
+                clause
+            })
+            .collect()
+    }
+
+    /// The names that something may have, the best one last.
+    fn candidates(&self, claim: &Claim) -> Vec<Arc<str>> {
+        let Claim { server, name } = claim;
+        let digest = Sha256::digest(format!("{server}\n{name}"));
+        let digest = digest.iter().take(4).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        let mut names = vec![format!("t{digest}_{name}").into()];
+        names.extend(self.prefixed(server, name));
+        if self.servers.leave_free(name, server) && !(self.is_reserved)(name) {
+            names.push(Arc::clone(name));
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use planwright_core::ServerNames;
+
+    use super::{Claim, Naming};
+
+    /// What is seen of `server/tool`s, among `servers` beside theirs.
+    fn check(servers: &[&str], tools: &[&str], expected: &[&str]) {
+        let claims: Vec<Claim> = tools
+            .iter()
+            .map(|tool| {
+                let (server, name) = tool.split_once('/').unwrap();
+                Claim::new(&server.into(), &name.into())
+            })
+            .collect();
+        let mut known = ServerNames::default();
+        let own = claims.iter().map(|claim| Arc::clone(&claim.server));
+        for server in own.chain(servers.iter().map(|server| Arc::from(*server))) {
+            known.add(&server);
+        }
+        let naming = Naming {
+            servers: known,
+            is_reserved: &|name| name == "execute_plan",
+        };
+        let seen = |claims: &[&Claim]| -> Vec<(String, Arc<str>)> {
+            let names = naming.assign(claims);
+            let mut seen: Vec<(String, Arc<str>)> = claims
+                .iter()
+                .map(|claim| format!("{}/{}", claim.server, claim.name))
+                .zip(names)
+                .collect();
+            seen.sort();
+            seen
+        };
+        let mut claims: Vec<&Claim> = claims.iter().collect();
+        let names = naming.assign(&claims);
+        assert_eq!(
+            names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            expected
+        );
+        let before = seen(&claims);
+        claims.reverse();
+        assert_eq!(seen(&claims), before);
+        let mut unique = names.clone();
+        unique.sort();
+        unique.dedup();
+        assert_eq!(unique.len(), names.len(), "{names:?}");
+    }
+
+    #[test]
+    fn each_name_is_that_of_one() {
+        check(&[], &["a/read", "b/write"], &["read", "write"]);
+        check(&[], &["a/write", "b/write"], &["a__write", "b__write"]);
+        check(
+            &[],
+            &["files/write", "evil/files__write", "evil/write"],
+            &["files__write", "evil__files__write", "evil__write"],
+        );
+        check(&["files"], &["evil/files__write"], &["evil__files__write"]);
+        check(&["files"], &["evil/files.write"], &["evil__files.write"]);
+        check(&[], &["git/git__status"], &["git__status"]);
+        check(&[], &["a/execute_plan"], &["a__execute_plan"]);
+    }
+
+    #[test]
+    fn servers_whose_names_begin_alike_share_none() {
+        check(
+            &[],
+            &["a__b/c", "a/b__c", "x/c", "x/b__c"],
+            &["a__b__c", "tedc6b97d_b__c", "x__c", "x__b__c"],
+        );
+        check(
+            &["a__b"],
+            &["a/b__c", "x/b__c"],
+            &["tedc6b97d_b__c", "x__b__c"],
+        );
+        check(
+            &[],
+            &["my.files/read", "my_files/read"],
+            &["my.files__read", "my_files__read"],
+        );
+    }
+}
