@@ -241,6 +241,13 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
+    /// Makes errors of all warnings.
+    pub fn raise(&mut self) {
+        for diagnostic in &mut self.0 {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+
     /// Whether there is a finding that the plan cannot run with.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)

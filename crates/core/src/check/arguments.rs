@@ -12,7 +12,7 @@ use super::receiver::{Receiver, fitting_fields, may_be_text, properties, with_sh
 use super::shapes::Shapes;
 use super::survey::Survey;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
-use crate::schema::{FaultKind, Fit, SchemaFault, Type};
+use crate::schema::{Additional, FaultKind, Fit, SchemaFault, Type};
 use crate::{Code, Hashing, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
 
 pub(super) fn check(survey: &Survey<'_>, shapes: &Shapes<'_>, findings: &mut Findings<'_>) {
@@ -78,7 +78,42 @@ impl CallPass<'_> {
         } else {
             &self.step.args
         };
-        self.receive(&receiver, args, findings)
+        let malformed = self.receive(&receiver, args, findings);
+        if malformed.is_none() {
+            self.unlisted(&receiver, findings);
+        }
+        malformed
+    }
+
+    /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore what they do not know.
+    fn unlisted(&self, receiver: &Receiver<'_>, findings: &mut Findings<'_>) {
+        let shape = receiver.schema.structure();
+        let lists = |member: &Type| match member {
+            Type::Object(object) => {
+                object.additional == Additional::Unsaid && !object.properties.is_empty()
+            }
+            _ => false,
+        };
+        let members = shape.members();
+        if members.is_empty() || !members.iter().all(lists) {
+            return;
+        }
+        let known = properties(shape);
+        let Some(fields) = self.fields(findings) else {
+            return;
+        };
+        for (field, node) in fields {
+            if known.contains(field) || findings.only_counts(Severity::Warning) {
+                continue;
+            }
+            let message = format!("{} lists no parameter `{field}`", receiver.name);
+            let mut finding = findings.warning(Code::UnknownArgument, node.place, message);
+            finding.help = findings.advice(field, "parameters", known.iter().map(|name| &**name));
+            findings.push(match self.surely(field, &known, findings) {
+                Some(name) => finding.rename(name),
+                None => finding,
+            });
+        }
     }
 
     fn plan(&self, call: &PlanCall, plan: &Plan, findings: &mut Findings<'_>) {

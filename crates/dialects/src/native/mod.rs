@@ -37,6 +37,7 @@
 mod duration;
 /// The same in lines.
 pub mod lines;
+mod markers;
 mod parse;
 mod print;
 mod reference;

@@ -11,6 +11,7 @@ use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, Value};
 
 use self::fields::{choice, names};
+use super::markers;
 use super::reference::{Templates, plain};
 use super::words::{MODES, ON_FAILURES, ORDERINGS, SHARINGS};
 use crate::document::{Document, Fields, Findings, Item, ItemKind};
@@ -97,13 +98,15 @@ impl Reader<'_> {
             .into_iter()
             .map(|name| name.text)
             .collect();
-        if let Some(output) = fields.optional("output") {
+        let output = fields.optional("output");
+        if let Some(output) = output {
             plan.output = self.output(output);
         }
         let items = fields.required_list("steps", self.findings);
         fields.finish(self.findings);
         let items = items?;
         plan.steps = items.iter().filter_map(|item| self.step(item)).collect();
+        markers::check(items, output, &plan.inputs, self.findings);
         // Where no step at all could be read, the plan is not an empty one.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
     }

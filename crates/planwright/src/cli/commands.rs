@@ -41,8 +41,12 @@ pub(crate) async fn check(
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
     // Whether a plan is sound does not depend on what asks.
     toolbox.govern(&config, None, printer)?;
-    let sound = reading.check(&toolbox.catalog);
+    let mut sound = reading.check(&toolbox.catalog);
     toolbox.close().await;
+    if arguments.strict && !reading.diagnostics.is_empty() {
+        reading.diagnostics.raise();
+        sound = None;
+    }
     match arguments.format {
         Format::Text => {
             findings::show(&reading.diagnostics, &reading.texts, printer);

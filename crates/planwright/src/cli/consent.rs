@@ -48,7 +48,8 @@ pub(crate) fn to_plan(
             )),
         );
     };
-    printer.quote(&drawing::text(plan, &printer.style()));
+    // The drawing escapes what is not its own: to escape it once more would show its colours as text.
+    printer.talk(&drawing::text(plan, &printer.talk_style()));
     printer.quote(&text_report::dry_run(&preview(
         plan,
         &EvaluationLimits::default(),

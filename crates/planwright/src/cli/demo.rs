@@ -41,7 +41,7 @@ pub(crate) async fn demo(
             plan.steps().len(),
             arguments.folder.display()
         ));
-        printer.talk(&drawing::text(&plan, &printer.style()));
+        printer.talk(&drawing::text(&plan, &printer.talk_style()));
     }
     let live = Live::new(&plan, arguments.format, printer);
     let engine = Engine::new(toolbox.backends.clone());

@@ -132,6 +132,15 @@ impl Printer {
         }
     }
 
+    /// How a picture is drawn on standard error.
+    pub(crate) fn talk_style(self) -> drawing::Style {
+        drawing::Style {
+            symbols: drawing::Symbols::Unicode,
+            width: Self::is_watched().then(Self::talk_width),
+            colour: self.colours_talk(),
+        }
+    }
+
     /// The columns of the terminal on which somebody watches what goes on.
     pub(crate) fn talk_width() -> usize {
         width(terminal_size::terminal_size_of(std::io::stderr()))

@@ -436,6 +436,17 @@ fn at_a_terminal(folder: &Path, more: &str, answers: &str) -> (Option<i32>, Stri
     typed(folder, &line, answers)
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plan_is_shown_in_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let (exit, screen) = at_a_terminal(folder.path(), "--approve plan --color always", "n\n");
+    assert_eq!(exit, Some(3), "{screen}");
+    assert!(screen.contains("\u{1b}[1mpay"), "{screen:?}");
+    assert!(!screen.contains("\\u{1b}"), "{screen}");
+}
+
 /// What a command on a terminal of its own comes to, where a person types `answers`.
 pub(crate) fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_planwright");

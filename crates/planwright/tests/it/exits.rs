@@ -465,6 +465,29 @@ fn a_secret_is_shown_nowhere() {
     }
 }
 
+#[test]
+fn strict_checks_treat_warnings_as_errors() {
+    let text = r#"{"name": "p", "inputs": {"unused": {"default": 1}}, "steps": [{"id": "a", "tool": "ok"}]}"#;
+    let folder = folder(text);
+    let check = ["check", "plan.json", "--simulate", "tools.json"];
+    let output = run(folder.path(), &check);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = run(folder.path(), &[&check[..], &["--strict"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("error PW0801"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(
+        folder.path(),
+        &[&check[..], &["--strict", "--format", "json"]].concat(),
+    );
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["diagnostics"][0]["severity"], "error");
+}
+
 /// A program that stops reading has not got the report; a person who stops reading has read enough.
 #[test]
 fn a_reader_that_is_gone_is_reported_to_programs() {

@@ -18,6 +18,9 @@ pub(crate) struct CheckArguments {
     pub(crate) plan: PlanArguments,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
+    /// Treat warnings as errors.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) strict: bool,
     /// What to print.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,

@@ -1,0 +1,282 @@
+//! Texts that other systems read as references: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`. A tool would get them as they are.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use planwright_core::plan::{Input, InputKind};
+use planwright_core::{Code, Diagnostic};
+
+use crate::document::{Findings, Item, ItemKind};
+
+/// The words that other systems put before the id of a step.
+const PREFIXES: [&str; 6] = [
+    "steps.", "step.", "nodes.", "tasks.", "results.", "outputs.",
+];
+
+/// The words that they put between the id and the path, if one of [`PREFIXES`] stands before it.
+const BETWEEN: [&str; 4] = [".outputs", ".output", ".result", ".data"];
+
+/// The most bytes of a marker.
+const LONGEST: usize = 256;
+
+/// The fields of a step whose texts reach a tool, another step, or the output.
+const FIELDS: [&str; 6] = ["args", "value", "for_each", "when", "repeat", "on_error"];
+
+/// Reports each text of `steps` and `output` that holds such a marker of a step or an input of the plan.
+pub(super) fn check(
+    steps: &[Item],
+    output: Option<&Item>,
+    inputs: &[Input],
+    findings: &mut Findings,
+) {
+    let ids = steps
+        .iter()
+        .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
+    let names = Names {
+        steps: ids.collect(),
+        inputs: inputs
+            .iter()
+            .map(|input| (&*input.name, input.kind))
+            .collect(),
+    };
+    for step in steps {
+        for name in FIELDS {
+            if let Some(item) = field(step, name) {
+                names.item(item, findings);
+            }
+        }
+    }
+    if let Some(output) = output {
+        names.item(output, findings);
+    }
+}
+
+fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
+    let mut entries = item.as_object()?.iter();
+    let entry = entries.find(|entry| &*entry.key == name)?;
+    Some(&entry.item)
+}
+
+struct Names<'a> {
+    steps: HashSet<&'a str>,
+    inputs: HashMap<&'a str, InputKind>,
+}
+
+impl Names<'_> {
+    fn item(&self, item: &Item, findings: &mut Findings) {
+        match &item.kind {
+            ItemKind::Text(text) => {
+                if let Some((written, meant)) = self.marker(text) {
+                    let message =
+                        format!("`{written}` is a reference in other systems, and only text here");
+                    let help =
+                        format!("write `${{{meant}}}`; for the text itself, `${{'{written}'}}`");
+                    // A warning: plans of other dialects may hold such texts, and keep them when they are converted.
+                    let finding = Diagnostic::warning(Code::MalformedReference, message);
+                    findings.push(item.place, finding.help(help));
+                }
+            }
+            ItemKind::List(items) => {
+                for item in items {
+                    self.item(item, findings);
+                }
+            }
+            ItemKind::Object(entries) => {
+                for entry in entries {
+                    self.item(&entry.item, findings);
+                }
+            }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// The first marker in `text` that names a step or an input: as it is written, and the path that it means here.
+    fn marker<'t>(&self, text: &'t str) -> Option<(&'t str, String)> {
+        let references = references(text);
+        let is_apart = |at: usize| {
+            let next = references.partition_point(|range| range.end <= at);
+            references
+                .get(next)
+                .is_none_or(|range| !range.contains(&at))
+        };
+        let at = |start: usize, end: usize| text.get(start..end).filter(|_| is_apart(start));
+        for (start, _) in text.match_indices("{{") {
+            let inside = start + 2;
+            if let Some(length) = ahead(text, inside).find("}}")
+                && let Some(meant) = self.path(&text[inside..inside + length])
+                && let start = start - usize::from(text[..start].ends_with('$'))
+                && let Some(written) = at(start, inside + length + 2)
+            {
+                return Some((written, meant));
+            }
+        }
+        for (start, _) in text.match_indices('<') {
+            let inside = start + 1;
+            if let Some(length) = ahead(text, inside).find('>') {
+                let end = inside + length + 1;
+                let path = &text[inside..inside + length];
+                let is_whole = start == 0 && end == text.len();
+                if (is_whole || path.contains(['.', '[']))
+                    && let Some(meant) = self.path(path)
+                    && let Some(written) = at(start, end)
+                {
+                    return Some((written, meant));
+                }
+            }
+        }
+        for (start, _) in text.match_indices('$') {
+            let inside = start + 1;
+            let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]".contains(c);
+            let rest = &text[inside..];
+            let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
+            // A full stop may end a sentence.
+            let path = rest[..length].trim_end_matches('.');
+            let is_whole = start == 0 && length == rest.len();
+            if (is_whole || path.contains(['.', '[']))
+                && let Some(meant) = self.path(path)
+                && let Some(written) = at(start, inside + path.len())
+            {
+                return Some((written, meant));
+            }
+        }
+        None
+    }
+
+    /// What a path of another system means here, if it names a step or an input.
+    fn path(&self, written: &str) -> Option<String> {
+        let written = written.trim();
+        // `{{ x | filter }}`
+        let written = written.split([' ', '|']).next().unwrap_or_default();
+        let inputs = ["inputs.", "input.", "vars."];
+        if let Some(name) = inputs.iter().find_map(|word| written.strip_prefix(word)) {
+            return self.input(name);
+        }
+        let prefixed = PREFIXES.iter().find_map(|word| written.strip_prefix(word));
+        if let Some(path) = prefixed
+            && let Some(meant) = self.step(path, true)
+        {
+            return Some(meant);
+        }
+        self.step(written, false).or_else(|| self.input(written))
+    }
+
+    fn step(&self, path: &str, has_prefix: bool) -> Option<String> {
+        let (name, rest) = head(path);
+        self.steps.get(name)?;
+        let between = BETWEEN.iter().filter(|_| has_prefix);
+        let mut shorter = between.filter_map(|word| rest.strip_prefix(word));
+        let rest = shorter
+            .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            .unwrap_or(rest);
+        Some(format!("{name}{rest}"))
+    }
+
+    fn input(&self, path: &str) -> Option<String> {
+        let (name, rest) = head(path);
+        let slot = match self.inputs.get(name)? {
+            InputKind::Variable => "vars",
+            InputKind::Input => "inputs",
+        };
+        Some(format!("{slot}.{name}{rest}"))
+    }
+}
+
+/// The references of this dialect in `text`, whose own texts are not markers. `${{` begins none.
+fn references(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("${").map(|start| at + start) {
+        if text[start..].starts_with("${{") {
+            at = start + 3;
+            continue;
+        }
+        let mut open = 0_usize;
+        let mut end = text.len();
+        for (index, byte) in text.bytes().enumerate().skip(start + 1) {
+            match byte {
+                b'{' => open += 1,
+                b'}' if open == 1 => {
+                    end = index + 1;
+                    break;
+                }
+                b'}' => open -= 1,
+                _ => {}
+            }
+        }
+        found.push(start..end);
+        at = end;
+    }
+    found
+}
+
+/// As much of `text` from byte `start` on as a marker may take, so that many beginnings of markers cost no more than the text is long.
+fn ahead(text: &str, start: usize) -> &str {
+    let end = text.len().min(start + LONGEST);
+    &text[start..text.floor_char_boundary(end)]
+}
+
+/// The name that a path begins with, and the rest.
+fn head(path: &str) -> (&str, &str) {
+    path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Option<String> {
+        let names = Names {
+            steps: HashSet::from(["o", "rows"]),
+            inputs: HashMap::from([("city", InputKind::Input), ("v", InputKind::Variable)]),
+        };
+        let found = names.marker(text);
+        found.map(|(written, meant)| format!("{written} is {meant}"))
+    }
+
+    #[test]
+    fn markers_of_other_systems() {
+        for (text, expected) in [
+            ("{{o.temp}}", "{{o.temp}} is o.temp"),
+            ("It is {{ o.temp }} there", "{{ o.temp }} is o.temp"),
+            (
+                "{{steps.o.outputs.temp}}",
+                "{{steps.o.outputs.temp}} is o.temp",
+            ),
+            (
+                "${{ steps.o.outputs.temp }}",
+                "${{ steps.o.outputs.temp }} is o.temp",
+            ),
+            ("{{ o.temp | round }}", "{{ o.temp | round }} is o.temp"),
+            ("{{city}}", "{{city}} is inputs.city"),
+            ("{{ inputs.city }}", "{{ inputs.city }} is inputs.city"),
+            ("{{v}}", "{{v}} is vars.v"),
+            ("$o.temp", "$o.temp is o.temp"),
+            ("It is $rows[0].id.", "$rows[0].id is rows[0].id"),
+            ("$o", "$o is o"),
+            ("<o.temp>", "<o.temp> is o.temp"),
+            ("<o>", "<o> is o"),
+            ("${o.x} and {{o.y}}", "{{o.y}} is o.y"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_none() {
+        for text in [
+            "{{x.temp}}",
+            "{{",
+            "$5.00",
+            "$x.y",
+            "<b>o</b>",
+            "<p.x>",
+            "a $o b",
+            "${o.temp}",
+            "${'{{o.temp}}'}",
+            "${rows.map(o, {'a': o.x})}",
+            "$${o.temp}",
+        ] {
+            assert_eq!(shown(text), None, "{text}");
+        }
+    }
+}
