@@ -245,7 +245,7 @@ fn client_rules(
     let entries = |servers: &Value| servers.as_object().cloned().unwrap_or_default();
     let (client, behind) = (entries(client), entries(behind));
     let names = |servers: &planwright::core::Object| -> Vec<String> {
-        servers.keys().map(|name| name.to_string()).collect()
+        servers.keys().map(ToString::to_string).collect()
     };
     let moved = names(&behind);
     let all = [names(&client), moved.clone()].concat();
