@@ -13,7 +13,8 @@ use super::words::Pattern;
 use crate::pins::PinPolicy;
 
 /// Why a tool asks that leaves open whether it destroys something.
-const UNSTATED: &str = "it does not state that it destroys nothing";
+const UNSTATED: &str =
+    "its server states neither `readOnlyHint: true` nor `destructiveHint: false`";
 
 /// What the configuration says of tools.
 #[derive(Clone, Debug, Default)]

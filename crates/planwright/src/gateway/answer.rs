@@ -153,6 +153,15 @@ pub(super) fn run(
         ..Outcome::default()
     };
     outcome.collect(&summary.steps);
+    // The steps may go well, and the output cannot be computed from them.
+    let of_output = summary.warnings.iter().filter(|found| found.is_error());
+    outcome.errors.extend(of_output.map(|found| {
+        Value::object([
+            ("step", Value::Null),
+            ("kind", Value::from("output")),
+            ("message", Value::from(found.message.as_str())),
+        ])
+    }));
     let is_good = summary.status == RunStatus::Succeeded;
     if !is_good {
         fields.insert("done".into(), texts(outcome.done));
@@ -191,6 +200,12 @@ pub(super) fn stale_because(stale: &Stale) -> String {
         "its result was computed from `{}`, which the new plan changes",
         stale.from
     )
+}
+
+/// Whether a step has failed by itself, and not since one of its parts did.
+fn fails_by_itself(step: &StepSummary) -> bool {
+    let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
+    step.parts.iter().all(went_well)
 }
 
 /// How a run can go on.
@@ -235,7 +250,10 @@ impl Outcome<'_> {
                 StepStatus::Succeeded if step.at.inside.is_none() && step.at.item.is_none() => {
                     self.done.push(step.at.to_string().into());
                 }
-                StepStatus::Failed if is_whole => self.errors.push(failure(name, step)),
+                // Parts that all went well can still come to more than the run may write.
+                StepStatus::Failed if fails_by_itself(step) => {
+                    self.errors.push(failure(name, step));
+                }
                 StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled if is_whole => {
                     let mut fields = vec![("step", name)];
                     if let Some(reason) = &step.reason {

@@ -659,6 +659,27 @@ async fn plans_of_one_client_write_so_much_together() {
 }
 
 #[tokio::test]
+async fn a_failure_always_has_its_error() {
+    let plan = json!({"steps": [{
+        "id": "all", "tool": "echo", "for_each": [1, 2, 3, 4], "args": {"text": "a".repeat(200)}
+    }]});
+    let mut failures = 0;
+    for most in (100..3000).step_by(100) {
+        let scene = Scene::with(|settings| {
+            settings.options.guards.written_bytes = Some(most.into());
+        });
+        let result = scene.execute("a", plan.clone()).await;
+        let structured = &result["structuredContent"];
+        if structured["status"] == "failed" {
+            failures += 1;
+            let errors = structured["errors"].as_array();
+            assert!(errors.is_some_and(|errors| !errors.is_empty()), "{result}");
+        }
+    }
+    assert!(failures > 3);
+}
+
+#[tokio::test]
 async fn stages_hold_for_plans_and_calls() {
     let config = r#"
         [stages.look]
