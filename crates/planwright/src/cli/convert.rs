@@ -33,6 +33,13 @@ pub(crate) async fn convert(
     }
     let PlanText { name, result } = plan_file::parse(&arguments.text)?;
     let mut diagnostics = result.diagnostics;
+    diagnostics.extend(
+        result
+            .plan
+            .as_ref()
+            .map(plan_file::faults)
+            .unwrap_or_default(),
+    );
     let mut text = None;
     if let Some(mut plan) = result.plan.filter(|_| !diagnostics.has_errors()) {
         let catalog = catalog(arguments, &plan, printer).await?;
@@ -50,8 +57,8 @@ pub(crate) async fn convert(
         }
         diagnostics.extend(found);
         text = printed.filter(|_| !diagnostics.has_errors());
-        diagnostics.sort();
     }
+    diagnostics.sort();
     if arguments.format == Format::Text {
         let texts = [(name, result.source.to_string())];
         findings::show(&diagnostics, &texts, printer);

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright::core::{Object, Value};
+use planwright::core::check::{CheckContext, check};
+use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
 use planwright::reading::Reading;
 
@@ -140,4 +141,26 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
         given.insert(name.into(), value);
     }
     Ok(())
+}
+
+/// The faults that a plan has whatever tools there are and whatever it is given: references to steps that it does not have, cycles, names that
+/// are used twice or where they do not hold.
+pub(crate) fn faults(plan: &Plan) -> Diagnostics {
+    let tools = Catalog::new();
+    let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
+    let of_the_plan_alone = |finding: &Diagnostic| {
+        matches!(
+            finding.code,
+            Code::DuplicateStep
+                | Code::UnknownStep
+                | Code::Cycle
+                | Code::LaterStep
+                | Code::OutOfScope
+                | Code::RecursivePlan
+        )
+    };
+    found
+        .into_iter()
+        .filter(|finding| finding.is_error() && of_the_plan_alone(finding))
+        .collect()
 }

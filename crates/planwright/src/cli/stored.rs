@@ -25,8 +25,17 @@ const SHORT: usize = 8;
 pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, CommandError> {
     let PlanText { name, result } = plan_file::parse(&arguments.text)?;
     let text = result.source.to_string();
-    findings::show(&result.diagnostics, &[(name, text.clone())], printer);
-    let Some(plan) = result.plan.filter(|_| !result.diagnostics.has_errors()) else {
+    let mut diagnostics = result.diagnostics;
+    diagnostics.extend(
+        result
+            .plan
+            .as_ref()
+            .map(plan_file::faults)
+            .unwrap_or_default(),
+    );
+    diagnostics.sort();
+    findings::show(&diagnostics, &[(name, text.clone())], printer);
+    let Some(plan) = result.plan.filter(|_| !diagnostics.has_errors()) else {
         printer.talk("the plan was rejected; nothing was saved");
         return Ok(Exit::Rejected);
     };

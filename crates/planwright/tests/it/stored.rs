@@ -195,18 +195,19 @@ fn what_is_not_there_is_said() {
 fn a_plan_with_faults_is_not_saved() {
     let folder = folder();
     let path = folder.path();
-    fs::write(
-        path.join("bad.json"),
+    for bad in [
         r#"{"steps": [{"id": "a", "value": "${"}]}"#,
-    )
-    .unwrap();
-    let output = run(path, &["save", "bad.json"]);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(
-        stderr(&output).contains("nothing was saved"),
-        "{}",
-        stderr(&output)
-    );
+        r#"{"steps": [{"id": "a", "tool": "t", "args": {"x": "${nope.y}"}}]}"#,
+        r#"{"steps": [{"id": "a", "value": "${b}"}, {"id": "b", "value": "${a}"}]}"#,
+    ] {
+        fs::write(path.join("bad.json"), bad).unwrap();
+        for command in [&["save"][..], &["convert", "--to", "lines"]] {
+            let output = run(path, &[command, &["bad.json"]].concat());
+            assert_eq!(output.status.code(), Some(3), "{bad}");
+            let said = stderr(&output);
+            assert!(said.contains("; nothing was "), "{said}");
+        }
+    }
     assert_eq!(list(path, &[]), json!([]));
     fs::write(
         path.join("no name.json"),
