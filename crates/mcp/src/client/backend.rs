@@ -54,7 +54,7 @@ impl ServerBackend {
         let mut pause = FIRST_PAUSE;
         for _ in 0..ROUND_LIMIT {
             let result = self.send(session, call, &params).await?;
-            match kind_of(&result) {
+            match kind_of(&result, session.greeting.is_stateless) {
                 ResultKind::Complete => return self.complete(result),
                 ResultKind::InputRequired => {}
                 ResultKind::Unknown(kind) => {
@@ -78,7 +78,10 @@ impl ServerBackend {
             }
         }
         let message = format!("the tool asked for more input {ROUND_LIMIT} times");
-        Err(ToolError::tool(message, Value::Null))
+        Err(ToolError {
+            retry: RetryAdvice::Uncertain,
+            ..ToolError::tool(message, Value::Null)
+        })
     }
 
     /// Sends the call once. The server's own limit is about its work, not about people who are asked in between.
@@ -149,14 +152,30 @@ enum ResultKind {
     Unknown(String),
 }
 
-fn kind_of(result: &Value) -> ResultKind {
+/// The kind of a result. A server may ask by a result only if it speaks a revision that has it (`asks_by_results`), and only for something:
+/// each further round sends the call again.
+fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
     match result.get("resultType") {
         None | Some(Value::Null) => ResultKind::Complete,
         Some(Value::Text(kind)) if &**kind == "complete" => ResultKind::Complete,
-        Some(Value::Text(kind)) if &**kind == "input_required" => ResultKind::InputRequired,
+        Some(Value::Text(kind))
+            if &**kind == "input_required" && asks_by_results && asks_for_something(result) =>
+        {
+            ResultKind::InputRequired
+        }
         Some(Value::Text(kind)) => ResultKind::Unknown(kind.to_string()),
         Some(other) => ResultKind::Unknown(other.to_json()),
     }
+}
+
+/// Whether a result of the kind `input_required` has requests, or a state to come back with.
+pub(crate) fn asks_for_something(result: &Value) -> bool {
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    requests.is_some_and(|requests| !requests.is_empty())
+        || result
+            .get("requestState")
+            .and_then(Value::as_text)
+            .is_some()
 }
 
 impl ToolBackend for ServerBackend {

@@ -1,7 +1,7 @@
 //! The client side: servers are started, asked for their tools, called, and stopped.
 
 mod abort;
-mod backend;
+pub(crate) mod backend;
 mod board;
 mod caller;
 mod cleaning;

@@ -139,7 +139,7 @@ async fn declines_what_servers_ask_for() {
     {"error":{"code":-32601,"message":"made/up"}} text "{\"error\":{\"code\":-32601,\"message\":\"made/up\"}}"
     {"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}"
     tool: the tool asks for `sampling/createMessage`, which is not offered
-    tool: the tool asked for more input 10 times
+    tool: the tool asked for more input 10 times (unknown)
     "#);
 }
 

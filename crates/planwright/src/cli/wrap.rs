@@ -15,6 +15,7 @@ mod tokens;
 
 use std::path::{Path, PathBuf};
 
+use planwright::config::is_tool_pattern;
 use planwright::core::Value;
 use planwright::wire::{
     CarriedRuleV1, CarriedRulesV1, RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1,
@@ -265,6 +266,14 @@ fn client_rules(
     }
     let mut rules: Vec<ClientRule> = Vec::new();
     for rule in found {
+        if !rule.is_refused() && !is_tool_pattern(&rule.pattern) {
+            let message = format!(
+                "the rule `{}` in `{}` is about `{}`, which no rule of ours can name",
+                rule.written, rule.file, rule.pattern
+            );
+            return Err(CommandError::new(message)
+                .hint("nothing was changed; take the rule out, or give the server another name"));
+        }
         let is_known = rules.iter().any(|known| {
             known.list == rule.list
                 && known.pattern == rule.pattern

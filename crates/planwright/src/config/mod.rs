@@ -26,7 +26,7 @@ pub use settled::Config;
 pub use source::{ConfigSource, Origin};
 pub use stages::Stage;
 pub use telemetry::TelemetrySettings;
-pub use words::{rate, size, time};
+pub use words::{is_tool_pattern, rate, size, time};
 
 #[cfg(test)]
 mod tests;

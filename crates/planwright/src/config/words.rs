@@ -97,6 +97,20 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
+/// Whether a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has some is
+/// rather two names in one text.
+pub fn is_tool_pattern(text: &str) -> bool {
+    let has_server = text.contains('.');
+    let is_name = |part: &str| {
+        let has_blanks = part.contains(char::is_whitespace);
+        !part.is_empty()
+            && part.trim() == part
+            && !part.contains(char::is_control)
+            && (has_server || !has_blanks)
+    };
+    text.split('.').all(is_name)
+}
+
 /// A pattern over the names of tools.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
@@ -106,8 +120,7 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let is_name = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
-        if text.split('.').all(is_name) {
+        if is_tool_pattern(&text) {
             return Ok(Self(ToolPattern::new(text)));
         }
         Err(format!(

@@ -7,7 +7,9 @@ use planwright_core::plan::{
     Action, Approval, Company, Method, Mode, OnError, OnFailure, Ordering, Output, PlanTarget,
     Targets,
 };
-use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step};
+use planwright_core::schema::{replace_parts, secret_parts};
+use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
+use planwright_engine::run::MASK;
 
 use super::node_text::node_text;
 use super::{Mark, StepState};
@@ -35,6 +37,12 @@ pub(super) struct GraphInput {
     /// As JSON.
     pub(super) default: Option<planwright_core::Value>,
     pub(super) given: bool,
+}
+
+/// A default value with `[redacted]` in place of what its schema declares secret.
+fn without_secrets(schema: &Value, default: &Value) -> Value {
+    let parts = secret_parts(schema, default);
+    replace_parts(default, &parts, &Value::from(MASK))
 }
 
 /// One step.
@@ -133,7 +141,10 @@ impl Graph {
                 .iter()
                 .map(|input| GraphInput {
                     name: input.name.to_string(),
-                    default: input.default.clone(),
+                    default: input
+                        .default
+                        .as_ref()
+                        .map(|default| without_secrets(&input.schema, default)),
                     given: false,
                 })
                 .collect(),

@@ -84,6 +84,8 @@ fn an_answer_that_cannot_be_read_is_not_repeated() {
         raw(r#"{"structuredContent":NaN}"#),
         raw("[]"),
         json!({"result": {"resultType": "task"}}),
+        // Without requests and without a state, there is nothing to come back with.
+        json!({"result": {"resultType": "input_required", "inputRequests": {}}}),
         json!({"error": {"code": -32001, "message": "Request timed out"}}),
         json!({"exit": 1}),
     ];

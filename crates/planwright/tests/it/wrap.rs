@@ -370,6 +370,29 @@ fn wrap_in_project(machine: &Machine, more: &[&str]) -> Output {
 }
 
 #[test]
+fn settings_with_rules_of_any_client_can_be_read() {
+    let servers = r#"{"mcpServers": {"my srv": {"command": "x"}}}"#;
+    let rules = r#"{"permissions": {"allow": ["mcp__my_srv__t"], "ask": ["mcp__my_srv__pay(*)"]}}"#;
+    let machine = in_a_project(&[
+        ("project/.mcp.json", servers),
+        (".claude/settings.json", rules),
+    ]);
+    let output = wrap_in_project(&machine, &["claude-code"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let own = fs::read_to_string(machine.path(".config/planwright/planwright.toml")).unwrap();
+    assert_eq!(
+        own,
+        "[tools]\nno_ask = [\"my srv.t\"]\nask = [\"my srv.pay\"]\n"
+    );
+    let config = planwright(&machine.path("project"))
+        .env("HOME", machine.0.path())
+        .arg("config")
+        .output()
+        .unwrap();
+    assert_eq!(config.status.code(), Some(0), "{}", stderr(&config));
+}
+
+#[test]
 fn the_rules_of_a_client_hold_behind_the_gateway() {
     let own = ".config/planwright/planwright.toml";
     let machine = in_a_project(&[

@@ -144,9 +144,12 @@ fn texts(items: &[Value]) -> impl Iterator<Item = &str> {
 /// What a rule of Claude Code says of the tools of `server`. One that allows has to name the server in full, and counts for the server
 /// with the longest such name alone; one that forbids may have a `*` anywhere.
 fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Vec<String> {
-    if rule.contains('(') {
-        return Vec::new();
-    }
+    let rule = match rule.split_once('(') {
+        None => rule,
+        // A rule about some arguments alone cannot be carried over: what it allows is not, what it restricts is for all arguments.
+        Some(_) if list == RuleList::NoAsk => return Vec::new(),
+        Some((name, _)) => name,
+    };
     let name = in_claude(server);
     let strict = list != RuleList::NoAsk;
     if strict && rule == "*" {
@@ -239,6 +242,7 @@ mod tests {
             check("mcp__*", list, "git", &["git.*"]);
             check("*", list, "git", &["git.*"]);
             check("mcp__*__delete_*", list, "git", &["git.delete_*"]);
+            check("mcp__git__pay(*)", list, "git", &["git.pay"]);
             check("mcp__a__b__x", list, "a", &["a.b__x"]);
             check("mcp__a__b__x", list, "a__b", &["a__b.x"]);
         }
