@@ -73,7 +73,7 @@ pub async fn completed(
     ))
 }
 
-/// Whether the revision that is spoken with `server` lets it ask by a result: no session of an earlier one is begun without `initialize`.
+/// Whether the revision that is spoken with `server` lets it ask by a result.
 fn asks_by_results(upstreams: &Upstreams, server: &str) -> bool {
     let view = upstreams.view();
     let revision = view

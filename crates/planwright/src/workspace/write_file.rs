@@ -84,7 +84,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
     let created = old.is_none();
 
     let explain = |error: io::Error| from_system(&path, &error);
-    remove_abandoned(&parent).map_err(explain)?;
+    remove_abandoned(&parent);
     let mut draft = Draft::create(&parent).map_err(explain)?;
     draft
         .fill(arguments.content.as_bytes(), old)
@@ -151,24 +151,21 @@ pub(super) fn is_draft(name: &str) -> bool {
     numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
 }
 
-/// Removes the drafts in a folder whose processes were killed: nothing has them open, so their locks are free. A draft that cannot be removed
-/// stays, which does the new file no harm.
-fn remove_abandoned(parent: &Dir) -> io::Result<()> {
-    for entry in parent.entries()? {
-        let entry = entry?;
+/// Removes the drafts in a folder whose processes were killed: nothing has them open, so their locks are free. What cannot be listed, locked or
+/// removed stays, which does the new file no harm.
+fn remove_abandoned(parent: &Dir) {
+    for entry in parent.entries().into_iter().flatten().flatten() {
         let name = entry.file_name();
-        if !name.to_str().is_some_and(is_draft) || !entry.file_type()?.is_file() {
-            continue;
-        }
-        let is_abandoned = |file: File| matches!(file.into_std().try_lock(), Ok(())).then_some(());
-        if let Ok(file) = parent.open(&name)
-            && is_abandoned(file).is_some()
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file
+            && name.to_str().is_some_and(is_draft)
+            && let Ok(file) = parent.open(&name)
+            && file.into_std().try_lock().is_ok()
         {
             // Another process may have removed it as well.
             let _ = parent.remove_file(&name);
         }
     }
-    Ok(())
 }
 
 /// A file without its name yet. It disappears unless it gets one.
@@ -191,7 +188,8 @@ impl<'a> Draft<'a> {
             match parent.open_with(&name, &options) {
                 Ok(file) => {
                     let lock = file.try_clone()?.into_std();
-                    lock.lock()?;
+                    // Where files cannot be locked, no draft is taken for abandoned either.
+                    let _ = lock.lock();
                     // Before it was locked, another process may have taken it for abandoned.
                     if parent.exists(&name) {
                         return Ok(Self {
