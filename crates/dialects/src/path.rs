@@ -1,7 +1,5 @@
 //! Paths such as `.a.0["odd key"][1]`, as several dialects write them.
 
-use planwright_core::plan::Segment;
-
 /// One move along a written path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
@@ -77,35 +75,9 @@ pub(crate) fn quoted(text: &str) -> Result<(Move, &str), String> {
     }
 }
 
-/// `.name`, or `["name"]` where it would be read as something else.
-pub(crate) fn write_name(name: &str) -> String {
-    let special = |c: char| {
-        matches!(c, '.' | '[' | ']' | '{' | '}' | '"' | '\\' | '$' | ':') || c.is_control()
-    };
-    let odd = name.is_empty() || name == "*" || name.trim() != name || name.contains(special);
-    if odd {
-        write_quoted_name(name)
-    } else {
-        format!(".{name}")
-    }
-}
-
 /// `["name"]`.
 pub(crate) fn write_quoted_name(name: &str) -> String {
     format!("[{}]", serde_json::Value::from(name))
-}
-
-/// The path as it is written; nothing where it maps over a list and `each` has no sign for that.
-pub(crate) fn write_path(path: &[Segment], each: Option<&str>) -> Option<String> {
-    let mut written = String::new();
-    for segment in path {
-        match segment {
-            Segment::Key(name) => written.push_str(&write_name(name)),
-            Segment::Index(index) => written.extend(["[", &index.to_string(), "]"]),
-            Segment::Each => written.push_str(each?),
-        }
-    }
-    Some(written)
 }
 
 #[cfg(test)]
@@ -151,17 +123,6 @@ mod tests {
         ];
         for (text, wanted) in cases {
             assert_eq!(moves(text), wanted.map_err(str::to_owned), "{text}");
-        }
-    }
-
-    #[test]
-    fn written_names_are_read_back() {
-        for name in [
-            "a", "", "a.b", "[0]", "*", " a", "x}", "\"", "é", "a:-b", "${", "\n", "-1",
-        ] {
-            let written = write_name(name);
-            let wanted = vec![Move::Name(name.to_owned())];
-            assert_eq!(moves(&written), Ok(wanted), "{written}");
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::registry;
 use extent::Extent;
 
 pub(crate) use features::{Feature, report_unsaid, result_variable};
-pub(crate) use order::{report_chain, report_order};
+pub(crate) use order::{comes_only_after, dependencies, report_chain, report_order};
 
 /// What a dialect cannot say of one plan.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Unsaid<'a> {
     sources: &'a Sources,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// Differences already reported.
+    differences: Vec<&'static str>,
 }
 
 impl<'a> Unsaid<'a> {
@@ -37,6 +39,7 @@ impl<'a> Unsaid<'a> {
             sources: &plan.sources,
             diagnostics: Diagnostics::new(),
             tally: Tally::default(),
+            differences: Vec::new(),
         }
     }
 
@@ -51,6 +54,18 @@ impl<'a> Unsaid<'a> {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         let finding = Diagnostic::error(Code::Unprintable, message);
         self.push(place, finding.help(way_out));
+    }
+
+    /// Warns once per plan that the system that a plan is written for differs in `what`, with the difference.
+    pub(crate) fn difference(&mut self, place: Place, what: &'static str, difference: &str) {
+        if !self.differences.contains(&what) {
+            self.differences.push(what);
+            let message = format!("the {} dialect cannot say {what}", self.dialect);
+            self.push(
+                place,
+                Diagnostic::warning(Code::Unprintable, message).help(difference),
+            );
+        }
     }
 
     /// The loss of `what` at `place` leaves a plan that does much the same.
@@ -152,12 +167,12 @@ pub(crate) trait WriteReferences {
         let _ = (parts, place, unsaid);
     }
 
-    /// Text that stands as it is; a marker follows it where `before_marker`.
+    /// Literal text; a marker follows it if `before_marker`.
     fn text(&self, text: &str, before_marker: bool) -> String;
 
-    /// A key that stands as it is.
-    fn key(&self, key: &Arc<str>) -> Arc<str> {
-        Arc::clone(key)
+    /// Reports literal text, or a key, that the dialect would read as a reference and cannot escape.
+    fn report_text(&self, text: &str, is_key: bool, place: Place, unsaid: &mut Unsaid<'_>) {
+        let _ = (text, is_key, place, unsaid);
     }
 }
 
@@ -168,19 +183,71 @@ pub(crate) fn write_node(
     unsaid: &mut Unsaid<'_>,
 ) -> Value {
     match &node.kind {
-        NodeKind::Literal(value) => write_literal(value, writer),
+        NodeKind::Literal(value) => {
+            report_texts(value, node.place, writer, unsaid);
+            write_literal(value, writer)
+        }
         NodeKind::Reference(reference) => writer.whole(reference, unsaid),
         NodeKind::Text(parts) => {
             writer.mixed(parts, node.place, unsaid);
+            for part in parts {
+                if let TextPart::Literal(literal) = part {
+                    writer.report_text(literal, false, node.place, unsaid);
+                }
+            }
             write_text(parts, writer, unsaid).into()
         }
         NodeKind::List(items) => {
             Value::list(items.iter().map(|item| write_node(item, writer, unsaid)))
         }
         NodeKind::Object(fields) => Value::object(fields.iter().map(|field| {
+            writer.report_text(&field.key, true, field.value.place, unsaid);
             let value = write_node(&field.value, writer, unsaid);
-            (writer.key(&field.key), value)
+            (Arc::clone(&field.key), value)
         })),
+    }
+}
+
+/// Reports the texts and keys in `value` that the dialect cannot write.
+fn report_texts(
+    value: &Value,
+    place: Place,
+    writer: &dyn WriteReferences,
+    unsaid: &mut Unsaid<'_>,
+) {
+    match value {
+        Value::Text(text) => writer.report_text(text, false, place, unsaid),
+        Value::List(items) => {
+            for item in items.iter() {
+                report_texts(item, place, writer, unsaid);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields.iter() {
+                writer.report_text(key, true, place, unsaid);
+                report_texts(field, place, writer, unsaid);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Reports references inside of lists and objects, for systems that resolve only whole arguments.
+pub(crate) fn report_nested(args: &Node, unsaid: &mut Unsaid<'_>) {
+    let NodeKind::Object(fields) = &args.kind else {
+        return;
+    };
+    for field in fields {
+        if matches!(field.value.kind, NodeKind::List(_) | NodeKind::Object(_)) {
+            field.value.each_reference(&mut |reference| {
+                let what = "a reference inside of a list or an object";
+                unsaid.error_with(
+                    reference.place,
+                    what,
+                    "let the whole argument be the reference",
+                );
+            });
+        }
     }
 }
 
@@ -213,7 +280,7 @@ fn write_literal(value: &Value, writer: &dyn WriteReferences) -> Value {
         Value::Object(fields) => Value::object(
             fields
                 .iter()
-                .map(|(key, value)| (writer.key(key), write_literal(value, writer))),
+                .map(|(key, value)| (Arc::clone(key), write_literal(value, writer))),
         ),
         other => other.clone(),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Output, Step};
 use planwright_core::{Diagnostics, Plan, Value};
 
-use super::reference::{Ids, Writer};
+use super::reference::Writer;
 use crate::printing::{Feature, ObjectBuilder, Unsaid, report_order, report_unsaid, write_node};
 
 const SAYABLE: &[Feature] = &[
@@ -21,11 +21,10 @@ const SAYABLE: &[Feature] = &[
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("agentle", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
-    let ids: Ids<'_> = plan.steps.iter().map(|step| step.id.as_str()).collect();
     let mut steps = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {
         report_order(plan, position, &mut unsaid);
-        steps.push(write_step(step, &ids, &mut unsaid));
+        steps.push(write_step(step, &mut unsaid));
     }
     let mut root = ObjectBuilder::default();
     root.field("steps", steps);
@@ -39,11 +38,11 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     unsaid.finish(&root.build())
 }
 
-fn write_step(step: &Step, ids: &Ids<'_>, unsaid: &mut Unsaid<'_>) -> Value {
+fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object.field("id", Arc::clone(step.id.text()));
     object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
-    let arguments = write_node(&step.args, &Writer { ids }, unsaid);
+    let arguments = write_node(&step.args, &Writer, unsaid);
     unsaid.report_excess(step.args.place, &arguments);
     object.field("arguments", arguments.to_json());
     object.build()

@@ -8,7 +8,7 @@ use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 use crate::document::quote;
 use crate::known::KnownNames;
 use crate::lowering::Found;
-use crate::path::{Move, moves, write_path, write_quoted_name};
+use crate::path::{Move, moves};
 use crate::printing::{Unsaid, WriteReferences};
 
 const MARK: &str = "$ref:";
@@ -107,54 +107,46 @@ fn unescape(text: &str) -> Option<Cow<'_, str>> {
     Some(literal.into())
 }
 
-/// Writes references; `ids` are those of the steps.
-pub(super) struct Writer<'a> {
-    pub(super) ids: &'a Ids<'a>,
-}
+/// Writes references as agentle's own pattern reads them.
+pub(super) struct Writer;
 
-impl Writer<'_> {
-    /// `written`, the way into step `id`, unless the two together would be read as another step's id; then the
-    /// same way with its first name in quotes.
-    fn distinct(&self, id: &str, written: String, path: &[Segment]) -> Option<String> {
-        let is_distinct = |way: &String| cut(&format!("{id}{way}"), self.ids) == (id, way);
-        if is_distinct(&written) {
-            return Some(written);
-        }
-        let (Segment::Key(first), rest) = path.split_first()? else {
-            return None;
-        };
-        let quoted = write_quoted_name(first) + &write_path(rest, None)?;
-        Some(quoted).filter(is_distinct)
-    }
-}
-
-impl WriteReferences for Writer<'_> {
+impl WriteReferences for Writer {
     fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
+        let refuse = |what: &str, unsaid: &mut Unsaid<'_>| {
+            unsaid.error(reference.place, what);
+            Value::Null
+        };
         let Some(read) = reference.as_read() else {
-            unsaid.error(
-                reference.place,
-                "alternatives or expressions in a reference",
-            );
-            return Value::Null;
+            return refuse("alternatives or expressions in a reference", unsaid);
         };
         let Source::Step(step) = &read.source else {
             let what = format!("what {} refers to", quote(&reference.text));
-            unsaid.error(reference.place, &what);
-            return Value::Null;
+            return refuse(&what, unsaid);
         };
+        if !is_word(step.as_str()) {
+            let what = format!("a reference to step {}", quote(step.as_str()));
+            let way_out = "agentle reads ids of letters, digits and `_`: rename the step";
+            unsaid.error_with(reference.place, &what, way_out);
+            return Value::Null;
+        }
         if read.missing != Missing::Null && !read.path.is_empty() {
             unsaid.warning(reference.place, "that a missing value fails the step");
         }
-        let Some(path) = write_path(&read.path, None) else {
-            unsaid.error(reference.place, "a path that maps over a list");
-            return Value::Null;
-        };
-        let Some(path) = self.distinct(step.as_str(), path, &read.path) else {
-            let what = format!("a reference to step {}", quote(step.as_str()));
-            unsaid.error(reference.place, &what);
-            return Value::Null;
-        };
-        format!("{MARK}{step}{path}").into()
+        let mut written = format!("{MARK}{step}");
+        for segment in &read.path {
+            match segment {
+                Segment::Key(key) if is_word(key) => written.extend([".", key]),
+                Segment::Key(key) => {
+                    return refuse(&format!("the field {}", quote(key)), unsaid);
+                }
+                Segment::Index(index) if *index >= 0 => {
+                    written.push_str(&format!(".{index}"));
+                }
+                Segment::Index(_) => return refuse("an item counted from the end", unsaid),
+                Segment::Each => return refuse("a path that maps over a list", unsaid),
+            }
+        }
+        written.into()
     }
 
     fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
@@ -162,7 +154,18 @@ impl WriteReferences for Writer<'_> {
         String::new()
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
-        text.replace(MARK, "$$ref:")
+    fn report_text(&self, text: &str, _is_key: bool, place: Place, unsaid: &mut Unsaid<'_>) {
+        if text.contains(MARK) {
+            unsaid.error_with(place, "a literal `$ref:`", "agentle has no escape for it");
+        }
     }
+
+    fn text(&self, text: &str, _before_marker: bool) -> String {
+        text.to_owned()
+    }
+}
+
+/// Whether agentle reads `name` as one id or field: its pattern has letters, digits and `_` only.
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::plan::{Company, OnError, Ordering, Output, Step};
+use planwright_core::plan::{Company, OnError, Output, Step};
 use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
 use crate::document::{Limits, quote};
-use crate::printing::{Feature, ObjectBuilder, Unsaid, report_chain, report_unsaid, write_node};
+use crate::printing::{
+    Feature, ObjectBuilder, Unsaid, comes_only_after, dependencies, report_chain, report_nested,
+    report_unsaid, write_node,
+};
 
 const SAYABLE: &[Feature] = &[
     Feature::Metadata,
@@ -24,7 +27,8 @@ const SAYABLE: &[Feature] = &[
     Feature::Alone,
 ];
 
-/// Writes `plan`. Steps are named by their positions; listed order becomes a chain of `depends_on`.
+/// Writes `plan` for clear-ai's own executor, which takes the order from `depends_on` alone and resolves only references that are
+/// a whole parameter. Steps are named by their positions; listed order becomes a chain of `depends_on`.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("clear-ai", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
@@ -35,11 +39,15 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
         positions.entry(step.id.as_str()).or_insert(position);
     }
     let mut steps = Vec::with_capacity(plan.steps.len());
-    for (position, step) in plan.steps.iter().enumerate() {
-        let mut after = dependencies(step, &positions, &mut unsaid);
-        if plan.ordering == Ordering::Listed && position > 0 && !after.contains(&(position - 1)) {
-            after.push(position - 1);
+    for (position, (step, after)) in plan.steps.iter().zip(dependencies(plan)).enumerate() {
+        report_ignored(step, &mut unsaid);
+        if comes_only_after(plan, position) {
+            let what = "that a step is skipped if the one that it comes after fails";
+            let difference = "clear-ai's executor runs it unless it reads the other's output";
+            unsaid.difference(step.place, what, difference);
         }
+        report_nested(&step.args, &mut unsaid);
+        let after = numbers(step, &after, &positions, &mut unsaid);
         steps.push(write_step(step, &after, &positions, &mut unsaid));
     }
     let mut root = ObjectBuilder::default();
@@ -66,20 +74,38 @@ fn report_ids(plan: &Plan, unsaid: &mut Unsaid<'_>) {
     }
 }
 
-fn dependencies(
+/// Warns about fields that clear-ai's plans have and its executor does not look at.
+fn report_ignored(step: &Step, unsaid: &mut Unsaid<'_>) {
+    let ignored = [
+        (step.on_error == OnError::Continue, "that a step may fail"),
+        (step.retry.is_some(), "how often a step is tried"),
+        (step.timeout.is_some(), "a step's time limit"),
+        (step.company == Company::Alone, "that a step runs alone"),
+    ];
+    for (is_used, what) in ignored {
+        if is_used {
+            let difference = "the field is written, but clear-ai's executor ignores it";
+            unsaid.difference(step.place, what, difference);
+        }
+    }
+}
+
+/// The positions of the steps named in `after`.
+fn numbers(
     step: &Step,
+    after: &[Arc<str>],
     positions: &HashMap<&str, usize>,
     unsaid: &mut Unsaid<'_>,
 ) -> Vec<usize> {
-    let mut after = Vec::with_capacity(step.after.len());
-    for name in &step.after {
-        let written = name.text.parse::<usize>().ok();
-        match positions.get(&*name.text).copied().or(written) {
-            Some(position) => after.push(position),
-            None => unsaid.error(name.place, &format!("after what {} is", quote(&name.text))),
+    let mut numbers = Vec::with_capacity(after.len());
+    for name in after {
+        let written = name.parse::<usize>().ok();
+        match positions.get(&**name).copied().or(written) {
+            Some(position) => numbers.push(position),
+            None => unsaid.error(step.place, &format!("after what {} is", quote(name))),
         }
     }
-    after
+    numbers
 }
 
 fn write_step(

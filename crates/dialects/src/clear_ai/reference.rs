@@ -7,9 +7,8 @@ use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 
 use crate::document::quote;
 use crate::lowering::Found;
-use crate::path::{Move, moves, write_path};
+use crate::path::{Move, moves};
 use crate::printing::{Unsaid, WriteReferences};
-use crate::template;
 
 const FORM: &str = "write `${step[0].data.field}`, `${step[0].data[0]}` or `${step[0].data.*.field}`, \
                     and `$${` for a literal `${`";
@@ -84,49 +83,84 @@ pub(super) struct Writer<'a> {
     pub(super) positions: &'a HashMap<&'a str, usize>,
 }
 
-impl Writer<'_> {
-    fn write(&self, read: &Read) -> Option<String> {
-        let (step, part) = match &read.source {
-            Source::Step(step) => (step, ".data"),
-            Source::Result(step) if is_of_result(&read.path) => (step, ""),
-            _ => return None,
-        };
-        let position = self.positions.get(step.as_str())?;
-        let path = write_path(&read.path, Some(".*"))?;
-        Some(format!("${{step[{position}]{part}{path}}}"))
-    }
-}
-
 impl WriteReferences for Writer<'_> {
     fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
-        self.inside(reference, unsaid).into()
-    }
-
-    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
-        let Some(read) = reference.as_read() else {
-            unsaid.error(
-                reference.place,
-                "alternatives or expressions in a reference",
-            );
-            return String::new();
+        let refuse = |what: &str, unsaid: &mut Unsaid<'_>| {
+            unsaid.error(reference.place, what);
+            Value::Null
         };
-        let maps = read.path.contains(&Segment::Each);
-        if read.missing == Missing::Null && !read.path.is_empty() {
+        let Some(read) = reference.as_read() else {
+            return refuse("alternatives or expressions in a reference", unsaid);
+        };
+        let Source::Step(step) = &read.source else {
+            let what = format!("what {} refers to", quote(&reference.text));
+            return refuse(&what, unsaid);
+        };
+        let Some(position) = self.positions.get(step.as_str()) else {
+            let what = format!("what {} refers to", quote(&reference.text));
+            return refuse(&what, unsaid);
+        };
+        if read.path.is_empty() {
+            let what = "a reference to all of an output";
+            let way_out = "refer to a field: clear-ai hands a reference without one on as text";
+            unsaid.error_with(reference.place, what, way_out);
+            return Value::Null;
+        }
+        let mut written = format!("${{step[{position}].data");
+        let mut maps = 0;
+        for segment in &read.path {
+            match segment {
+                Segment::Each => {
+                    maps += 1;
+                    written.push_str(".*");
+                }
+                Segment::Index(index) if *index >= 0 => {
+                    written.push_str(&format!("[{index}]"));
+                }
+                Segment::Index(_) => return refuse("an item counted from the end", unsaid),
+                Segment::Key(key) if is_identifier(key) => written.extend([".", key]),
+                Segment::Key(key) => {
+                    return refuse(&format!("the field {}", quote(key)), unsaid);
+                }
+            }
+        }
+        if maps > 1 {
+            return refuse("a path that maps over a list in a list", unsaid);
+        }
+        if read.missing == Missing::Null {
             unsaid.warning(reference.place, "that a missing value gives `null`");
-        } else if read.missing == Missing::Fail && maps {
+        } else if read.missing == Missing::Fail && maps > 0 {
             unsaid.warning(
                 reference.place,
                 "that an item without the value fails the step",
             );
         }
-        self.write(read).unwrap_or_else(|| {
-            let what = format!("what {} refers to", quote(&reference.text));
-            unsaid.error(reference.place, &what);
-            String::new()
-        })
+        written.push('}');
+        written.into()
     }
 
-    fn text(&self, text: &str, before_marker: bool) -> String {
-        template::escape(text, before_marker)
+    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+        let what = "a reference inside of a text";
+        let way_out = "let a step make the text: clear-ai drops what stands around a reference";
+        unsaid.error_with(reference.place, what, way_out);
+        String::new()
     }
+
+    fn report_text(&self, text: &str, is_key: bool, place: Place, unsaid: &mut Unsaid<'_>) {
+        if !is_key && text.contains("${") {
+            unsaid.error_with(place, "a literal `${`", "clear-ai has no escape for it");
+        }
+    }
+
+    fn text(&self, text: &str, _before_marker: bool) -> String {
+        text.to_owned()
+    }
+}
+
+/// Whether clear-ai reads `key` as one field name; it skips any other character of a path.
+fn is_identifier(key: &str) -> bool {
+    let mut characters = key.chars();
+    let first = characters.next();
+    first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

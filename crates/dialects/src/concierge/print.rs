@@ -8,7 +8,7 @@ use planwright_core::{Diagnostics, Plan, Value};
 
 use super::reference::Writer;
 use crate::document::quote;
-use crate::printing::{Feature, ObjectBuilder, Unsaid, report_unsaid, write_node};
+use crate::printing::{Feature, ObjectBuilder, Unsaid, report_nested, report_unsaid, write_node};
 
 const SAYABLE: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::MarkedSharing];
 
@@ -24,6 +24,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut earlier: HashSet<&str> = HashSet::new();
     let mut steps = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
+        report_nested(&step.args, &mut unsaid);
         report_later(step, &earlier, &mut unsaid);
         steps.push(write_step(step, &mut unsaid));
         earlier.insert(step.id.as_str());

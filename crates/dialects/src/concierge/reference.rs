@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{Missing, Node, Path, Read, Reference, Segment, Source};
-use planwright_core::{Code, Diagnostic, StepId, Value};
+use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 
 use crate::document::{Entry, Findings, Item, ItemKind, article, quote};
 use crate::lowering::References;
@@ -143,11 +143,10 @@ impl WriteReferences for Writer {
         text.to_owned()
     }
 
-    fn key(&self, key: &Arc<str>) -> Arc<str> {
-        if key.trim_start_matches('$') == KEY {
-            format!("${key}").into()
-        } else {
-            Arc::clone(key)
+    fn report_text(&self, text: &str, is_key: bool, place: Place, unsaid: &mut Unsaid<'_>) {
+        if is_key && text.trim_start_matches('$') == KEY {
+            let what = format!("a literal key {}", quote(text));
+            unsaid.error_with(place, &what, "Concierge has no escape for it");
         }
     }
 }

@@ -3,19 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use planwright_core::plan::{
-    Input, Ordering, Read, Reference, Segment, SlotKind, Source, Step, TextPart,
-};
+use planwright_core::plan::{Input, Read, Reference, Segment, SlotKind, Source, Step, TextPart};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
 use super::parse::is_whole;
 use super::reference::{self, Variable};
 use super::variables::{Link, Origin, Variables};
+use crate::document::quote;
 use crate::printing::{
-    Feature, ObjectBuilder, Unsaid, WriteReferences, report_chain, report_unsaid, result_variable,
-    write_node,
+    Feature, ObjectBuilder, Unsaid, WriteReferences, dependencies, report_chain, report_unsaid,
+    result_variable, write_node,
 };
-use crate::template;
 
 const SAYABLE: &[Feature] = &[
     Feature::Name,
@@ -25,22 +23,20 @@ const SAYABLE: &[Feature] = &[
     Feature::Variables,
     Feature::ListedOrder,
     Feature::DataflowOrder,
-    Feature::KeepGoing,
     Feature::OpenSharing,
     Feature::StepTitle,
     Feature::After,
     Feature::ResultVariable,
 ];
 
-/// Writes `plan`. Listed order becomes a chain of `depends_on`, a reference to a step a variable.
+/// Writes `plan` for mcp-cli's own executor, which takes the order from `depends_on` alone and hands on as text what it cannot
+/// resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut unsaid = Unsaid::new("mcp-cli", plan);
     report_unsaid(plan, SAYABLE, &mut unsaid);
     report_chain(plan, &mut unsaid);
     let results = result_variables(plan);
-    let after: Vec<Vec<Arc<str>>> = (0..plan.steps.len())
-        .map(|position| dependencies(plan, position))
-        .collect();
+    let after = dependencies(plan);
     let links: Vec<Link<'_>> = plan
         .steps
         .iter()
@@ -79,9 +75,17 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
 fn write_plan(plan: &Plan, steps: Vec<Value>, unsaid: &mut Unsaid<'_>) -> Value {
     let mut root = ObjectBuilder::default();
     root.optional("id", plan.name.clone());
-    root.optional("title", plan.title.clone());
+    // mcp-cli requires titles.
+    let title = plan.title.as_ref().or(plan.name.as_ref());
+    root.field("title", title.map_or("Plan", |title| &**title));
     root.optional("description", plan.description.clone());
     write_metadata(plan, &mut root, unsaid);
+    for input in &plan.inputs {
+        if input.default.as_ref().is_some_and(Value::is_null) {
+            let what = format!("that the variable {} is `null`", quote(&input.name));
+            unsaid.error_with(input.place, &what, "give it a value, or leave it out");
+        }
+    }
     if !plan.inputs.is_empty() {
         let value = |input: &Input| input.default.clone().unwrap_or_default();
         let variables = plan
@@ -124,30 +128,14 @@ fn write_step(
 ) -> Value {
     let mut object = ObjectBuilder::default();
     object.field("index", Arc::clone(step.id.text()));
-    object.optional("title", step.title.clone());
-    object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
+    let tool = step.tool().map(|tool| &tool.text);
+    object.optional("title", step.title.as_ref().or(tool).cloned());
+    object.optional("tool", tool.cloned());
     object.field("args", write_node(&step.args, writer, unsaid));
     let after = after.iter().map(|index| Value::Text(Arc::clone(index)));
     object.field("depends_on", Value::list(after));
     object.optional("result_variable", result);
     object.build()
-}
-
-/// What the step at `position` comes after: what it says, and the step before it where order counts.
-fn dependencies(plan: &Plan, position: usize) -> Vec<Arc<str>> {
-    let step = &plan.steps[position];
-    let mut after: Vec<Arc<str>> = step
-        .after
-        .iter()
-        .map(|name| Arc::clone(&name.text))
-        .collect();
-    if plan.ordering == Ordering::Listed && position > 0 {
-        let before = plan.steps[position - 1].id.text();
-        if !after.contains(before) {
-            after.push(Arc::clone(before));
-        }
-    }
-    after
 }
 
 /// The variable of each step: the one that it names, or a new one where another step refers to it.
@@ -254,9 +242,25 @@ impl WriteReferences for Writer<'_> {
         if reference::has_stray_brace(parts) {
             unsaid.error(place, "a reference with nothing but `}` behind it");
         }
+        let is_dollar = |pair: &[TextPart]| match pair {
+            [TextPart::Literal(text), TextPart::Reference(_)] => text.ends_with('$'),
+            _ => false,
+        };
+        if parts.windows(2).any(is_dollar) {
+            unsaid.error(place, "a `$` right before a reference");
+        }
+        let what = "that a value inside of a text is written as JSON";
+        let difference = "mcp-cli writes it as Python does, such as `True` or `{'a': 1}`";
+        unsaid.difference(place, what, difference);
     }
 
-    fn text(&self, text: &str, before_marker: bool) -> String {
-        template::escape(text, before_marker)
+    fn report_text(&self, text: &str, is_key: bool, place: Place, unsaid: &mut Unsaid<'_>) {
+        if !is_key && text.contains("${") {
+            unsaid.error_with(place, "a literal `${`", "mcp-cli has no escape for it");
+        }
+    }
+
+    fn text(&self, text: &str, _before_marker: bool) -> String {
+        text.to_owned()
     }
 }

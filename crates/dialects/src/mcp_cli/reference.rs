@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::document::{number_out_of_range, quote, unkept_number};
 use crate::lowering::Found;
-use crate::path::{Move, moves, write_name, write_path};
+use crate::path::{Move, moves};
 use crate::printing::Unsaid;
 use crate::template::{self, Piece};
 
@@ -213,7 +213,7 @@ fn find_default(inside: &str) -> Option<usize> {
     None
 }
 
-/// Whether a text is a marker with nothing but braces behind it: it looks like a whole reference and is none.
+/// Whether a text is a marker followed by braces alone: it looks like a whole reference and is none.
 pub(super) fn has_stray_brace(parts: &[TextPart]) -> bool {
     match parts {
         [TextPart::Reference(_), TextPart::Literal(rest)] => rest.bytes().all(|byte| byte == b'}'),
@@ -230,84 +230,61 @@ pub(super) struct Variable {
     pub(super) used: usize,
 }
 
-/// Writes `reference`; `variable` says which variable a source is read from.
+/// Writes `reference` as mcp-cli's own executor reads it; `variable` says which variable a source is read from.
 pub(super) fn write(
     reference: &Reference,
     variable: &dyn Fn(&Read) -> Option<Variable>,
     unsaid: &mut Unsaid<'_>,
 ) -> String {
-    let single;
-    let alternatives = match &reference.form {
-        Form::First(alternatives) => alternatives.as_slice(),
-        Form::All(reads) if reads.len() == 1 => {
-            single = [Alternative::Read(reads[0].clone())];
-            &single
-        }
-        Form::All(_) => {
-            let what = "a reference that waits for several values";
-            return refuse(reference, what, unsaid);
-        }
+    let Some(read) = reference.as_read() else {
+        let what = "alternatives or expressions in a reference";
+        return refuse(reference, what, unsaid);
     };
-    let mut written = None;
-    for alternative in alternatives.iter().rev() {
-        written = match (alternative, written) {
-            (Alternative::Literal(value), None) if alternatives.len() > 1 => {
-                with_texts(value, &mut |text| Some(template::escape(text, false)))
-                    .map(|value| value.to_json())
+    let Some(Variable { name, used }) = variable(read) else {
+        let what = format!("what {} refers to", quote(&reference.text));
+        return refuse(reference, &what, unsaid);
+    };
+    let mut written = format!("${{{name}");
+    let mut is_sayable = is_plain(&name);
+    for segment in &read.path[used..] {
+        match segment {
+            Segment::Each => return refuse(reference, "a path that maps over a list", unsaid),
+            Segment::Index(_) => return refuse(reference, "an item of a list", unsaid),
+            // On a list, a number is a position, and mcp-cli follows no path into lists.
+            Segment::Key(key) if is_number(key) => {
+                return refuse(reference, "an item of a list", unsaid);
             }
-            (Alternative::Read(read), default) => {
-                if gives_null(read) && default.is_some() {
-                    let what = "that a missing value gives `null`, and not what comes next";
-                    return refuse(reference, what, unsaid);
-                }
-                // A default also stands for the output of a step that failed.
-                if gives_null(read) && matches!(read.source, Source::Step(_)) {
-                    let what = "that `null` is for a missing value only, not for a failed step";
-                    unsaid.warning(reference.place, what);
-                }
-                match write_read(read, default, variable) {
-                    Ok(marker) => Some(marker),
-                    Err(what) => return refuse(reference, &what(reference), unsaid),
-                }
+            Segment::Key(key) => {
+                is_sayable &= is_plain(key);
+                written.extend([".", key]);
             }
-            _ => return refuse(reference, "an expression in a reference", unsaid),
-        };
+        }
     }
-    let written = written.unwrap_or_default();
-    let inside = written
-        .strip_prefix("${")
-        .and_then(|it| it.strip_suffix('}'));
-    if inside.is_none_or(|inside| Marker::read(inside).is_err()) {
-        return refuse(reference, "so many alternatives in one reference", unsaid);
+    if !is_sayable {
+        let what = format!("the name in {}", quote(&reference.text));
+        return refuse(reference, &what, unsaid);
     }
+    if read.path.len() > used {
+        if read.missing == Missing::Null {
+            return refuse(reference, "that a missing value gives `null`", unsaid);
+        }
+        let what = "that a missing value fails the step";
+        let difference = "mcp-cli hands the reference to the tool as text";
+        unsaid.difference(reference.place, what, difference);
+    }
+    written.push('}');
     written
 }
 
-/// Whether `read` gives `null` where its path leads nowhere.
-fn gives_null(read: &Read) -> bool {
-    read.missing == Missing::Null && !read.path.is_empty()
+/// Whether mcp-cli reads `name` as one name: it splits at every `.` and ends at the first `}`.
+fn is_plain(name: &str) -> bool {
+    let special = |c: char| matches!(c, '.' | '{' | '}' | '[' | ']' | '"' | ':') || c.is_control();
+    !name.is_empty() && name.trim() == name && name != "*" && !name.contains(special)
 }
 
-/// The marker for `read`, with `default` for where it leads nowhere; else what cannot be said.
-fn write_read(
-    read: &Read,
-    default: Option<String>,
-    variable: &dyn Fn(&Read) -> Option<Variable>,
-) -> Result<String, fn(&Reference) -> String> {
-    let Some(Variable { name, used }) = variable(read) else {
-        return Err(|reference| format!("what {} refers to", quote(&reference.text)));
-    };
-    let Some(path) = write_path(&read.path[used..], None) else {
-        return Err(|_| "a path that maps over a list".to_owned());
-    };
-    let may_be_null = read.missing == Missing::Null && read.path.len() > used;
-    let default = default.or_else(|| may_be_null.then(|| Value::Null.to_json()));
-    let name = write_name(&name);
-    let name = name.strip_prefix('.').unwrap_or(&name);
-    Ok(match default {
-        Some(default) => format!("${{{name}{path}:-{default}}}"),
-        None => format!("${{{name}{path}}}"),
-    })
+fn is_number(key: &str) -> bool {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn refuse(reference: &Reference, what: &str, unsaid: &mut Unsaid<'_>) -> String {

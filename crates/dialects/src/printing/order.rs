@@ -1,6 +1,7 @@
 //! Orders of steps, for dialects that say less of them than a plan may.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use planwright_core::plan::{Action, Form, OnFailure, Ordering, Source, Step};
 use planwright_core::{Place, Plan};
@@ -32,6 +33,16 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
     }
 }
 
+/// Whether the step at `position` comes after a step whose output it does not read.
+pub(crate) fn comes_only_after(plan: &Plan, position: usize) -> bool {
+    let step = &plan.steps[position];
+    let sources = sources_of(step);
+    let before = position.checked_sub(1).map(|at| plan.steps[at].id.as_str());
+    let before = before.filter(|_| plan.ordering == Ordering::Listed);
+    let mut names = step.after.iter().map(|name| &*name.text).chain(before);
+    names.any(|name| !sources.contains(name))
+}
+
 /// Reports the first step that runs though the one listed before it failed, for dialects in which each step depends on the one
 /// before it where order counts: there it is skipped.
 pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
@@ -49,6 +60,35 @@ pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
             return;
         }
     }
+}
+
+/// The steps that each step comes after: those that `after` names, the one listed before it if order counts, and those whose
+/// outputs or results it reads, for systems that infer no order from references. Texts as written, without duplicates.
+pub(crate) fn dependencies(plan: &Plan) -> Vec<Vec<Arc<str>>> {
+    let mut all = Vec::with_capacity(plan.steps.len());
+    for (position, step) in plan.steps.iter().enumerate() {
+        let mut seen = HashSet::new();
+        let mut after: Vec<Arc<str>> = Vec::new();
+        let mut add = |name: &Arc<str>| {
+            if seen.insert(Arc::clone(name)) {
+                after.push(Arc::clone(name));
+            }
+        };
+        step.after.iter().for_each(|name| add(&name.text));
+        let before = position.checked_sub(1).and_then(|at| plan.steps.get(at));
+        if let Some(before) = before.filter(|_| plan.ordering == Ordering::Listed) {
+            add(before.id.text());
+        }
+        step.args.each_reference(&mut |reference| {
+            for read in reference.reads() {
+                if let Source::Step(id) | Source::Result(id) = &read.source {
+                    add(id.text());
+                }
+            }
+        });
+        all.push(after);
+    }
+    all
 }
 
 /// The steps without whose outputs `step` is skipped.

@@ -110,11 +110,6 @@ fn there_are_no_more_alternatives_than_are_read() {
     for name in ["native", "lines"] {
         assert_eq!(through(&plan(100), name), Ok(()));
     }
-    assert_eq!(through(&plan(17), "mcp-cli"), Ok(()));
-    assert_eq!(
-        through(&plan(18), "mcp-cli"),
-        Err("PW0901 at /steps/18/args/x: the mcp-cli dialect cannot say so many alternatives in one reference".to_owned())
-    );
 }
 
 #[test]

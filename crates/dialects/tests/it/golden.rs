@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use planwright_core::Plan;
+use planwright_core::plan::Source;
 use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::meaning::meaning;
@@ -50,14 +51,45 @@ pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     result.plan.unwrap()
 }
 
-/// That printing `plan` in its own dialect says all of it.
+/// Prints `plan` in its own dialect and checks that nothing is lost, or that it is refused: the dialects of other systems are
+/// read more widely than those systems read them, and written so that those systems read them.
 #[track_caller]
 pub(crate) fn assert_survives_printing(plan: &Plan, name: &str) {
     let (printed, findings) = dialect(name).unwrap().print(plan);
-    assert!(findings.is_empty(), "{findings:#?}");
-    let printed = printed.unwrap();
-    let again = sound_plan(&printed, name);
-    assert_eq!(meaning(&again), meaning(plan), "{printed}");
+    let is_of_another = !matches!(name, "native" | "lines" | "acts");
+    assert!(findings.is_empty() || is_of_another, "{findings:#?}");
+    assert_eq!(printed.is_none(), findings.has_errors(), "{findings:#?}");
+    if let Some(printed) = printed {
+        let again = sound_plan(&printed, name);
+        let (again, plan) = (settled(&again, name), settled(plan, name));
+        assert_eq!(meaning(&again), meaning(&plan), "{printed}");
+    }
+}
+
+/// `plan` without what printing adds: titles, and dependencies that follow from references.
+fn settled(plan: &Plan, name: &str) -> Plan {
+    let mut plan = plan.clone();
+    if name == "mcp-cli" {
+        plan.title = None;
+    }
+    for step in &mut plan.steps {
+        if name == "mcp-cli" {
+            step.title = None;
+        }
+        step.after.retain(|name| {
+            let mut is_read = false;
+            step.args.each_reference(&mut |reference| {
+                is_read |= reference.reads().iter().any(|read| match &read.source {
+                    Source::Step(id) | Source::Result(id) => *id.text() == name.text,
+                    _ => false,
+                });
+            });
+            !is_read
+        });
+        step.after.sort_by(|one, two| one.text.cmp(&two.text));
+        step.after.dedup_by(|one, two| one.text == two.text);
+    }
+    plan
 }
 
 fn check(name: &str) {

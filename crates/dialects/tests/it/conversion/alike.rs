@@ -27,8 +27,10 @@ pub(super) fn assert_alike(
         return;
     }
     // Other ids are no loss of anything else.
-    let is_of_ids = |message: &str| message.contains("the ids of steps");
-    let lossy = findings.iter().any(|finding| !is_of_ids(&finding.message));
+    let is_of_origin = |message: &str| message.contains("the ids of steps");
+    let lossy = findings
+        .iter()
+        .any(|finding| !is_of_origin(&finding.message));
     let (one, two) = (normal(plan, lossy, name), normal(again, lossy, name));
     assert_eq!(two.steps.len(), one.steps.len(), "{name}: {printed}");
     // A reference to a step becomes one to the state that it writes: only what a run does can tell.
@@ -46,6 +48,9 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
         .enumerate()
         .map(|(position, step)| (step.id.clone(), StepId::new(position.to_string())))
         .collect();
+    if name == "mcp-cli" {
+        plan.title = None;
+    }
     let is_listed = plan.ordering == Ordering::Listed;
     plan.ordering = Ordering::Dataflow;
     for (position, step) in plan.steps.iter_mut().enumerate() {
@@ -62,8 +67,10 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
             after.insert((position - 1).to_string().into());
         }
         // An order that follows from the data, or from the list, need not be said.
-        if matches!(name, "agentle" | "concierge") {
-            after.clear();
+        match name {
+            "agentle" | "concierge" => after.clear(),
+            "mcp-cli" | "clear-ai" => after.extend(sources(&step.args, &positions)),
+            _ => {}
         }
         step.after = after
             .into_iter()
@@ -75,7 +82,7 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
         rename(&mut step.args, &positions, lossy);
         // References to steps are written as references to variables, which the steps then fill.
         if name == "mcp-cli" {
-            step.writes = None;
+            (step.writes, step.title) = (None, None);
         }
         if lossy {
             (step.title, step.note, step.writes) = (None, None, None);
@@ -102,6 +109,19 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
         plan.output = Output::All;
     }
     plan
+}
+
+/// The positions of the steps that `args` read.
+fn sources(args: &Node, positions: &HashMap<StepId, StepId>) -> Vec<Arc<str>> {
+    let mut sources = Vec::new();
+    args.each_reference(&mut |reference| {
+        for read in reference.reads() {
+            if let Source::Step(id) | Source::Result(id) = &read.source {
+                sources.push(Arc::clone(positions.get(id).unwrap_or(id).text()));
+            }
+        }
+    });
+    sources
 }
 
 fn rename(node: &mut Node, positions: &HashMap<StepId, StepId>, lossy: bool) {
