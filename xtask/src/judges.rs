@@ -1,9 +1,13 @@
-//! Who judges the gateway from outside: the official conformance suite and the clients that others use.
+//! Judges from outside: the official conformance suite, the clients that others use, and the systems that plans are converted for.
 
 use crate::environment::{self, Environment, Registry};
+use crate::peers;
 use crate::project::Project;
 
 const JUDGES: &[Environment] = &[
+    // Their own executors run converted plans.
+    peers::MCP_CLI,
+    peers::CONCIERGE,
     // The suite wants a newer Node.js than many machines have.
     Environment {
         folder: "node",

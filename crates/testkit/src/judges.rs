@@ -1,4 +1,4 @@
-//! Where the judges of the gateway are: the official conformance suite, and the clients that others use.
+//! Paths of the judges: the official conformance suite, the clients that others use, and the systems that plans are converted for.
 
 use std::path::PathBuf;
 

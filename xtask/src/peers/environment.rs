@@ -2,7 +2,7 @@
 
 use crate::environment::{Environment, Registry};
 
-pub(super) const MCP_CLI: Environment = Environment {
+pub(crate) const MCP_CLI: Environment = Environment {
     folder: "mcp-cli",
     registry: Registry::PyPi,
     packages: &[
@@ -13,7 +13,7 @@ pub(super) const MCP_CLI: Environment = Environment {
     programs: &[INTERPRETER],
 };
 
-pub(super) const CONCIERGE: Environment = Environment {
+pub(crate) const CONCIERGE: Environment = Environment {
     folder: "concierge",
     registry: Registry::PyPi,
     // It does not work with the second major version of the protocol's package, and does not say so.

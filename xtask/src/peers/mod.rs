@@ -13,7 +13,8 @@ use crate::command;
 use crate::environment::Environment;
 use crate::project::Project;
 use contestant::Contestant;
-use environment::{CONCIERGE, INTERPRETER, MCP_CLI};
+use environment::INTERPRETER;
+pub(crate) use environment::{CONCIERGE, MCP_CLI};
 use table::{Shape, Table};
 
 /// How often each has its turn with a shape.

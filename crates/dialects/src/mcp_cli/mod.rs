@@ -20,6 +20,7 @@
 //!   that `depends_on` and the list make; else to the plan's variable; else to the first that writes it
 //!   later. That makes a dependency, where the origin takes whatever is there at that moment.
 //! - A marker that cannot be read is a finding, where the origin hands it to the tool as it is.
+//! - Written is what the origin's executor resolves: all dependencies in `depends_on`, fields of objects; the rest is refused.
 //! - Literal: `$${` stands for `${`; the origin has no escape. A literal `$` right before a marker is `$$`: `$$${a}`.
 //! - `tags` and `metadata` are kept (metadata of a plan from elsewhere stands in `metadata`, and is read as such), `_status` is not looked at.
 

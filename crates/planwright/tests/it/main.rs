@@ -22,6 +22,7 @@ mod init;
 mod inspect;
 mod interrupts;
 mod model;
+mod origins;
 mod orphans;
 mod pins;
 mod planner;
