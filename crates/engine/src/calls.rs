@@ -11,7 +11,7 @@ use planwright_core::{Hashing, Tool};
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
 
-use crate::backend::{ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::execute;
 use crate::schedule::TaskId;
 
@@ -26,6 +26,15 @@ pub(crate) struct Ended {
     pub(crate) task: TaskId,
     pub(crate) attempt: u32,
     pub(crate) result: Result<ToolOutput, ToolError>,
+}
+
+/// The time in which people were asked on behalf of the calls of one task.
+#[derive(Default)]
+struct Pauses {
+    /// During calls that have ended.
+    ended: Duration,
+    /// The part that timers were already extended by.
+    taken: Duration,
 }
 
 /// What a task leaves behind.
@@ -43,7 +52,9 @@ struct Joined {
 pub(crate) struct Calls {
     backend: Arc<dyn ToolBackend>,
     tasks: JoinSet<Joined>,
-    handles: HashMap<TaskId, AbortHandle, Hashing>,
+    handles: HashMap<TaskId, (AbortHandle, CallClock), Hashing>,
+    /// The time in which people were asked during earlier attempts of tasks, without what timers were already extended by.
+    pauses: HashMap<TaskId, Pauses, Hashing>,
     /// The tools whose latest calls were done at once, by their addresses: the plan holds them as long as the run goes on.
     quick: HashSet<usize, Hashing>,
     done: VecDeque<Ended>,
@@ -55,6 +66,7 @@ impl Calls {
             backend,
             tasks: JoinSet::new(),
             handles: HashMap::default(),
+            pauses: HashMap::default(),
             quick: HashSet::default(),
             done: VecDeque::new(),
         }
@@ -62,6 +74,8 @@ impl Calls {
 
     pub(crate) fn begin(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
         let tool = address(&call.tool);
+        let clock = call.clock.clone();
+        clock.restart();
         let mut result = Box::pin(execute::attempt(Arc::clone(&self.backend), call));
         if self.quick.contains(&tool) {
             let begun = Instant::now();
@@ -90,12 +104,42 @@ impl Calls {
                 at_once,
             }
         });
-        self.handles.insert(task, handle);
+        self.handles.insert(task, (handle, clock));
+    }
+
+    /// The least time until the call of `task` may have been without a sign of life for `limit`.
+    pub(crate) fn left(&self, task: TaskId, limit: Duration) -> Duration {
+        let call = self.handles.get(&task);
+        call.map_or(Duration::ZERO, |(_, clock)| clock.left(limit))
+    }
+
+    /// The time in which people were asked during the calls of `task`, without what was taken before.
+    pub(crate) fn take_paused(&mut self, task: TaskId) -> Duration {
+        let current = self.handles.get(&task);
+        let current = current.map_or(Duration::ZERO, |(_, clock)| clock.paused());
+        if current.is_zero() && !self.pauses.contains_key(&task) {
+            return Duration::ZERO;
+        }
+        let pauses = self.pauses.entry(task).or_default();
+        let all = pauses.ended + current;
+        let new = all.saturating_sub(pauses.taken);
+        pauses.taken = all;
+        new
+    }
+
+    /// Removes the handle of a call that has ended or is given up.
+    fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
+        let (handle, clock) = self.handles.remove(&task)?;
+        let paused = clock.paused();
+        if !paused.is_zero() {
+            self.pauses.entry(task).or_default().ended += paused;
+        }
+        Some(handle)
     }
 
     /// Gives a call up.
     pub(crate) fn abort(&mut self, task: TaskId) {
-        if let Some(handle) = self.handles.remove(&task) {
+        if let Some(handle) = self.remove(task) {
             handle.abort();
         }
     }
@@ -150,7 +194,7 @@ impl Calls {
             tool,
             at_once,
         } = joined.ok()?;
-        self.handles.remove(&ended.task);
+        self.remove(ended.task);
         if at_once {
             self.quick.insert(tool);
         }

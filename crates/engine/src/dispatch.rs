@@ -267,11 +267,29 @@ impl Dispatch {
     fn fired(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> Option<Input> {
         let (task, timer, rest) = expired.into_inner();
         self.timer_keys.remove(&(task, timer));
+        let rest = if rest.is_zero() {
+            self.left(task, timer)
+        } else {
+            rest
+        };
         if rest.is_zero() {
             return Some(Input::TimerFired(task, timer));
         }
         self.set_timer(task, timer, rest);
         None
+    }
+
+    /// The least time until a limit whose timer has run out may be exceeded: progress of a tool restarts the limit of its call, and no
+    /// limit counts the time in which a person is asked.
+    fn left(&mut self, task: TaskId, timer: Timer) -> Duration {
+        match timer {
+            Timer::Attempt(_) => {
+                let limit = self.run.attempt_timeout().unwrap_or_default();
+                self.calls.left(task, limit)
+            }
+            Timer::Step => self.calls.take_paused(task),
+            Timer::Pause(_) | Timer::Run => Duration::ZERO,
+        }
     }
 
     /// Sends the calls that had to wait for the journal. Where the journal cannot keep what happens, nothing more may.

@@ -24,9 +24,11 @@ pub struct RunOptions {
     pub attempts: NonZeroU32,
     /// The pause before the second attempt, 250 ms by default; it doubles from there, up to a minute, and varies by up to a fifth.
     pub retry_delay: Duration,
-    /// The time that one attempt may take; a minute by default.
+    /// The time that one attempt may go without a sign of life, for steps without a limit of their own; a minute by default. Progress of
+    /// the tool restarts it, an open question to a person stops it. A backend may replace it by a limit of its own.
     pub attempt_timeout: Option<Duration>,
-    /// The time that a step may take, for steps that do not say otherwise; any by default. To wait for somebody's consent does not count.
+    /// The time that a step may take, for steps that do not say otherwise; any by default. Waiting for
+    /// a person's consent or answer does not count.
     pub step_timeout: Option<Duration>,
     /// What the first failure means.
     pub on_failure: FailurePolicy,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::backend::{ToolBackend, ToolCall};
+use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
 use planwright_mcp::{
     Caller, ConnectOptions, Consent, Grant, HttpConfig, OauthConfig, ServerConfig, ServersConfig,
     UpstreamError, UpstreamState, Upstreams,
@@ -76,6 +76,7 @@ async fn converse(url: String, scenario: &str, context: &serde_json::Value) -> R
                 step: StepId::new("step"),
                 attempt: 1,
                 idempotency_key: "key".into(),
+                clock: CallClock::default(),
             };
             let outcome = backends.call(call).await;
             eprintln!("{}: {outcome:?}", tool.name);

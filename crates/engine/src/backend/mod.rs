@@ -1,5 +1,6 @@
 //! What the engine asks of those who run tools, and what they answer.
 
+mod clock;
 mod error;
 mod functions;
 mod output;
@@ -13,6 +14,7 @@ use planwright_core::{StepId, Tool, Value};
 
 pub use futures::future::BoxFuture;
 
+pub use clock::{CallClock, ClockPause};
 pub use error::{ErrorKind, RetryAdvice, ToolError};
 pub use functions::{Function, Functions, Sharable};
 pub use output::ToolOutput;
@@ -46,6 +48,8 @@ pub struct ToolCall {
     pub attempt: u32,
     /// The same for every attempt at the same call of the same run, and for no other call.
     pub idempotency_key: Arc<str>,
+    /// Measures the time that limits of the call apply to. Restarted by progress, paused by questions to people.
+    pub clock: CallClock,
 }
 
 impl fmt::Debug for ToolCall {

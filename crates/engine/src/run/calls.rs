@@ -13,7 +13,7 @@ use super::effect::Effect;
 use super::state::Run;
 use super::work::{CallRecord, Group};
 use crate::approval::{ApprovalRequest, ChangedSecretError, Decision, hex, with_secrets};
-use crate::backend::{ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
+use crate::backend::{CallClock, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
@@ -163,6 +163,7 @@ impl Run {
             step: at.step.clone(),
             attempt: number,
             idempotency_key: idempotency_key(&run, &at, &tool, &args),
+            clock: CallClock::default(),
         });
         self.calls.push(CallRecord {
             task,

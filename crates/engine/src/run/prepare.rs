@@ -78,6 +78,11 @@ impl Run {
                 }
                 self.tell(Event::Prepared(task, Prepared::Done));
             }
+            Next::Items(_) | Next::Rounds(_) | Next::Plan(_)
+                if let Some(error) = self.timed_out_before(task) =>
+            {
+                self.fail_before_call(task, error);
+            }
             Next::Items(items) => {
                 if let Err(error) = self.promise(items.len()) {
                     return self.fail_before_call(task, error);
@@ -229,7 +234,11 @@ impl Run {
             retry_pause: retry
                 .and_then(|retry| retry.delay)
                 .unwrap_or(self.options.retry_delay),
-            attempt_timeout: self.options.attempt_timeout,
+            // A step with a limit of its own is bound by that alone.
+            attempt_timeout: match step.timeout {
+                Some(_) => None,
+                None => self.options.attempt_timeout,
+            },
             step_timeout,
             retry_uncertain: !approval || tool.is_repeatable(),
         };

@@ -98,6 +98,20 @@ impl Run {
         }
     }
 
+    /// The error of a loop or an inner plan that exceeded its time limit in an earlier process, if other steps continued from that: its
+    /// parts were cancelled and must not run after all.
+    pub(super) fn timed_out_before(&self, task: TaskId) -> Option<ToolError> {
+        let history = self.history.as_ref()?;
+        let at = self.address(task)?;
+        let (now, earlier) = history.choice(&at);
+        if matches!(now.or(earlier), Some(Choice::Retry)) {
+            return None;
+        }
+        let end = history.past(&at)?.settled.as_ref()?;
+        let error = end.error.as_ref().filter(|_| history.is_final(&at))?;
+        (error.kind == ErrorKind::Timeout).then(|| error.clone())
+    }
+
     /// What is known from earlier processes of the call that a task is about to make.
     pub(super) fn before(&mut self, task: TaskId, tool: &Arc<Tool>, args: &Value) -> Before {
         let Some(history) = self.history.clone() else {

@@ -304,6 +304,11 @@ impl Run {
         self.now
     }
 
+    /// The limit of one attempt of a call.
+    pub(crate) fn attempt_timeout(&self) -> Option<Duration> {
+        self.options.attempt_timeout
+    }
+
     /// How long calls take, for all that the run knows.
     pub(crate) fn durations(&self) -> &Durations {
         &self.options.durations

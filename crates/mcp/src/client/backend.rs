@@ -65,7 +65,9 @@ impl ServerBackend {
                 }
             }
             let caller = self.caller.as_ref();
+            let pause_of_clock = call.clock.pause();
             let responses = inputs::answer(&result, &session.desk, caller).await?;
+            drop(pause_of_clock);
             params = without(&params, &["inputResponses", "requestState"]);
             if responses.is_empty() {
                 tokio::time::sleep(pause).await;
@@ -84,19 +86,21 @@ impl ServerBackend {
         })
     }
 
-    /// Sends the call once. The server's own limit is about its work, not about people who are asked in between.
+    /// Sends the call once. Progress restarts its clock, questions to people pause it.
     async fn send(
         &self,
         session: &Session,
         call: &ToolCall,
         params: &Value,
     ) -> Result<Value, ToolError> {
-        let request = session.request("tools/call", params, self.caller.as_ref());
+        call.clock.restart();
+        let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
+        let request = session.timed_request("tools/call", params, caller, clock);
         let answer = match self.server.config.timeout {
             None => request.await,
-            Some(limit) => match tokio::time::timeout(limit, request).await {
-                Ok(answer) => answer,
-                Err(_) => {
+            Some(limit) => tokio::select! {
+                answer = request => answer,
+                () = call.clock.exceeds(limit) => {
                     let message = format!("`{}` took longer than {limit:?}", call.tool.name);
                     return Err(ToolError {
                         retry: RetryAdvice::Uncertain,

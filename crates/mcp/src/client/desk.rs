@@ -152,11 +152,16 @@ impl Listener for Hearing {
             }
             Whose::One(caller) => {
                 let answer = caller.ask(method, params);
+                let pauses = desk.under_way.pause_clocks(about);
                 let key = canonical(id.clone());
                 // The lock is held until the task is in the table: it may be done at once.
                 let mut asks = desk.asks();
                 let desk = Arc::clone(desk);
-                let task = tokio::spawn(async move { desk.answer(id, answer.await) });
+                let task = tokio::spawn(async move {
+                    let answer = answer.await;
+                    drop(pauses);
+                    desk.answer(id, answer);
+                });
                 asks.insert(key, task.abort_handle());
             }
         }
@@ -167,6 +172,9 @@ impl Listener for Hearing {
         match method {
             "notifications/progress" => {
                 let id = params.get("progressToken").and_then(meta::request_of);
+                if let Some(id) = id {
+                    desk.under_way.restart_clock(id);
+                }
                 if let Some((caller, token)) = id.and_then(|id| desk.under_way.watcher(id)) {
                     caller.notify(method, with(&params, "progressToken", token));
                 }

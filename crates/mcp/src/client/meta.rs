@@ -41,6 +41,7 @@ pub(super) fn of_request(
     came: Option<&Value>,
     id: i64,
     caller: Option<&dyn Caller>,
+    follows_progress: bool,
     identity: &Identity,
 ) -> (Object, Option<Value>) {
     let mut meta = came.and_then(Value::as_object).cloned().unwrap_or_default();
@@ -51,7 +52,7 @@ pub(super) fn of_request(
             meta.insert(name.clone(), value.clone());
         }
     }
-    if token.is_some() {
+    if token.is_some() || follows_progress {
         // Two callers may have chosen the same token.
         meta.insert(PROGRESS_TOKEN.into(), progress_token(id));
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use planwright_core::Value;
+use planwright_engine::backend::CallClock;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     ClientRequest, CustomNotification, CustomRequest, RequestId, RequestMetaObject,
@@ -23,18 +24,33 @@ impl Session {
         params: &Value,
         caller: Option<&Arc<dyn Caller>>,
     ) -> Result<Value, RequestError> {
+        self.timed_request(method, params, caller, None).await
+    }
+
+    /// As [`request`](Self::request), with a clock that progress of the request restarts and questions of the server pause.
+    pub(super) async fn timed_request(
+        &self,
+        method: &str,
+        params: &Value,
+        caller: Option<&Arc<dyn Caller>>,
+        clock: Option<&CallClock>,
+    ) -> Result<Value, RequestError> {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
         let id = RequestId::Number(number);
         let (meta, progress_token) = meta::of_request(
             params.get("_meta"),
             number,
             caller.map(AsRef::as_ref),
+            clock.is_some(),
             &self.identity,
         );
         let answer = self.mailbox.wait_for(id.clone());
         if let Some(caller) = caller {
             let caller = Arc::clone(caller);
             self.desk.under_way.add(number, caller, progress_token);
+        }
+        if let Some(clock) = clock {
+            self.desk.under_way.time(number, clock.clone());
         }
         let mut guard = CancelOnDrop {
             session: self,

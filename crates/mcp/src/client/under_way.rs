@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::Value;
+use planwright_engine::backend::{CallClock, ClockPause};
 use rmcp::model::RequestId;
 
 use super::caller::Caller;
@@ -13,6 +14,8 @@ use super::caller::Caller;
 pub(super) struct UnderWay {
     // A plain mutex: it is held for one look-up, and never across a wait.
     requests: Mutex<BTreeMap<i64, Request>>,
+    /// The clocks of calls, by the ids of their requests.
+    clocks: Mutex<BTreeMap<i64, CallClock>>,
 }
 
 #[derive(Debug)]
@@ -42,9 +45,33 @@ impl UnderWay {
         self.requests().insert(id, request);
     }
 
+    /// Limits of the request `id` apply to `clock`.
+    pub(super) fn time(&self, id: i64, clock: CallClock) {
+        self.clocks().insert(id, clock);
+    }
+
     /// The request `id` has ended.
     pub(super) fn remove(&self, id: i64) {
         self.requests().remove(&id);
+        self.clocks().remove(&id);
+    }
+
+    /// The server has reported progress of the request `id`.
+    pub(super) fn restart_clock(&self, id: i64) {
+        if let Some(clock) = self.clocks().get(&id) {
+            clock.restart();
+        }
+    }
+
+    /// Pauses the clock of the request that a question is `about`; if that is not known, those of all requests in flight.
+    pub(super) fn pause_clocks(&self, about: Option<&RequestId>) -> Vec<ClockPause> {
+        let clocks = self.clocks();
+        match about {
+            Some(RequestId::Number(id)) => {
+                clocks.get(id).map(CallClock::pause).into_iter().collect()
+            }
+            _ => clocks.values().map(CallClock::pause).collect(),
+        }
     }
 
     /// Who wants to hear of the progress of the request `id`, and the token that it knows it by.
@@ -73,6 +100,10 @@ impl UnderWay {
         } else {
             Whose::Several
         }
+    }
+
+    fn clocks(&self) -> MutexGuard<'_, BTreeMap<i64, CallClock>> {
+        self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn requests(&self) -> MutexGuard<'_, BTreeMap<i64, Request>> {

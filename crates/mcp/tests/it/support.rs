@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::backend::{RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_engine::backend::{
+    CallClock, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server;
 use serde_json::json;
@@ -57,6 +59,7 @@ pub(crate) fn tool_call(server: &str, tool: &str, args: serde_json::Value) -> To
         step: StepId::new("step"),
         attempt: 1,
         idempotency_key: "key-1".into(),
+        clock: CallClock::default(),
     }
 }
 

@@ -357,7 +357,8 @@ pub(crate) struct RunArguments {
     /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "250ms", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) retry_delay: Duration,
-    /// The time that one attempt may take.
+    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; an open question to a
+    /// person does not count.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Duration,
     /// The time that a step may take, attempts and pauses included; without limit if not given.

@@ -77,6 +77,9 @@ fn gateway_settings(
     settings.mode = arguments.mode();
     settings.face = arguments.face();
     settings.options.secrets = toolbox.secrets();
+    if let Some(timeout) = arguments.timeout {
+        settings.options.attempt_timeout = Some(timeout);
+    }
     settings.pin = config.pin(toolbox.file().is_own);
     settings.accepts_servers = toolbox.file().is_trusted;
     settings.sources = keeping::sources(&arguments.tools)?;

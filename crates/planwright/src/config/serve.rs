@@ -54,6 +54,10 @@ pub(super) struct ServeTable {
     /// The most bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
+    /// How long a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An open
+    /// question to a person does not count.
+    #[cfg_attr(test, schemars(with = "String"))]
+    call_timeout: Option<Spanned<TimeLimit>>,
     /// How long a plan may take before it becomes a task, such as `2s`, where the client knows what that is; `0s` is at once.
     #[cfg_attr(test, schemars(with = "String"))]
     task_after: Option<Spanned<Time>>,
@@ -87,6 +91,8 @@ pub struct Serve {
     pub recall_for: Option<Bound<Duration>>,
     /// Bytes of earlier results that one plan may refer to.
     pub recall_bytes: Option<Bound>,
+    /// The time that a call in a plan may go without progress.
+    pub call_timeout: Option<Bound<Duration>>,
     /// How long a plan may take before it becomes a task.
     pub task_after: Option<Bound<Duration>>,
     /// Tokens that the list of all tools may take in a description.
@@ -117,6 +123,8 @@ impl Serve {
     pub const RECALL_FOR: Duration = Duration::from_hours(1);
     /// Bytes of earlier results that one plan may refer to where nothing is said.
     pub const RECALL_BYTES: u64 = 8 * 1024 * 1024;
+    /// The default of `call_timeout`.
+    pub const CALL_TIMEOUT: Duration = Duration::from_mins(5);
     /// How long a plan may take before it becomes a task where nothing is said.
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
     /// Tokens that the list of all tools may take in a description where nothing is said.
@@ -164,6 +172,11 @@ impl Serve {
                 &mut self.shutdown_time,
                 &table.shutdown_time,
                 Self::SHUTDOWN_TIME,
+            ),
+            (
+                &mut self.call_timeout,
+                &table.call_timeout,
+                Self::CALL_TIMEOUT,
             ),
         ] {
             lower(known, source, said.as_ref(), usual, |time| time.0);
@@ -240,6 +253,7 @@ impl Serve {
             ("serve.shutdown_time", &self.shutdown_time),
             ("serve.recall_for", &self.recall_for),
             ("serve.task_after", &self.task_after),
+            ("serve.call_timeout", &self.call_timeout),
         ] {
             list.said(key, bound.as_ref(), |time| Value::from(shown_time(time)));
         }

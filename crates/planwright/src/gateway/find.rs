@@ -7,7 +7,7 @@ use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
 use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_engine::backend::{ToolBackend, ToolCall};
+use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
 use planwright_mcp::gateway::{Client, HostCall, completed};
 use planwright_mcp::{Caller, UpstreamError};
@@ -203,6 +203,7 @@ impl PlanHost {
                 step: "call".into(),
                 attempt: 1,
                 idempotency_key: random_id(),
+                clock: CallClock::default(),
                 args: arguments,
                 tool,
             };

@@ -116,6 +116,7 @@ impl GatewaySettings {
         let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.most);
         let listing_tokens = size(&serve.listing_tokens, Serve::LISTING_TOKENS);
         let task_after = time(&serve.task_after, Serve::TASK_AFTER);
+        let call_timeout = time(&serve.call_timeout, Serve::CALL_TIMEOUT);
         let recall_for = time(&serve.recall_for, Serve::RECALL_FOR);
         let plans_at_once = serve.max_plans.as_ref();
         let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.most);
@@ -133,6 +134,7 @@ impl GatewaySettings {
             sources: ToolSourcesV1::default(),
             options: RunOptions {
                 guards,
+                attempt_timeout: Some(call_timeout),
                 limits: Limits {
                     total: TOGETHER,
                     ..Limits::default()

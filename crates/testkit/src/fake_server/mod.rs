@@ -30,6 +30,7 @@
 //! | `wait_for_release` | waits until the recorder lets it go on |
 //! | `sets` | fields that its lists get from now on in place of those of the script |
 //! | `first` | lines that it writes before the answer: texts as they are, all else as JSON; the progress token of the call for `"$TOKEN"`, the newest subscription for `"$SUBSCRIPTION"` |
+//! | `progress` | `{"every_ms", "times"}`: waits and reports progress, so many times |
 //! | `ends_subscription` | answers the newest subscription |
 //! | `ask` | a request to the client; the answer to it becomes the structured content |
 //! | `exit` | ends the server with this status |

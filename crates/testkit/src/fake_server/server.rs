@@ -182,6 +182,12 @@ impl Server {
                 None => write(&self.filled(line, request)),
             }
         }
+        for done in 1..=does["progress"]["times"].as_u64().unwrap_or(0) {
+            wait(&does["progress"]["every_ms"]);
+            let line = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": "$TOKEN", "progress": done}});
+            write(&self.filled(&line, request));
+        }
         if does["ends_subscription"] == true {
             let subscription = lock(&self.subscription).clone();
             respond(&subscription, json!({"resultType": "complete"}));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Function, Functions, Sharable};
-use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::backend::{CallClock, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 
 /// Where something is.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -245,6 +245,7 @@ async fn call(function: Function, args: serde_json::Value) -> Result<ToolOutput,
             step: StepId::new("step"),
             attempt: 1,
             idempotency_key: "key".into(),
+            clock: CallClock::default(),
         })
         .await
 }

@@ -1,6 +1,7 @@
 //! Behaviours, and what the tools with them answer.
 
 use super::*;
+use crate::backend::CallClock;
 use planwright_core::StepId;
 
 fn json(text: &str) -> Value {
@@ -19,6 +20,7 @@ async fn answers(script: &str, args: &[&str]) -> Vec<String> {
             step: StepId::from("s"),
             attempt: 1,
             idempotency_key: "k".into(),
+            clock: CallClock::default(),
         };
         answers.push(match simulated.call(call).await {
             Ok(output) => output.value.to_json(),

@@ -1,10 +1,11 @@
 //! What servers ask reaches the client that it is for, and the answer the server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use planwright_engine::backend::ToolBackend;
-use planwright_mcp::{Caller, UpstreamError};
+use planwright_mcp::{Caller, ServerConfig, UpstreamError};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
@@ -215,4 +216,32 @@ async fn requests_that_are_handed_on_get_the_question_itself() {
     }
     assert_snapshot!(seen[0], @r#"{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}}},"requestState":"round two"}"#);
     assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn an_open_question_stops_the_clock_of_the_call() {
+    // The server allows the call less time than the person takes to answer.
+    let limit = Duration::from_millis(300);
+    for revision in REVISIONS {
+        let asks = if revision == REVISIONS[0] {
+            json!({"ask": question()})
+        } else {
+            json!({"input_required": {"sure": question()}})
+        };
+        let server = ServerConfig {
+            timeout: Some(limit),
+            ..fake(
+                "fake",
+                json!({"revisions": [revision], "tools": [{"name": "tool", "does": asks}]}),
+            )
+        };
+        let upstreams = upstreams([server]);
+        upstreams.start(&json!({"elicitation": {}}).into());
+        assert!(upstreams.settled(PATIENCE).await);
+        let client = Client::answering_after(3 * limit, json!({"action": "accept"}));
+        let backends = upstreams.backends(Some(caller(&client)));
+        let outcome = backends.call(tool_call("fake", "tool", json!({}))).await;
+        assert!(outcome.is_ok(), "{revision}: {}", describe(outcome));
+        upstreams.shutdown().await;
+    }
 }

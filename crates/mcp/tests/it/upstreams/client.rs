@@ -18,6 +18,8 @@ pub(super) struct Client {
     name: Option<Arc<str>>,
     meta: Value,
     answer: Option<Result<Value, UpstreamError>>,
+    /// The time that a person takes to answer.
+    takes: Duration,
     lines: watch::Sender<Vec<String>>,
     // It goes when a question that is never answered is withdrawn.
     withdrawn: Arc<Mutex<Option<tokio::sync::oneshot::Sender<()>>>>,
@@ -33,9 +35,17 @@ impl Client {
             name: name.map(Arc::from),
             meta: json!({"traceparent": "00-1-2-01"}).into(),
             answer: answer.map(|answer| answer.map(Value::from)),
+            takes: Duration::ZERO,
             lines: watch::Sender::default(),
             withdrawn: Arc::default(),
         })
+    }
+
+    /// A client that answers every question with `answer` after the time that it `takes`.
+    pub(super) fn answering_after(takes: Duration, answer: serde_json::Value) -> Arc<Self> {
+        let client = Self::new(None, Some(Ok(answer)));
+        let client = Arc::into_inner(client).expect("the client is new");
+        Arc::new(Self { takes, ..client })
     }
 
     /// One that is only told things.
@@ -77,7 +87,9 @@ impl Caller for Client {
         self.take_down(format!("{method}? {params}"));
         let answer = self.answer.clone();
         let withdrawn = self.withdrawn.lock().unwrap().take();
+        let takes = self.takes;
         Box::pin(async move {
+            tokio::time::sleep(takes).await;
             match answer {
                 Some(answer) => answer,
                 None => {

@@ -1,11 +1,12 @@
 //! The arguments of `serve`.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use planwright::gateway::{FaceName, Mode};
 
-use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments};
+use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
 use crate::cli::error::CommandError;
 use crate::cli::serve::edge::listen_address;
 
@@ -27,6 +28,10 @@ pub(crate) struct ServeArguments {
     /// out.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Option<SocketAddr>,
+    /// The time that a call in a plan may go without progress, for steps and servers without a `timeout` of their own; 5m, or what
+    /// `[serve] call_timeout` says, if not given.
+    #[arg(help_heading = OPTIONS, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) timeout: Option<Duration>,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     #[command(flatten)]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright_core::{StepId, Tool, Value};
+use planwright_engine::backend::CallClock;
 use planwright_engine::{ToolBackend, ToolCall, ToolError};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -57,6 +58,7 @@ impl Fixture {
             step: StepId::new("a"),
             attempt: 1,
             idempotency_key: "key".into(),
+            clock: CallClock::default(),
         };
         let output = self.workspace.call(call).await?.value;
         let faults = tool.output.validate(&output);
@@ -123,6 +125,7 @@ async fn unknown_tools_and_arguments_are_refused() {
         step: StepId::new("a"),
         attempt: 1,
         idempotency_key: "key".into(),
+        clock: CallClock::default(),
     };
     let error = fixture.workspace.call(call.clone()).await.unwrap_err();
     assert_eq!(error.message, "there is no tool `gone`");

@@ -10,6 +10,7 @@ mod faces;
 mod fidelity;
 mod host;
 mod hostile;
+mod limits;
 mod names;
 mod pins;
 mod planning;
