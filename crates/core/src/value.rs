@@ -1,5 +1,6 @@
 //! JSON values that are cheap to share: cloning one copies a pointer, never its content.
 
+pub mod number;
 mod written;
 
 use std::fmt;

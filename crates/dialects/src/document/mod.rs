@@ -21,7 +21,7 @@ pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
 
 pub(crate) use limits::TAKE_LESS;
-pub(crate) use number::{is_number, number_out_of_range, unkept_number};
+pub(crate) use number::{is_number, number_out_of_range};
 pub(crate) use read::{LineValues, quoted_name};
 pub(crate) use reader::GIVE_JSON;
 

@@ -5,7 +5,9 @@ use std::ops::Range;
 use planwright_core::{Code, Diagnostic, Value};
 
 use super::quoted::Quoted;
-use crate::document::{is_number, number_out_of_range, quote, unkept_number};
+use planwright_core::value::number::unkept_number;
+
+use crate::document::{is_number, number_out_of_range, quote};
 use crate::lines::{Allowance, digits};
 
 /// One argument.

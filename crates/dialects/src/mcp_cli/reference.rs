@@ -8,11 +8,12 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, StepId, Value};
 use serde::de::IgnoredAny;
 
-use crate::document::{number_out_of_range, quote, unkept_number};
+use crate::document::{number_out_of_range, quote};
 use crate::lowering::Found;
 use crate::path::{Move, moves};
 use crate::printing::Unsaid;
 use crate::template::{self, Piece};
+use planwright_core::value::number::unkept_number;
 
 const FORM: &str =
     "write `${name}`, `${name.field[0]}` or `${name:-default}`, and `$${` for a literal `${`";

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use planwright_core::Value;
+use planwright_core::value::number::oversized_integer;
 use rmcp::model::RequestId;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::caller::UpstreamError;
 
@@ -50,7 +51,28 @@ fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
     if envelope.error.is_some() {
         envelope.result.take_if(|result| result.is_null());
     }
+    // What a tool gives must not be rounded on its way. Bounds in schemas are no data: those of a list may be.
+    if envelope.result.as_ref().is_some_and(holds_data)
+        && let Some(number) = oversized_integer(bytes)
+    {
+        let reason = format!("its number `{number}` does not fit into 64 bits");
+        return Err(serde_json::Error::custom(reason));
+    }
     Ok(envelope)
+}
+
+/// Whether `result` is that of a call, and not a list or a greeting.
+fn holds_data(result: &Value) -> bool {
+    let lists = [
+        "tools",
+        "prompts",
+        "resources",
+        "resourceTemplates",
+        "capabilities",
+    ];
+    result
+        .as_object()
+        .is_some_and(|fields| !lists.iter().any(|list| fields.contains_key(*list)))
 }
 
 /// An error as it came. One that is none still says what it is.

@@ -320,3 +320,23 @@ async fn a_server_that_stopped_listening_is_started_again() {
     assert_snapshot!(describe(outcome), @"null");
     assert_eq!(connections.stderr("deaf").as_deref(), Some("up\nup\n"));
 }
+
+#[tokio::test]
+async fn no_number_of_a_result_is_rounded() {
+    let raw = |number: &str| {
+        let line = r#"{"jsonrpc": "2.0", "id": $ID, "result": {"content": [], "structuredContent": {"n": NUMBER, "t": "123456789012345678901"}}}"#;
+        json!({"raw": line.replace("NUMBER", number)})
+    };
+    let connections = connect_fake(json!({"revisions": ["2025-11-25"], "tools": [
+        {"name": "fits", "does": raw("18446744073709551615")},
+        {"name": "large", "inputSchema": {"type": "object"}, "does": raw("123456789012345678901234567890")},
+    ]}))
+    .await;
+    let fits = call(&connections, "fake", "fits", json!({})).await.unwrap();
+    assert_eq!(
+        fits.value.to_json(),
+        r#"{"n":18446744073709551615,"t":"123456789012345678901"}"#
+    );
+    let outcome = call(&connections, "fake", "large", json!({})).await;
+    assert_snapshot!(describe(outcome), @"unavailable: the answer of the server `fake` cannot be read: its number `123456789012345678901234567890` does not fit into 64 bits (unknown)");
+}

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use planwright_core::value::number::kept_number;
 use planwright_core::{Place, PointerSegment, Span};
 
 use super::super::literal::{self, Fault};
-use super::super::number::{is_number, kept_number, number_out_of_range};
+use super::super::number::{is_number, number_out_of_range};
 use super::super::{Item, ItemKind, quote};
 use super::{Lost, Manner, Reader};
 use crate::template::{QUOTES, end_of_marker};

@@ -102,14 +102,28 @@ fn some_lines(text: &str, room: Room) -> Vec<String> {
 /// `value` where it takes a part of one line: a scalar, or nothing at all.
 fn short(value: &Value) -> Option<String> {
     match value {
-        Value::Text(text) if text.is_empty() => Some("\"\"".to_owned()),
         Value::Text(text) if text.trim_end_matches('\n').contains('\n') => None,
+        Value::Text(text) if resembles_another_type(text) => Some(quoted(value)),
         Value::Text(text) => Some(legible::one_line(text).into_owned()),
         Value::List(items) if items.is_empty() => Some("[]".to_owned()),
         Value::Object(fields) if fields.is_empty() => Some("{}".to_owned()),
         Value::List(_) | Value::Object(_) => None,
         scalar => Some(scalar.to_json()),
     }
+}
+
+/// Whether `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
+fn resembles_another_type(text: &str) -> bool {
+    let is_scalar = || serde_json::from_str::<serde_json::Value>(text).is_ok();
+    text.trim() != text.trim_end_matches('\n')
+        || text.trim().is_empty()
+        || text.starts_with(['"', '[', '{'])
+        || is_scalar()
+}
+
+/// `value` as JSON, without characters that a terminal interprets.
+fn quoted(value: &Value) -> String {
+    legible::one_line(&value.to_json()).into_owned()
 }
 
 /// Fields, those with short values aligned, the others with their values below.
@@ -165,19 +179,19 @@ fn inline(value: &Value, width: usize) -> Option<String> {
     (legible::width(&line) <= width / 2).then_some(line)
 }
 
-/// Scalars in one line, where none of them is long or has a comma in it.
+/// A list of scalars in one line, as JSON with spaces, if none of them is long.
 fn scalars(items: &[Value]) -> Option<String> {
     let items: Option<Vec<String>> = items
         .iter()
         .map(|item| {
             let line = match item {
                 Value::List(_) | Value::Object(_) => return None,
-                scalar => short(scalar)?,
+                scalar => quoted(scalar),
             };
-            (!line.contains(',') && legible::width(&line) <= LONGEST_ENTRY / 2).then_some(line)
+            (legible::width(&line) <= LONGEST_ENTRY / 2).then_some(line)
         })
         .collect();
-    items.map(|items| items.join(", "))
+    items.map(|items| format!("[{}]", items.join(", ")))
 }
 
 fn list(items: &[Value], room: Room, depth: usize) -> Vec<String> {

@@ -30,17 +30,15 @@ fn large_values_are_cut_at_their_bytes() {
         lines: 9,
         bytes: 9,
     };
-    assert_snapshot!(output(&value.unwrap(), room), @"
+    assert_snapshot!(output(&value.unwrap(), room), @r#"
     line:
       äöü ä
       … cut here, at 9 bytes: `--max-output` shows more
-
     rows:
-      - one, tw
+      ["one, tw
       … cut here, at 9 bytes: `--max-output` shows more
-
     short: 1
-    ");
+    "#);
 }
 
 #[test]
@@ -53,7 +51,7 @@ fn long_values_are_cut() {
         "deep": {"a": {"b": {"c": {"d": {"e": {"f": [1, 2, 3, 4]}}}}}},
         "short": 1
     }"#;
-    assert_snapshot!(shown_in(json, 3), @"
+    assert_snapshot!(shown_in(json, 3), @r#"
     text:
       one
       two
@@ -71,9 +69,9 @@ fn long_values_are_cut() {
       … cut here: `--format json` gives all of it
 
     items:
-      - - a, b
-      - - c, d
-      - - e, f
+      - ["a, b"]
+      - ["c, d"]
+      - ["e, f"]
       … cut here: `--format json` gives all of it
 
     deep:
@@ -83,7 +81,7 @@ fn long_values_are_cut() {
       … cut here: `--format json` gives all of it
 
     short: 1
-    ");
+    "#);
     let deep = r#"{"a": {"b": {"c": {"d": {"e": {"f": [1, 2, 3, 4]}}}}}}"#;
     assert_snapshot!(shown_in(deep, 6), @r#"
     a:
@@ -148,7 +146,7 @@ fn steps_are_paragraphs() {
     weather:
       city: Tokyo
       temp: 24
-      days: Mon, Tue
+      days: ["Mon", "Tue"]
 
     note: one line
 
@@ -171,10 +169,31 @@ fn flat_objects_are_a_table() {
     assert_snapshot!(shown(json), @r#"
     files:
       path            lines  tags
-      ──────────────  ─────  ────
-      src/main.rs        12  a, b
+      ──────────────  ─────  ──────────
+      src/main.rs        12  ["a", "b"]
       src/cli/app.rs   1200  []
       東京.txt         null
+    "#);
+}
+
+#[test]
+fn types_can_be_told_apart() {
+    let texts = r#"{"text": "Tokyo", "list": ["Tokyo"], "digits": "42", "number": 42, "word": "true", "bool": true, "empty": "",
+        "blank": " x", "json": "[1]", "quoted": "\"x\"", "list of digits": ["42", 42, null], "comma": "a, b", "date": "2024-05-01"}"#;
+    assert_snapshot!(shown(texts), @r#"
+    text:           Tokyo
+    list:           ["Tokyo"]
+    digits:         "42"
+    number:         42
+    word:           "true"
+    bool:           true
+    empty:          ""
+    blank:          " x"
+    json:           "[1]"
+    quoted:         "\"x\""
+    list of digits: ["42", 42, null]
+    comma:          a, b
+    date:           2024-05-01
     "#);
 }
 
@@ -185,14 +204,14 @@ fn what_fits_no_table_is_a_list() {
     assert_snapshot!(shown(wide), @r#"
     - a: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       b: yyyyyyyyyyyyyyyyyyyyyyyyyyyyy
-    - a: 1
-      b: 2
+    - a: "1"
+      b: "2"
     "#);
     let mixed =
         r#"[{"a": 1}, [1, 2], "three", {"b": {"c": [{"d": 1}, {"d": 2}]}}, "with, comma", []]"#;
     assert_snapshot!(shown(mixed), @r#"
     - a: 1
-    - 1, 2
+    - [1, 2]
     - three
     - b:
         c:
@@ -209,7 +228,7 @@ fn what_fits_no_table_is_a_list() {
     - b: 2
     - c: 3
     "#);
-    assert_snapshot!(shown(r#"["one", "two", "three"]"#), @"one, two, three");
+    assert_snapshot!(shown(r#"["one", "two", "three"]"#), @r#"["one", "two", "three"]"#);
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! Numbers as JSON writes them, beside those that 64 bits can hold.
+
+use super::Number;
+
+/// The length of the shortest integer that may exceed 64 bits, in digits.
+const SHORTEST_OVERSIZED: usize = 19;
+
+/// The number that `written`, a number of JSON, stands for; `None` if 64 bits cannot represent it.
+pub fn kept_number(written: &str) -> Option<Number> {
+    if !written.contains(['.', 'e', 'E']) && written != "-0" {
+        let unsigned = written.parse::<u64>().ok().map(Number::from);
+        return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
+    }
+    let number: f64 = written.parse().ok()?;
+    let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
+    let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
+    if vanished {
+        return None;
+    }
+    Number::from_f64(number)
+}
+
+/// The first number in `json`, which is well-formed, that 64 bits cannot represent: reading it would round it.
+pub fn unkept_number(json: &str) -> Option<&str> {
+    first_unkept(json, |_| true)
+}
+
+/// The first number in `json` that 64 bits cannot represent and that is `such`.
+fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
+    let mut rest = json;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        rest = &rest[at..];
+        if let Some(text) = rest.strip_prefix('"') {
+            rest = after_text(text);
+            continue;
+        }
+        let (number, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
+        if such(number) && kept_number(number).is_none() {
+            return Some(number);
+        }
+        rest = after;
+    }
+    None
+}
+
+/// The first integer in `json`, which is well-formed, that does not fit into 64 bits. It touches few bytes unless there are long runs of
+/// digits.
+pub fn oversized_integer(json: &[u8]) -> Option<&str> {
+    let mut at = SHORTEST_OVERSIZED - 1;
+    while let Some(byte) = json.get(at) {
+        if !byte.is_ascii_digit() {
+            at += SHORTEST_OVERSIZED;
+            continue;
+        }
+        let run = |bytes: &mut dyn Iterator<Item = &u8>| {
+            bytes.take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let before = run(&mut json[..at].iter().rev());
+        let after = run(&mut json[at..].iter());
+        if before + after >= SHORTEST_OVERSIZED {
+            let text = std::str::from_utf8(json).ok()?;
+            return first_unkept(text, |number| !number.contains(['.', 'e', 'E']));
+        }
+        at += after.max(1) + SHORTEST_OVERSIZED - 1;
+    }
+    None
+}
+
+/// What follows a text in quotes, the first of which is gone already.
+fn after_text(text: &str) -> &str {
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return &text[at + 1..],
+            '\\' => characters.next(),
+            _ => None,
+        };
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_kept_are_found() {
+        let cases = [
+            ("1", None),
+            ("-0.5e3", None),
+            ("18446744073709551615", None),
+            ("18446744073709551616", Some("18446744073709551616")),
+            ("[1, {\"a\": 1e400}]", Some("1e400")),
+            ("{\"1e400\": \"\\\"1e400\"}", None),
+            (
+                "[\"\\\\\", -9223372036854775809, 1e400]",
+                Some("-9223372036854775809"),
+            ),
+            ("[true, null, 1E-400]", Some("1E-400")),
+        ];
+        for (json, wanted) in cases {
+            assert_eq!(unkept_number(json), wanted, "{json}");
+        }
+    }
+
+    #[test]
+    fn oversized_integers_are_found() {
+        let long = format!("[{}, 123456789012345678901]", "1, ".repeat(1000));
+        let cases = [
+            ("18446744073709551615", None),
+            ("18446744073709551616", Some("18446744073709551616")),
+            ("-9223372036854775808", None),
+            (
+                "{\"a\": [-9223372036854775809]}",
+                Some("-9223372036854775809"),
+            ),
+            ("\"123456789012345678901234567890\"", None),
+            ("0.123456789012345678901234567890", None),
+            ("[1234567890123456789.5, 12345678901234567890123e2]", None),
+            (
+                "[\"12345678901234567890123\", 12345678901234567890123]",
+                Some("12345678901234567890123"),
+            ),
+            (&long, Some("123456789012345678901")),
+            ("", None),
+        ];
+        for (json, wanted) in cases {
+            assert_eq!(oversized_integer(json.as_bytes()), wanted, "{json}");
+        }
+    }
+}
