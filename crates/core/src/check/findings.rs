@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::nearest::nearest;
+use super::nearest::ranked;
 use crate::diagnostic::Tally;
 use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
@@ -100,12 +100,21 @@ impl<'a> Findings<'a> {
         name: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> Option<&'n str> {
+        self.ranked(name, known).map(|(_, near)| near)
+    }
+
+    /// The one of `known` that was probably meant by `name`, and its distance.
+    pub(super) fn ranked<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<(usize, &'n str)> {
         let known = known.into_iter().map_while(|known| {
             let left = self.comparisons_left.get().checked_sub(1)?;
             self.comparisons_left.set(left);
             Some(known)
         });
-        nearest(name, known)
+        ranked(name, known)
     }
 
     /// The same, where it is the only one that may have been meant.

@@ -9,6 +9,9 @@ use crate::Hashing;
 use crate::plan::{Action, Name, Output, Step};
 use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
 
+/// The most letters that differ in a name that is merely mistyped.
+const MAX_TYPING_ERROR: usize = 2;
+
 /// The names under which plan tools are known: a plan that calls one would run plans without an end.
 const PLAN_TOOLS: [&str; 6] = [
     "execute_plan",
@@ -191,11 +194,14 @@ fn with_tools(
         Vec::new()
     };
     let known = bare.chain(qualified.iter().map(String::as_str));
-    let Some(near) = findings.nearest(&name.text, known) else {
+    let Some((distance, near)) = findings.ranked(&name.text, known) else {
         let names: Vec<String> = meant().map(|tool| catalog.shortest_name(tool)).collect();
         let help = listed("tools", names.iter().map(String::as_str));
         return finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
     };
+    if let Some(reading) = reading_tool(&name.text, (distance, near), catalog, meant(), findings) {
+        return finding.help(format!("did you mean `{reading}`?"));
+    }
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
             let names = certain_names(catalog, &tools);
@@ -205,6 +211,39 @@ fn with_tools(
             finding.help(format!("did you mean `{near}`?")).fix(near)
         }
     }
+}
+
+/// The tool of `meant` that only reads, if `near` may change something and is no mere typing error: a hint must not lead from a tool that
+/// does not exist to an effect if a reading tool is as near. The part of `name` behind a server's name is compared as well.
+fn reading_tool<'a>(
+    name: &str,
+    (distance, near): (usize, &str),
+    catalog: &Catalog,
+    meant: impl Iterator<Item = &'a Arc<Tool>>,
+    findings: &Findings<'_>,
+) -> Option<String> {
+    let reads = |tool: &Arc<Tool>| tool.hints.read_only == Some(true);
+    let changes = match catalog.find(near) {
+        Lookup::Found(tool) => !reads(&tool),
+        Lookup::Ambiguous(tools) => !tools.iter().all(reads),
+        Lookup::Unknown => false,
+    };
+    if !changes {
+        return None;
+    }
+    let reading: Vec<&Arc<Tool>> = meant.filter(|tool| reads(tool)).collect();
+    let bare = || reading.iter().map(|tool| &*tool.name);
+    let own = name.rsplit(['.', '/']).next().unwrap_or(name);
+    let found = findings
+        .ranked(name, bare())
+        .filter(|(rank, _)| *rank <= distance)
+        .or_else(|| {
+            let is_typing_error = distance <= MAX_TYPING_ERROR;
+            findings.ranked(own, bare()).filter(|_| !is_typing_error)
+        });
+    let (_, found) = found?;
+    let tool = reading.iter().find(|tool| *tool.name == *found)?;
+    Some(catalog.shortest_name(tool))
 }
 
 /// Names that lead to one of `tools` each.

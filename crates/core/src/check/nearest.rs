@@ -7,9 +7,12 @@ const LONGEST: usize = 64;
 /// The shortest name that is looked for inside of others.
 const SHORTEST_PART: usize = 4;
 
-/// The one of `known` that `name` was probably meant to be: at most a third of its letters differ,
-/// or one is a part of the other.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The one of `known` that `name` was probably meant to be, and its distance: at most a third of its letters differ, or one is a part of
+/// the other. The distance is the letters that differ, or those that the longer name has more.
+pub(super) fn ranked<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<(usize, &'a str)> {
     if name.len() > LONGEST {
         return None;
     }
@@ -45,17 +48,18 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
             best = Some((rank, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    best
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::ranked;
 
     #[test]
     fn the_nearest_name_is_found() {
         fn check(name: &str, known: &[&str], expected: Option<&str>) {
-            assert_eq!(nearest(name, known.iter().copied()), expected, "{name}");
+            let near = ranked(name, known.iter().copied());
+            assert_eq!(near.map(|(_, near)| near), expected, "{name}");
         }
 
         check(

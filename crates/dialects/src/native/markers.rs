@@ -1,10 +1,12 @@
-//! Texts that other systems read as references: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`. A tool would get them as they are.
+//! Texts that other systems read as references: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`. A tool would get them as they are,
+//! so they are errors; the text itself is written as a reference to a literal, `${'{{step.x}}'}`.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use planwright_core::plan::{Input, InputKind};
-use planwright_core::{Code, Diagnostic};
+use planwright_core::expression::print_form;
+use planwright_core::plan::{Alternative, Form, Input, InputKind};
+use planwright_core::{Code, Diagnostic, Plan, Value};
 
 use crate::document::{Findings, Item, ItemKind};
 
@@ -57,22 +59,82 @@ fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
     Some(&entry.item)
 }
 
-struct Names<'a> {
+/// The names that a plan refers to its own parts by.
+pub(super) struct Names<'a> {
     steps: HashSet<&'a str>,
     inputs: HashMap<&'a str, InputKind>,
 }
 
-impl Names<'_> {
+impl<'a> Names<'a> {
+    /// The names of the steps and inputs of `plan`.
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        let inputs = plan.inputs.iter();
+        Self {
+            steps: plan.steps.iter().map(|step| step.id.as_str()).collect(),
+            inputs: inputs.map(|input| (&*input.name, input.kind)).collect(),
+        }
+    }
+
+    /// A step as native JSON has it, with its texts written so that none is reported.
+    pub(super) fn escape_step(&self, step: Value) -> Value {
+        let Value::Object(fields) = &step else {
+            return step;
+        };
+        Value::object(fields.iter().map(|(name, value)| {
+            let value = if FIELDS.contains(&&**name) {
+                self.escape(value.clone())
+            } else {
+                value.clone()
+            };
+            (name.clone(), value)
+        }))
+    }
+
+    /// `value` with its texts written so that none is reported.
+    pub(super) fn escape(&self, value: Value) -> Value {
+        match value {
+            Value::Text(text) => match self.escape_text(&text) {
+                Some(escaped) => escaped.into(),
+                None => Value::Text(text),
+            },
+            Value::List(items) => Value::list(items.iter().map(|item| self.escape(item.clone()))),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                Value::object(fields.map(|(key, field)| (key.clone(), self.escape(field.clone()))))
+            }
+            scalar => scalar,
+        }
+    }
+
+    /// `text` with each marker as a reference to a literal; `None` if it has none.
+    fn escape_text(&self, text: &str) -> Option<String> {
+        let mut escaped: Option<String> = None;
+        loop {
+            let current = escaped.as_deref().unwrap_or(text);
+            let Some((range, _)) = self.marker(current) else {
+                return escaped;
+            };
+            let literal = Value::text(&current[range.clone()]);
+            let literal = print_form(&Form::First(vec![Alternative::Literal(literal)]))?;
+            let before = &current[..range.start];
+            // Dollars right before a reference are written twice.
+            let dollars = before.len() - before.trim_end_matches('$').len();
+            let mut longer = current.to_owned();
+            longer.replace_range(range, &format!("{}${{{literal}}}", "$".repeat(dollars)));
+            escaped = Some(longer);
+        }
+    }
+
     fn item(&self, item: &Item, findings: &mut Findings) {
         match &item.kind {
             ItemKind::Text(text) => {
-                if let Some((written, meant)) = self.marker(text) {
+                if let Some((range, meant)) = self.marker(text) {
+                    let written = &text[range];
                     let message =
                         format!("`{written}` is a reference in other systems, and only text here");
                     let help =
                         format!("write `${{{meant}}}`; for the text itself, `${{'{written}'}}`");
-                    // A warning: plans of other dialects may hold such texts, and keep them when they are converted.
-                    let finding = Diagnostic::warning(Code::MalformedReference, message);
+                    let finding = Diagnostic::error(Code::MalformedReference, message);
                     findings.push(item.place, finding.help(help));
                 }
             }
@@ -90,8 +152,8 @@ impl Names<'_> {
         }
     }
 
-    /// The first marker in `text` that names a step or an input: as it is written, and the path that it means here.
-    fn marker<'t>(&self, text: &'t str) -> Option<(&'t str, String)> {
+    /// The first marker in `text` that names a step or an input: its bytes, and the path that it means here.
+    fn marker(&self, text: &str) -> Option<(Range<usize>, String)> {
         let references = references(text);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);
@@ -99,12 +161,16 @@ impl Names<'_> {
                 .get(next)
                 .is_none_or(|range| !range.contains(&at))
         };
-        let at = |start: usize, end: usize| text.get(start..end).filter(|_| is_apart(start));
+        let at = |start: usize, end: usize| is_apart(start).then_some(start..end);
         for (start, _) in text.match_indices("{{") {
             let inside = start + 2;
-            if let Some(length) = ahead(text, inside).find("}}")
+            let dollars = text[..start].len() - text[..start].trim_end_matches('$').len();
+            // `$${` is a literal `${`.
+            let is_escaped = dollars > 0 && dollars.is_multiple_of(2);
+            if !is_escaped
+                && let Some(length) = ahead(text, inside).find("}}")
                 && let Some(meant) = self.path(&text[inside..inside + length])
-                && let start = start - usize::from(text[..start].ends_with('$'))
+                && let start = start - usize::from(dollars > 0)
                 && let Some(written) = at(start, inside + length + 2)
             {
                 return Some((written, meant));
@@ -230,7 +296,7 @@ mod tests {
             inputs: HashMap::from([("city", InputKind::Input), ("v", InputKind::Variable)]),
         };
         let found = names.marker(text);
-        found.map(|(written, meant)| format!("{written} is {meant}"))
+        found.map(|(range, meant)| format!("{} is {meant}", &text[range]))
     }
 
     #[test]
@@ -275,8 +341,31 @@ mod tests {
             "${'{{o.temp}}'}",
             "${rows.map(o, {'a': o.x})}",
             "$${o.temp}",
+            "$${{ o.temp }}",
+            "${\"{{o.temp}}\"}",
         ] {
             assert_eq!(shown(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn escaped_texts_are_not_reported() {
+        let names = Names {
+            steps: HashSet::from(["o"]),
+            inputs: HashMap::new(),
+        };
+        for text in [
+            "{{o.x}}",
+            "a {{o.x}} b {{ o.y }} c",
+            "$${{ o.x }} and ${{ o.x }}",
+            "$o.x and $o.y.",
+            "<o>",
+            "<o.x><o.y>",
+            "$$o.x",
+        ] {
+            let escaped = names.escape_text(text).expect("the text has a marker");
+            assert_eq!(names.marker(&escaped), None, "{text}: {escaped}");
+        }
+        assert_eq!(names.escape_text("${o.x}"), None);
     }
 }

@@ -10,6 +10,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::markers::Names;
 use super::reference::Writer;
 use super::words::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
 use super::{duration, reference, slot};
@@ -43,10 +44,11 @@ pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
         let instances = plan.instances.iter().cloned().map(Value::Text);
         object.field("instances", Value::list(instances));
     }
+    let names = Names::of(plan);
     let steps: Vec<Value> = plan
         .steps
         .iter()
-        .map(|step| write_step(step, unsaid))
+        .map(|step| names.escape_step(write_step(step, unsaid)))
         .collect();
     object.field("steps", steps);
     match &plan.output {
@@ -58,7 +60,7 @@ pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
             object.field("output", Value::list(ids));
         }
         Output::Value(node) => {
-            object.field("output", write_output(node, unsaid));
+            object.field("output", names.escape(write_output(node, unsaid)));
         }
     }
     if !plan.metadata.is_null() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::expression::{
     ExpressionErrorKind, PatternBudget, parse_form_within, print_form,
 };
-use planwright_core::plan::{NodeKind, Reference};
+use planwright_core::plan::{Alternative, Form, NodeKind, Reference, TextPart};
 use planwright_core::{Code, Diagnostic, Place, Source, Value};
 
 use crate::document::{Findings, quote};
@@ -24,7 +24,53 @@ impl References for Templates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.findings);
         let mut read = |inside: &str, place| read(inside, place, self.patterns);
-        lower_template(text, place, QUOTES, borders, &mut read)
+        folded(lower_template(text, place, QUOTES, borders, &mut read))
+    }
+}
+
+/// `kind` with references to literal texts, such as `${'{{x}}'}`, as the texts that they are.
+fn folded(kind: NodeKind) -> NodeKind {
+    match kind {
+        NodeKind::Reference(reference) => match literal(&reference) {
+            Some(text) => NodeKind::Literal(Value::Text(text)),
+            None => NodeKind::Reference(reference),
+        },
+        NodeKind::Text(parts) if parts.iter().any(is_literal_reference) => {
+            let mut folded: Vec<TextPart> = Vec::with_capacity(parts.len());
+            for part in parts {
+                let text = match &part {
+                    TextPart::Literal(text) => Some(Arc::clone(text)),
+                    TextPart::Reference(reference) => literal(reference),
+                };
+                match (folded.last_mut(), text) {
+                    (Some(TextPart::Literal(before)), Some(text)) => {
+                        *before = format!("{before}{text}").into();
+                    }
+                    (_, Some(text)) => folded.push(TextPart::Literal(text)),
+                    (_, None) => folded.push(part),
+                }
+            }
+            match folded.as_slice() {
+                [TextPart::Literal(text)] => NodeKind::Literal(Value::Text(Arc::clone(text))),
+                _ => NodeKind::Text(folded),
+            }
+        }
+        other => other,
+    }
+}
+
+fn is_literal_reference(part: &TextPart) -> bool {
+    matches!(part, TextPart::Reference(reference) if literal(reference).is_some())
+}
+
+/// The text that `reference` consists of, if it reads nothing.
+fn literal(reference: &Reference) -> Option<Arc<str>> {
+    match &reference.form {
+        Form::First(alternatives) => match alternatives.as_slice() {
+            [Alternative::Literal(Value::Text(text))] => Some(Arc::clone(text)),
+            _ => None,
+        },
+        Form::All(_) => None,
     }
 }
 
