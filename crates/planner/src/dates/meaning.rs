@@ -102,6 +102,18 @@ fn has_year(period: &Period) -> bool {
     }
 }
 
+/// The days of a period that means the same on every day; `None` of any other.
+pub(super) fn fixed(period: &Period) -> Option<Days> {
+    match *period {
+        Period::Dates { month, first, last, year: YearOf::Given(year), .. } => {
+            let day = |day| Date::new(year, month, day).ok();
+            day(first).zip(day(last)).filter(|(from, to)| from <= to)
+        }
+        Period::Month { month, year: YearOf::Given(year) } => named::months(year, month, 1),
+        _ => None,
+    }
+}
+
 fn of_period(period: &Period, now: &Now, reach: Reach) -> Result<Days, Fault> {
     let today = now.today().date();
     match *period {
