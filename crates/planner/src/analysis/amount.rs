@@ -11,6 +11,9 @@ use super::decimal::Decimal;
 /// The significant digits of a number that is computed in binary.
 const DIGITS: usize = 15;
 
+/// The most significant digits of a rounded number in a text.
+const DIGITS_SHOWN: u32 = 10;
+
 /// A number of a result, or one computed of such numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -70,6 +73,14 @@ impl Amount {
         })
     }
 
+    /// The same with four digits, for what is only an estimate.
+    pub(super) fn rough(self) -> Self {
+        match self {
+            Self::Exact(number) | Self::Rounded(number) => Self::Rounded(number.shortened(4)),
+            Self::Real(_) => self,
+        }
+    }
+
     /// The decimal number, unless it is rounded.
     pub(super) fn exact(self) -> Option<Decimal> {
         match self {
@@ -119,7 +130,7 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(number) => number.fmt(f),
-            Self::Rounded(number) => write!(f, "about {}", number.shortened()),
+            Self::Rounded(number) => write!(f, "about {}", number.shortened(DIGITS_SHOWN)),
             Self::Real(value) => write!(f, "about {value:e}"),
         }
     }

@@ -9,9 +9,6 @@ const MAX_SCALE: u32 = 36;
 /// The fewest significant digits of a quotient that does not end.
 const MIN_DIGITS: u32 = 15;
 
-/// The most significant digits of a rounded number in a text.
-const SHOWN_DIGITS: u32 = 10;
-
 /// An exact decimal number.
 ///
 /// Equal numbers are represented alike: the last digit behind the point is never a zero.
@@ -116,11 +113,11 @@ impl Decimal {
         }
     }
 
-    /// The number with at most ten significant digits, but at least two behind the point.
-    pub(super) fn shortened(self) -> Self {
+    /// The number with at most so many significant digits, but at least two behind the point.
+    pub(super) fn shortened(self, most: u32) -> Self {
         let length = self.digits.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
         let surplus = length
-            .saturating_sub(SHOWN_DIGITS)
+            .saturating_sub(most)
             .min(self.scale.saturating_sub(2));
         let Some(unit) = power(surplus).filter(|unit| 1 < *unit) else {
             return self;

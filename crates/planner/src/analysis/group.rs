@@ -41,6 +41,7 @@ pub(super) fn groups(column: &Column<'_>, counts: &HashMap<Key<'_>, usize>) -> O
                 share: Amount::ratio(*count, total)?,
                 sums: IndexMap::new(),
                 means: IndexMap::new(),
+                units: IndexMap::new(),
                 rates: IndexMap::new(),
             })
         })
@@ -136,10 +137,10 @@ fn add(group: &mut Group, rows: &[usize], others: &[Other<'_>]) {
         };
         let mut amounts: Vec<Amount> = inside.iter().map(|entry| entry.amount).collect();
         amounts.sort_by(Amount::order);
-        let name = match unit {
-            Some(unit) => format!("{} ({unit})", other.name),
-            None => other.name.to_owned(),
-        };
+        let name = other.name.to_owned();
+        if let Some(unit) = unit {
+            group.units.insert(name.clone(), unit.to_owned());
+        }
         let sum = Amount::sum(&amounts);
         if let Some(mean) = mean(&amounts, sum) {
             group.means.insert(name.clone(), mean);

@@ -296,10 +296,10 @@ fn of_trend(trend: &Trend) -> Option<Line> {
         .map_or_else(|| "number of records".to_owned(), name);
     let text = format!(
         "{what} {how} over time, {} per {} over {} points, fit {}",
-        trend.slope,
+        trend.slope.rough(),
         unit(trend.per),
         trend.points,
-        trend.fit
+        trend.fit.rough()
     );
     Some((Rank::Trend, text))
 }
@@ -321,7 +321,8 @@ fn of_groups(groups: &Groups) -> String {
             let mut text = format!("{} {} ({}", value(&group.value), group.count, percent(group.share));
             for (field, mean) in &group.means {
                 let sum = group.sums.get(field).map_or_else(String::new, |sum| format!("sum {sum}, "));
-                let _ = write!(text, "; {} {sum}mean {mean}", name(field));
+                let unit = group.units.get(field).map_or_else(String::new, |unit| format!(" in {}", name(unit)));
+                let _ = write!(text, "; {}{unit} {sum}mean {mean}", name(field));
             }
             for (field, Booleans { r#true, r#false }) in &group.rates {
                 let _ = write!(text, "; {} in {} of {}", name(field), r#true, r#true + r#false);

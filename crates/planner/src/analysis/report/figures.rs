@@ -188,6 +188,9 @@ pub struct Group {
     /// The means of their numbers, by field, if there are few groups.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub means: IndexMap<String, Amount>,
+    /// The currencies or units of those sums and means, by field.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub units: IndexMap<String, String>,
     /// How often a flag is set in them, by field, if there are few groups.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub rates: IndexMap<String, Booleans>,
