@@ -37,7 +37,11 @@ impl Amount {
         }
         Decimal::parse(&number.to_string())
             .map(Self::Exact)
-            .or_else(|| Some(Self::Real(number.as_f64().filter(|value| value.is_finite())?)))
+            .or_else(|| {
+                Some(Self::Real(
+                    number.as_f64().filter(|value| value.is_finite())?,
+                ))
+            })
     }
 
     /// A count.

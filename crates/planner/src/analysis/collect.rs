@@ -68,12 +68,14 @@ fn of_step(result: &StepResult<'_>) -> StepAnalysis {
 /// Leaves what one count says of several lists with the longest of them.
 fn keep_one_page(collections: &mut [Collection]) {
     for at in 0..collections.len() {
-        let said_by = |collection: &Collection| collection.page.as_ref().map(|page| page.said_by.clone());
+        let said_by =
+            |collection: &Collection| collection.page.as_ref().map(|page| page.said_by.clone());
         let own = said_by(&collections[at]);
         let count = collections[at].count;
         let others = collections.iter().enumerate();
         let is_other = |(other, collection): (usize, &Collection)| {
-            said_by(collection) == own && (count < collection.count || count == collection.count && other < at)
+            said_by(collection) == own
+                && (count < collection.count || count == collection.count && other < at)
         };
         if own.is_some() && others.into_iter().any(is_other) {
             collections[at].page = None;
@@ -92,7 +94,10 @@ struct Context {
 impl Context {
     fn deeper(&self) -> Self {
         let depth = self.depth + 1;
-        Self { depth, ..self.clone() }
+        Self {
+            depth,
+            ..self.clone()
+        }
     }
 }
 
@@ -101,7 +106,11 @@ fn look_into(value: &Value, at: &str, context: &Context, into: &mut StepAnalysis
         Value::List(items) => look_into_table(&Table::of_list(items, at), context, into),
         Value::Object(fields) => {
             if let Some(table) = Table::of_object(fields, at) {
-                let has_lists = |value: &Value| value.as_object().is_some_and(|inner| inner.values().any(is_nested));
+                let has_lists = |value: &Value| {
+                    value
+                        .as_object()
+                        .is_some_and(|inner| inner.values().any(is_nested))
+                };
                 let is_long = FEW < table.rows.len() && table.kind() == Kind::Records;
                 look_into_table(&table, context, into);
                 if is_long || fields.values().any(has_lists) {
@@ -119,7 +128,10 @@ fn look_into(value: &Value, at: &str, context: &Context, into: &mut StepAnalysis
             }
         }
         Value::Null => {}
-        Value::Text(text) if context.depth <= DEPTH && let Some((format, inner)) = embedded::read(text) => {
+        Value::Text(text)
+            if context.depth <= DEPTH
+                && let Some((format, inner)) = embedded::read(text) =>
+        {
             let mut context = context.deeper();
             context.format = Some(format);
             look_into(&inner, at, &context, into);
@@ -169,19 +181,29 @@ fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis
     };
     into.collections.push(collection);
     let inner: Vec<Inner<'_>> = if context.depth < DEPTH {
-        columns.iter().filter_map(|column| inner_list(table, column)).collect()
+        columns
+            .iter()
+            .filter_map(|column| inner_list(table, column))
+            .collect()
     } else {
         Vec::new()
     };
     let (fields, totals) = field::fields(columns);
-    let sums = fields.iter().filter_map(|field| field.numbers.as_ref()?.sum);
+    let sums = fields
+        .iter()
+        .filter_map(|field| field.numbers.as_ref()?.sum);
     let sums: Vec<f64> = sums.map(Amount::to_f64).collect();
     if let Some(collection) = into.collections.get_mut(place) {
         collection.page = context.around.page(collection.count, &sums);
         collection.fields = fields;
         collection.totals = totals;
     }
-    for Inner { table, format, page } in inner {
+    for Inner {
+        table,
+        format,
+        page,
+    } in inner
+    {
         let before = into.collections.len();
         let mut context = context.deeper();
         context.format = format.or(context.format);
@@ -196,7 +218,11 @@ fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis
 /// The lists that most rows of a table are, joined to one.
 fn inner_table<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<Format>)> {
     let rows = table.rows.iter().enumerate();
-    join(rows.map(|(number, row)| (&*row.value, table.place(number))), table.rows.len(), &table.at)
+    join(
+        rows.map(|(number, row)| (&*row.value, table.place(number))),
+        table.rows.len(),
+        &table.at,
+    )
 }
 
 /// The lists of a field, joined to one table.
@@ -210,16 +236,30 @@ fn inner_list<'t>(table: &'t Table<'_>, column: &Column<'t>) -> Option<Inner<'t>
     if column.pointer.is_empty() {
         return None;
     }
-    let values = column.entries.iter().map(|(row, value)| {
-        (*value, format!("{}{}", table.place(*row), column.pointer))
-    });
-    let (inner, format) = join(values, column.entries.len(), &format!("{}{}", table.at, column.pointer))?;
+    let values = column
+        .entries
+        .iter()
+        .map(|(row, value)| (*value, format!("{}{}", table.place(*row), column.pointer)));
+    let (inner, format) = join(
+        values,
+        column.entries.len(),
+        &format!("{}{}", table.at, column.pointer),
+    )?;
     let pages = column.entries.iter().filter_map(|(row, value)| {
-        let Value::List(items) = value else { return None };
-        Some((Around::of_row(table.rows.get(*row)?.value.as_object()?, &column.pointer), items.len()))
+        let Value::List(items) = value else {
+            return None;
+        };
+        Some((
+            Around::of_row(table.rows.get(*row)?.value.as_object()?, &column.pointer),
+            items.len(),
+        ))
     });
     let page = page::of_joined(&pages.collect::<Vec<_>>(), &table.at);
-    Some(Inner { table: inner, format, page })
+    Some(Inner {
+        table: inner,
+        format,
+        page,
+    })
 }
 
 /// One table of all lists among some values, if most of those are lists, or texts that write one down.
@@ -269,4 +309,3 @@ fn kind(value: &Value) -> Kind {
         Value::List(items) => table::kind_of(items.iter().take(table::ITEMS)),
     }
 }
-

@@ -41,7 +41,11 @@ pub(super) fn dates(series: &Series<'_, '_>) -> Option<Dates> {
     let written = |number: i64| {
         let day = Day::from_number(number)?.to_string();
         // Of a month, the day says nothing.
-        let length = if moments.per == Per::Month { 7 } else { day.len() };
+        let length = if moments.per == Per::Month {
+            7
+        } else {
+            day.len()
+        };
         Some(day.get(..length)?.to_owned())
     };
     Some(Dates {
@@ -75,7 +79,12 @@ pub(super) fn add_trends(series: &[Series<'_, '_>], fields: &mut [Field]) {
         .filter_map(|one| {
             let uniform = one.quantities.as_ref().filter(|read| read.is_uniform())?;
             let entries = uniform.entries.iter();
-            Some((one, entries.map(|entry| (entry.row, entry.amount)).collect::<Amounts>()))
+            Some((
+                one,
+                entries
+                    .map(|entry| (entry.row, entry.amount))
+                    .collect::<Amounts>(),
+            ))
         })
         .filter(|(_, amounts)| !amounts.is_empty())
         .take(NUMBERED)
@@ -92,8 +101,16 @@ pub(super) fn add_trends(series: &[Series<'_, '_>], fields: &mut [Field]) {
         }
         for (series, amounts) in &numbered {
             let name = &series.column.name;
-            let unit = || series.quantities.as_ref().and_then(|read| read.by_unit().first()?.0.map(str::to_owned));
-            let is_summed = series.quantities.as_ref().is_some_and(|read| read.is_summed(unit().as_deref()));
+            let unit = || {
+                series
+                    .quantities
+                    .as_ref()
+                    .and_then(|read| read.by_unit().first()?.0.map(str::to_owned))
+            };
+            let is_summed = series
+                .quantities
+                .as_ref()
+                .is_some_and(|read| read.is_summed(unit().as_deref()));
             let trend = match (is_series, is_summed) {
                 (true, _) => in_series(moments, name, amounts),
                 (false, true) => bucketed(moments, dates.per, Some((name, amounts))),
@@ -121,11 +138,7 @@ fn in_series(moments: &Moments, of: &str, amounts: &Amounts) -> Option<Trend> {
 
 /// How the number of records goes from stretch to stretch, or the sum of a field. Stretches without any count as none.
 #[expect(clippy::cast_precision_loss, reason = "days are few")]
-fn bucketed(
-    moments: &Moments,
-    per: Per,
-    of: Option<(&str, &Amounts)>,
-) -> Option<Trend> {
+fn bucketed(moments: &Moments, per: Per, of: Option<(&str, &Amounts)>) -> Option<Trend> {
     let mut members: BTreeMap<i64, Vec<Amount>> = BTreeMap::new();
     let days = &moments.days;
     for (item, day) in days {
@@ -136,7 +149,10 @@ fn bucketed(
         members.entry(bucket(*day, per)).or_default().extend(amount);
     }
     let first = days.iter().map(|(_, day)| day.number()).min()?;
-    let last = days.iter().map(|(_, day)| bucket(*day, moments.per)).max()?;
+    let last = days
+        .iter()
+        .map(|(_, day)| bucket(*day, moments.per))
+        .max()?;
     let last = beginning(last + 1, moments.per)? - 1;
     let is_whole = |at: i64| {
         let ends = beginning(at, per).zip(beginning(at + 1, per));
@@ -147,7 +163,11 @@ fn bucketed(
     for at in (from..=to).filter(|at| is_whole(*at)) {
         let mut inside = members.remove(&at).unwrap_or_default();
         inside.sort_by(Amount::order);
-        let sum = if inside.is_empty() { Some(Amount::whole(0)) } else { Amount::sum(&inside) };
+        let sum = if inside.is_empty() {
+            Some(Amount::whole(0))
+        } else {
+            Amount::sum(&inside)
+        };
         points.push((at as f64, sum?.to_f64()));
     }
     fit::trend(&points, of.map(|(name, _)| name), per)

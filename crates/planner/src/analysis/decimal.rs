@@ -63,10 +63,7 @@ impl Decimal {
         let moved = match u32::try_from(scale) {
             Ok(scale) => Self::new(self.digits, scale),
             Err(_) if self.digits == 0 => self,
-            Err(_) => Self::new(
-                self.digits.checked_mul(power(scale.unsigned_abs())?)?,
-                0,
-            ),
+            Err(_) => Self::new(self.digits.checked_mul(power(scale.unsigned_abs())?)?, 0),
         };
         (moved.scale <= MAX_SCALE).then_some(moved)
     }
@@ -127,7 +124,10 @@ impl Decimal {
     }
 
     /// The nearest binary number.
-    #[expect(clippy::cast_precision_loss, reason = "up to 2^53 and 10^22 nothing is lost")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "up to 2^53 and 10^22 nothing is lost"
+    )]
     pub(super) fn to_f64(self) -> f64 {
         const EXACT: u128 = 1 << 53;
         if self.digits.unsigned_abs() < EXACT && self.scale <= 22 {

@@ -19,7 +19,9 @@ pub(super) fn read(text: &str) -> Option<(Format, Value)> {
         return None;
     }
     if text.starts_with(['{', '[']) {
-        let whole = Value::from_json(text).ok().map(|value| (Format::Json, value));
+        let whole = Value::from_json(text)
+            .ok()
+            .map(|value| (Format::Json, value));
         return whole.or_else(|| Some((Format::JsonLines, json_lines(text)?)));
     }
     SEPARATORS
@@ -38,7 +40,9 @@ fn csv(text: &str, separator: char) -> Option<Value> {
     let mut lines = lines(text, separator)?.into_iter();
     let names = lines.next()?;
     let is_name = |name: &String| {
-        !name.is_empty() && name.len() <= 60 && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        !name.is_empty()
+            && name.len() <= 60
+            && !name.starts_with(|letter: char| letter.is_ascii_digit())
     };
     let are_different = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
     if names.len() < 2 || !names.iter().all(is_name) || !are_different {
@@ -58,7 +62,8 @@ fn csv(text: &str, separator: char) -> Option<Value> {
         records.push(Value::Object(fields.collect::<Object>().into()));
     }
     // One line may be a sentence with as many commas as the one before.
-    let is_table = 2 <= records.len() || separator != ',' && separator != ';' && !records.is_empty();
+    let is_table =
+        2 <= records.len() || separator != ',' && separator != ';' && !records.is_empty();
     is_table.then(|| Value::list(records))
 }
 
@@ -116,11 +121,15 @@ fn quoted_cell(text: &str) -> Option<(String, &str)> {
 /// The cells of a line without those outside the bars of `| a | b |`; `None` for the rule `|---|---|`.
 fn of_line(mut cells: Vec<String>, separator: char) -> Option<Vec<String>> {
     if separator == '|' {
-        if cells.len() > 2 && cells.first().is_some_and(String::is_empty) && cells.last().is_some_and(String::is_empty) {
+        if cells.len() > 2
+            && cells.first().is_some_and(String::is_empty)
+            && cells.last().is_some_and(String::is_empty)
+        {
             cells.pop();
             cells.remove(0);
         }
-        let is_rule = |cell: &String| cell.len() > 1 && cell.bytes().all(|byte| byte == b'-' || byte == b':');
+        let is_rule =
+            |cell: &String| cell.len() > 1 && cell.bytes().all(|byte| byte == b'-' || byte == b':');
         if cells.iter().all(is_rule) {
             return None;
         }
@@ -139,9 +148,18 @@ mod tests {
 
     #[test]
     fn tables_in_texts() {
-        check("a,b\n1,2\n3,\n", Some(r#"[{"a":"1","b":"2"},{"a":"3","b":null}]"#));
-        check("a;b\r\n\"x;\"\"y\"\"\";2\r\n\"p\nq\";4", Some(r#"[{"a":"x;\"y\"","b":"2"},{"a":"p\nq","b":"4"}]"#));
-        check("| a | b |\n|---|--:|\n| 1 | 2 |\n", Some(r#"[{"a":"1","b":"2"}]"#));
+        check(
+            "a,b\n1,2\n3,\n",
+            Some(r#"[{"a":"1","b":"2"},{"a":"3","b":null}]"#),
+        );
+        check(
+            "a;b\r\n\"x;\"\"y\"\"\";2\r\n\"p\nq\";4",
+            Some(r#"[{"a":"x;\"y\"","b":"2"},{"a":"p\nq","b":"4"}]"#),
+        );
+        check(
+            "| a | b |\n|---|--:|\n| 1 | 2 |\n",
+            Some(r#"[{"a":"1","b":"2"}]"#),
+        );
         check(" [1, 2] ", Some("[1,2]"));
         check("{\"a\": 1}\n{\"a\": 2}", Some(r#"[{"a":1},{"a":2}]"#));
     }
@@ -149,8 +167,15 @@ mod tests {
     #[test]
     fn texts_that_are_no_tables() {
         for text in [
-            "", "a, b and c", "Dear Ada,\nthank you", "one, two\nthree, four", "a,b\n1,2,3\n4,5", "a,a\n1,2\n3,4", "{\"a\": ",
-            "[link](x)", "a,b\n\"1,2\n3,4",
+            "",
+            "a, b and c",
+            "Dear Ada,\nthank you",
+            "one, two\nthree, four",
+            "a,b\n1,2,3\n4,5",
+            "a,a\n1,2\n3,4",
+            "{\"a\": ",
+            "[link](x)",
+            "a,b\n\"1,2\n3,4",
         ] {
             check(text, None);
         }

@@ -66,8 +66,13 @@ pub(super) struct Series<'c, 'a> {
 impl<'c, 'a> Series<'c, 'a> {
     fn of(column: &'c Column<'a>) -> Self {
         let moments = moment::of(column);
+        let quantities = if moments.is_some() {
+            None
+        } else {
+            Quantities::of(column)
+        };
         Self {
-            quantities: quantities(column, moments.as_ref()),
+            quantities,
             moments,
             flags: flags(column),
             column,
@@ -77,15 +82,13 @@ impl<'c, 'a> Series<'c, 'a> {
 
 /// All fields of a table, and the rows that were left out since they sum up others.
 pub(super) fn fields(mut columns: Columns<'_>) -> (Vec<Field>, Vec<TotalRow>) {
-    let read: Vec<Option<Quantities>> = columns
-        .iter()
-        .map(|column| quantities(column, moment::of(column).as_ref()))
-        .collect();
-    let totals = total::find(&columns, &read);
-    if !totals.is_empty() {
-        columns.remove(&totals.iter().map(|(row, _)| *row).collect::<HashSet<_>>());
-    }
     let mut series: Vec<Series<'_, '_>> = columns.iter().map(Series::of).collect();
+    let totals = total::find(&columns, &series);
+    if !totals.is_empty() {
+        drop(series);
+        columns.remove(&totals.iter().map(|(row, _)| *row).collect::<HashSet<_>>());
+        series = columns.iter().map(Series::of).collect();
+    }
     for one in &mut series {
         let Some(quantities) = &mut one.quantities else {
             continue;
@@ -97,17 +100,13 @@ pub(super) fn fields(mut columns: Columns<'_>) -> (Vec<Field>, Vec<TotalRow>) {
             quantities.take_units(beside);
         }
     }
-    let mut fields: Vec<Field> = series.iter().map(|series| field(series, &columns)).collect();
+    let mut fields: Vec<Field> = series
+        .iter()
+        .map(|series| field(series, &columns))
+        .collect();
     date::add_trends(&series, &mut fields);
     group::add_figures(&series, &mut fields);
     (fields, totals.into_iter().map(|(_, total)| total).collect())
-}
-
-fn quantities(column: &Column<'_>, moments: Option<&Found>) -> Option<Quantities> {
-    if moments.is_some() {
-        return None;
-    }
-    Quantities::of(column)
 }
 
 fn field(series: &Series<'_, '_>, columns: &Columns<'_>) -> Field {
@@ -128,7 +127,10 @@ fn field(series: &Series<'_, '_>, columns: &Columns<'_>) -> Field {
     };
     let dates = date::dates(series);
     let numeric_texts = series.quantities.as_ref().map_or(0, |read| read.texts);
-    let is_grouped = series.moments.is_none() && numeric_texts == 0 && series.flags.is_empty() && !is_id(&column.name);
+    let is_grouped = series.moments.is_none()
+        && numeric_texts == 0
+        && series.flags.is_empty()
+        && !is_id(&column.name);
     let true_count = series.flags.iter().filter(|(_, flag)| *flag).count();
     let mut field = Field {
         at: format!("{}{}", columns.table.at, column.pointer),
@@ -165,11 +167,17 @@ fn field(series: &Series<'_, '_>, columns: &Columns<'_>) -> Field {
     field
 }
 
-fn add_numbers(quantities: &Quantities, field: &mut Field, place: &dyn Fn(usize) -> (String, Option<String>)) {
+fn add_numbers(
+    quantities: &Quantities,
+    field: &mut Field,
+    place: &dyn Fn(usize) -> (String, Option<String>),
+) {
     let mut by_unit: Vec<Numbers> = quantities
         .by_unit()
         .into_iter()
-        .filter_map(|(unit, amounts)| spread::numbers(unit, quantities.is_summed(unit), &amounts, place))
+        .filter_map(|(unit, amounts)| {
+            spread::numbers(unit, quantities.is_summed(unit), &amounts, place)
+        })
         .collect();
     if by_unit.len() == 1 {
         field.numbers = by_unit.pop();
@@ -187,7 +195,9 @@ fn add_numbers(quantities: &Quantities, field: &mut Field, place: &dyn Fn(usize)
 /// The truth values of a field, also those that are all written as `yes` and `no`.
 fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
     let of_text = |text: &str| {
-        let found = FLAGS.iter().find(|(written, _)| written.eq_ignore_ascii_case(text.trim()));
+        let found = FLAGS
+            .iter()
+            .find(|(written, _)| written.eq_ignore_ascii_case(text.trim()));
         found.map(|(_, flag)| *flag)
     };
     let is_flag = |value: &Value| match value {
@@ -196,11 +206,14 @@ fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
     };
     let mut are_texts_flags = column.entries.iter().map(|(_, value)| is_flag(value));
     let takes_texts = are_texts_flags.all(|is_flag| is_flag);
-    let flags = column.entries.iter().filter_map(|(row, value)| match value {
-        Value::Bool(flag) => Some((*row, *flag)),
-        other if takes_texts => Some((*row, of_text(other.as_text()?)?)),
-        _ => None,
-    });
+    let flags = column
+        .entries
+        .iter()
+        .filter_map(|(row, value)| match value {
+            Value::Bool(flag) => Some((*row, *flag)),
+            other if takes_texts => Some((*row, of_text(other.as_text()?)?)),
+            _ => None,
+        });
     flags.collect()
 }
 

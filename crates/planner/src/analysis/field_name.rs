@@ -5,31 +5,212 @@ const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
 /// Last words of names whose numbers identify, order or locate something.
 const LABELS: &[&str] = &[
-    "id", "ids", "uuid", "guid", "code", "codes", "index", "idx", "key", "pk", "fk", "number", "num", "no", "nr", "nummer",
-    "phone", "tel", "telephone", "telefon", "mobile", "fax", "position", "pos", "postcode", "zip", "zipcode", "plz",
-    "postal", "postalcode", "status", "statuscode", "errno", "errorcode", "version", "build", "revision", "rank",
-    "ranking", "rang", "place", "row", "line", "lineno", "seq", "sequence", "ordinal", "order", "page", "port", "pid",
-    "sku", "isbn", "ean", "gtin", "upc", "asin", "ssn", "iban", "bic", "serial", "lat", "latitude", "lon", "lng", "long",
-    "longitude", "year", "yr", "jahr", "month", "monat", "weekday", "dow", "doy", "day", "week", "kw", "quarter", "hour",
-    "minute", "second", "ref", "reference", "priority", "step", "offset", "cursor", "hash", "checksum", "color", "colour",
-    "ip", "vin", "imei", "asn", "gid", "uid", "oid", "userid", "orderid", "customerid", "productid", "itemid", "accountid",
-    "phonenumber", "room", "gate", "seat", "lane", "channel", "epoch", "extension",
+    "id",
+    "ids",
+    "uuid",
+    "guid",
+    "code",
+    "codes",
+    "index",
+    "idx",
+    "key",
+    "pk",
+    "fk",
+    "number",
+    "num",
+    "no",
+    "nr",
+    "nummer",
+    "phone",
+    "tel",
+    "telephone",
+    "telefon",
+    "mobile",
+    "fax",
+    "position",
+    "pos",
+    "postcode",
+    "zip",
+    "zipcode",
+    "plz",
+    "postal",
+    "postalcode",
+    "status",
+    "statuscode",
+    "errno",
+    "errorcode",
+    "version",
+    "build",
+    "revision",
+    "rank",
+    "ranking",
+    "rang",
+    "place",
+    "row",
+    "line",
+    "lineno",
+    "seq",
+    "sequence",
+    "ordinal",
+    "order",
+    "page",
+    "port",
+    "pid",
+    "sku",
+    "isbn",
+    "ean",
+    "gtin",
+    "upc",
+    "asin",
+    "ssn",
+    "iban",
+    "bic",
+    "serial",
+    "lat",
+    "latitude",
+    "lon",
+    "lng",
+    "long",
+    "longitude",
+    "year",
+    "yr",
+    "jahr",
+    "month",
+    "monat",
+    "weekday",
+    "dow",
+    "doy",
+    "day",
+    "week",
+    "kw",
+    "quarter",
+    "hour",
+    "minute",
+    "second",
+    "ref",
+    "reference",
+    "priority",
+    "step",
+    "offset",
+    "cursor",
+    "hash",
+    "checksum",
+    "color",
+    "colour",
+    "ip",
+    "vin",
+    "imei",
+    "asn",
+    "gid",
+    "uid",
+    "oid",
+    "userid",
+    "orderid",
+    "customerid",
+    "productid",
+    "itemid",
+    "accountid",
+    "phonenumber",
+    "room",
+    "gate",
+    "seat",
+    "lane",
+    "channel",
+    "epoch",
+    "extension",
 ];
 
 /// Names of things that are counted in the plural and identified in the singular.
 const THINGS: &[&str] = &[
-    "account", "article", "booking", "branch", "client", "contract", "customer", "department", "device", "employee",
-    "event", "invoice", "issue", "item", "member", "parent", "patient", "product", "project", "session", "shipment",
-    "shop", "store", "student", "supplier", "task", "team", "ticket", "user", "vendor",
+    "account",
+    "article",
+    "booking",
+    "branch",
+    "client",
+    "contract",
+    "customer",
+    "department",
+    "device",
+    "employee",
+    "event",
+    "invoice",
+    "issue",
+    "item",
+    "member",
+    "parent",
+    "patient",
+    "product",
+    "project",
+    "session",
+    "shipment",
+    "shop",
+    "store",
+    "student",
+    "supplier",
+    "task",
+    "team",
+    "ticket",
+    "user",
+    "vendor",
 ];
 
 /// Words of names whose numbers may be moments, counted from 1970 on.
 const MOMENTS: &[&str] = &[
-    "accessed", "at", "begin", "birth", "born", "built", "changed", "closed", "completed", "created", "date", "datetime", "day",
-    "deadline", "deleted", "due", "end", "ended", "epoch", "established", "expires", "expiry", "finished", "founded", "from", "issued", "joined",
-    "last", "logged", "modified", "moment", "occurred", "on", "opened", "paid", "posted", "published", "received",
-    "released",    "seen", "sent", "shipped", "since", "start", "started", "stamp", "time", "timestamp", "to", "ts", "until", "updated",
-    "utc", "vintage", "when",
+    "accessed",
+    "at",
+    "begin",
+    "birth",
+    "born",
+    "built",
+    "changed",
+    "closed",
+    "completed",
+    "created",
+    "date",
+    "datetime",
+    "day",
+    "deadline",
+    "deleted",
+    "due",
+    "end",
+    "ended",
+    "epoch",
+    "established",
+    "expires",
+    "expiry",
+    "finished",
+    "founded",
+    "from",
+    "issued",
+    "joined",
+    "last",
+    "logged",
+    "modified",
+    "moment",
+    "occurred",
+    "on",
+    "opened",
+    "paid",
+    "posted",
+    "published",
+    "received",
+    "released",
+    "seen",
+    "sent",
+    "shipped",
+    "since",
+    "start",
+    "started",
+    "stamp",
+    "time",
+    "timestamp",
+    "to",
+    "ts",
+    "until",
+    "updated",
+    "utc",
+    "vintage",
+    "when",
 ];
 
 /// Words of names whose numbers are shares of something.
@@ -37,16 +218,37 @@ const SHARES: &[&str] = &["percent", "percentage", "pct", "prozent", "ratio"];
 
 /// Words of names whose numbers are no money, whatever currency stands beside them.
 const COUNTS: &[&str] = &[
-    "age", "amperage", "count", "days", "depth", "distance", "duration", "height", "hours", "items", "length", "likes",
-    "minutes", "number", "orders", "people", "persons", "pieces", "points", "qty", "quantity", "rating", "score",
-    "seconds", "size", "stars", "stock", "units", "views", "visits", "volume", "votes", "weeks", "weight", "width", "years",
+    "age", "amperage", "count", "days", "depth", "distance", "duration", "height", "hours",
+    "items", "length", "likes", "minutes", "number", "orders", "people", "persons", "pieces",
+    "points", "qty", "quantity", "rating", "score", "seconds", "size", "stars", "stock", "units",
+    "views", "visits", "volume", "votes", "weeks", "weight", "width", "years",
 ];
 
 /// Words of names whose numbers may be in the unit that stands beside them.
 const MEASURES: &[&str] = &[
-    "amount", "consumption", "depth", "distance", "dose", "duration", "height", "length", "level", "measure",
-    "measurement", "mass", "qty", "quantity", "reading", "result", "size", "speed", "temperature", "value", "volume",
-    "weight", "width",
+    "amount",
+    "consumption",
+    "depth",
+    "distance",
+    "dose",
+    "duration",
+    "height",
+    "length",
+    "level",
+    "measure",
+    "measurement",
+    "mass",
+    "qty",
+    "quantity",
+    "reading",
+    "result",
+    "size",
+    "speed",
+    "temperature",
+    "value",
+    "volume",
+    "weight",
+    "width",
 ];
 
 /// What a field beside others says about their numbers.
@@ -66,7 +268,8 @@ pub(super) fn words(name: &str) -> Vec<String> {
             let is_hump = letter.is_uppercase()
                 && before.is_some_and(|before| {
                     before.is_lowercase()
-                        || before.is_uppercase() && letters.peek().is_some_and(|next| next.is_lowercase())
+                        || before.is_uppercase()
+                            && letters.peek().is_some_and(|next| next.is_lowercase())
                 });
             match words.last_mut() {
                 Some(word) if before.is_some() && !is_hump => word.extend(letter.to_lowercase()),
@@ -85,7 +288,9 @@ fn last_part(name: &str) -> &str {
 }
 
 fn has_word(name: &str, wanted: &[&str]) -> bool {
-    words(last_part(name)).iter().any(|word| wanted.contains(&word.as_str()))
+    words(last_part(name))
+        .iter()
+        .any(|word| wanted.contains(&word.as_str()))
 }
 
 /// Whether the values of a field identify its record.
@@ -133,15 +338,22 @@ pub(super) fn says_unit_of(beside: &str, name: &str) -> Option<Beside> {
         .rsplit_once('.')
         .map_or(outer.is_empty(), |(of, _)| of == outer || outer.is_empty());
     let said = words(inner);
-    let kind = if said.iter().any(|word| ["currency", "ccy", "waehrung", "währung"].contains(&word.as_str())) {
+    let kind = if said
+        .iter()
+        .any(|word| ["currency", "ccy", "waehrung", "währung"].contains(&word.as_str()))
+    {
         Beside::Currency
-    } else if said.last().is_some_and(|word| ["unit", "units", "uom", "einheit"].contains(&word.as_str())) {
+    } else if said
+        .last()
+        .is_some_and(|word| ["unit", "units", "uom", "einheit"].contains(&word.as_str()))
+    {
         Beside::Unit
     } else {
         return None;
     };
     let own = words(last_part(name));
-    let is_meant = if said.len() == 1 || said == ["currency", "code"] || said == ["iso", "currency"] {
+    let is_meant = if said.len() == 1 || said == ["currency", "code"] || said == ["iso", "currency"]
+    {
         match kind {
             Beside::Currency => !own.iter().any(|word| COUNTS.contains(&word.as_str())),
             Beside::Unit => own.iter().any(|word| MEASURES.contains(&word.as_str())),
@@ -172,13 +384,33 @@ mod tests {
     #[test]
     fn labels_are_no_amounts() {
         for name in [
-            "id", "customer_id", "orderID", "status_code", "HTTPStatus", "lat", "page.number", "fiscal_year", "zip",
-            "phoneNumber", "rank", "Bestellnummer",
+            "id",
+            "customer_id",
+            "orderID",
+            "status_code",
+            "HTTPStatus",
+            "lat",
+            "page.number",
+            "fiscal_year",
+            "zip",
+            "phoneNumber",
+            "rank",
+            "Bestellnummer",
         ] {
             assert!(is_label(name), "{name}");
         }
         for name in [
-            "total", "paid", "years", "orders", "order_count", "cost_per_day", "grid", "value", "hours", "latency", "humid",
+            "total",
+            "paid",
+            "years",
+            "orders",
+            "order_count",
+            "cost_per_day",
+            "grid",
+            "value",
+            "hours",
+            "latency",
+            "humid",
         ] {
             assert!(!is_label(name), "{name}");
         }
@@ -187,9 +419,18 @@ mod tests {
     #[test]
     fn a_currency_belongs_to_money() {
         assert_eq!(says_unit_of("currency", "amount"), Some(Beside::Currency));
-        assert_eq!(says_unit_of("price.currency", "price.amount"), Some(Beside::Currency));
-        assert_eq!(says_unit_of("currency", "price.amount"), Some(Beside::Currency));
-        assert_eq!(says_unit_of("total_currency", "total"), Some(Beside::Currency));
+        assert_eq!(
+            says_unit_of("price.currency", "price.amount"),
+            Some(Beside::Currency)
+        );
+        assert_eq!(
+            says_unit_of("currency", "price.amount"),
+            Some(Beside::Currency)
+        );
+        assert_eq!(
+            says_unit_of("total_currency", "total"),
+            Some(Beside::Currency)
+        );
         assert_eq!(says_unit_of("unit", "quantity"), Some(Beside::Unit));
         for (beside, name) in [
             ("currency", "quantity"),

@@ -72,7 +72,10 @@ fn value(key: &Key<'_>) -> Value {
         Key::Number(number) => number
             .to_whole()
             .and_then(|whole| i64::try_from(whole).ok())
-            .map_or_else(|| Value::text(number.to_string()), |whole| Value::Number(whole.into())),
+            .map_or_else(
+                || Value::text(number.to_string()),
+                |whole| Value::Number(whole.into()),
+            ),
         Key::Real(bits) => Value::text(f64::from_bits(bits).to_string()),
     }
 }
@@ -130,9 +133,19 @@ impl<'s> Other<'s> {
 
 /// Adds the figures of some rows: sums and means of numbers in one unit, and how often flags are set.
 fn add(group: &mut Group, rows: &[usize], others: &[Other<'_>]) {
-    for other in others.iter().filter(|other| !other.numbers.is_empty()).take(NUMBERED) {
-        let inside: Vec<&Quantity> = rows.iter().filter_map(|row| other.numbers.get(row).copied()).collect();
-        let Some((read, unit)) = other.quantities.and_then(|read| Some((read, read.common_unit(&inside)?))) else {
+    for other in others
+        .iter()
+        .filter(|other| !other.numbers.is_empty())
+        .take(NUMBERED)
+    {
+        let inside: Vec<&Quantity> = rows
+            .iter()
+            .filter_map(|row| other.numbers.get(row).copied())
+            .collect();
+        let Some((read, unit)) = other
+            .quantities
+            .and_then(|read| Some((read, read.common_unit(&inside)?)))
+        else {
             continue;
         };
         let mut amounts: Vec<Amount> = inside.iter().map(|entry| entry.amount).collect();
@@ -149,11 +162,21 @@ fn add(group: &mut Group, rows: &[usize], others: &[Other<'_>]) {
             group.sums.insert(name, sum);
         }
     }
-    for other in others.iter().filter(|other| !other.flags.is_empty()).take(FLAGGED) {
-        let inside: Vec<bool> = rows.iter().filter_map(|row| other.flags.get(row).copied()).collect();
+    for other in others
+        .iter()
+        .filter(|other| !other.flags.is_empty())
+        .take(FLAGGED)
+    {
+        let inside: Vec<bool> = rows
+            .iter()
+            .filter_map(|row| other.flags.get(row).copied())
+            .collect();
         let set = inside.iter().filter(|flag| **flag).count();
         if !inside.is_empty() {
-            let counts = Booleans { r#true: set, r#false: inside.len() - set };
+            let counts = Booleans {
+                r#true: set,
+                r#false: inside.len() - set,
+            };
             group.rates.insert(other.name.to_owned(), counts);
         }
     }

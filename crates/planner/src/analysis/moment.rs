@@ -66,7 +66,10 @@ pub(super) fn of(column: &Column<'_>) -> Option<Found> {
                     }
                 },
                 None => day_of_text(text).or_else(|| {
-                    let is_number = may_count && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                    let is_number = may_count
+                        && text
+                            .bytes()
+                            .all(|byte| byte.is_ascii_digit() || byte == b'.');
                     is_number.then(|| of_number(text.parse().ok()))?
                 }),
             },
@@ -112,13 +115,18 @@ fn date_part(text: &str) -> &str {
     let before = &text[..colon];
     let digits = before.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let date = digits.strip_suffix('T').unwrap_or(digits).trim_end();
-    date.strip_suffix("at").unwrap_or(date).trim_end_matches([' ', ','])
+    date.strip_suffix("at")
+        .unwrap_or(date)
+        .trim_end_matches([' ', ','])
 }
 
 /// The day of a moment since 1970, in seconds or a smaller unit, or of eight digits: `20251005`.
 fn of_number(number: Option<f64>) -> Option<DateRange> {
     let number = number?;
-    let seconds = UNITS.iter().map(|unit| number / unit).find(|seconds| SECONDS.contains(seconds));
+    let seconds = UNITS
+        .iter()
+        .map(|unit| number / unit)
+        .find(|seconds| SECONDS.contains(seconds));
     let day = match seconds {
         #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
         Some(seconds) => Day::from_number((seconds / SECONDS_OF_DAY).floor() as i64)?,
@@ -139,17 +147,28 @@ fn slashed(text: &str) -> Option<Parts> {
     if MAX_LENGTH < text.len() {
         return None;
     }
-    let sign = text.find(['/', '-']).and_then(|at| text[at..].chars().next())?;
+    let sign = text
+        .find(['/', '-'])
+        .and_then(|at| text[at..].chars().next())?;
     let mut parts = date_part(text).trim().split(sign);
-    let mut part = |digits: std::ops::RangeInclusive<usize>| parts.next().filter(|part| digits.contains(&part.len()));
+    let mut part = |digits: std::ops::RangeInclusive<usize>| {
+        parts.next().filter(|part| digits.contains(&part.len()))
+    };
     let (first, second, year) = (part(1..=2)?, part(1..=2)?, part(4..=4)?);
-    let parts = (first.parse().ok()?, second.parse().ok()?, year.parse().ok()?);
+    let parts = (
+        first.parse().ok()?,
+        second.parse().ok()?,
+        year.parse().ok()?,
+    );
     Some(parts)
 }
 
 /// In which order day and month stand in a field, if any of its values tells and none contradicts.
 fn order(column: &Column<'_>) -> Result<Order, ()> {
-    let texts = column.entries.iter().filter_map(|(_, value)| value.as_text());
+    let texts = column
+        .entries
+        .iter()
+        .filter_map(|(_, value)| value.as_text());
     let (mut is_day_first, mut is_month_first) = (false, false);
     for (first, second, _) in texts.filter_map(slashed) {
         is_day_first |= 12 < first;
@@ -163,7 +182,11 @@ fn order(column: &Column<'_>) -> Result<Order, ()> {
 }
 
 fn of_slashed((first, second, year): Parts, order: Order) -> Option<DateRange> {
-    let (month, day) = if order == Order::DayFirst { (second, first) } else { (first, second) };
+    let (month, day) = if order == Order::DayFirst {
+        (second, first)
+    } else {
+        (first, second)
+    };
     let day = Day::read(&format!("{year:04}-{month:02}-{day:02}"))?;
     Some(DateRange { from: day, to: day })
 }

@@ -56,14 +56,17 @@ pub(super) fn outliers(
         let farther = other.2.abs().total_cmp(&one.2.abs());
         farther.then_with(|| one.0.cmp(&other.0))
     });
-    let farthest = found.iter().take(FARTHEST).filter_map(|(row, value, score)| {
-        let (at, name) = place(*row);
-        let value = *value;
-        Some(Outlier {
-            mark: Mark { at, name, value },
-            score: Amount::computed(*score)?,
-        })
-    });
+    let farthest = found
+        .iter()
+        .take(FARTHEST)
+        .filter_map(|(row, value, score)| {
+            let (at, name) = place(*row);
+            let value = *value;
+            Some(Outlier {
+                mark: Mark { at, name, value },
+                score: Amount::computed(*score)?,
+            })
+        });
     Some(Outliers {
         method,
         count: found.len(),
@@ -103,12 +106,20 @@ fn by_median(amounts: &[(usize, Amount)], sorted: &[f64], scale: Scale) -> Optio
     if is_skewed(sorted) {
         return None;
     }
-    let logarithms: Option<Vec<f64>> = sorted.iter().map(|value| (0.0 < *value).then(|| value.ln())).collect();
-    let logarithmic = logarithms.filter(|_| sorted.len() < MANY).and_then(|sorted| Scale::of(&sorted));
+    let logarithms: Option<Vec<f64>> = sorted
+        .iter()
+        .map(|value| (0.0 < *value).then(|| value.ln()))
+        .collect();
+    let logarithmic = logarithms
+        .filter(|_| sorted.len() < MANY)
+        .and_then(|sorted| Scale::of(&sorted));
     let is_far = |score: f64| score.is_finite() && FAR_MODIFIED < score.abs();
-    let scored = amounts.iter().map(|(row, amount)| (*row, *amount, scale.score(amount.to_f64())));
+    let scored = amounts
+        .iter()
+        .map(|(row, amount)| (*row, *amount, scale.score(amount.to_f64())));
     let far = scored.filter(|(_, amount, score)| {
-        let is_far_in_logarithms = || logarithmic.is_none_or(|scale| is_far(scale.score(amount.to_f64().ln())));
+        let is_far_in_logarithms =
+            || logarithmic.is_none_or(|scale| is_far(scale.score(amount.to_f64().ln())));
         is_far(*score) && is_far_in_logarithms()
     });
     Some(far.collect())
@@ -117,7 +128,11 @@ fn by_median(amounts: &[(usize, Amount)], sorted: &[f64], scale: Scale) -> Optio
 /// Whether one side of the middle half and more is longer than the other, by more than chance.
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 fn is_skewed(sorted: &[f64]) -> bool {
-    let (low, middle, high) = (quantile(sorted, 0.125), quantile(sorted, 0.5), quantile(sorted, 0.875));
+    let (low, middle, high) = (
+        quantile(sorted, 0.125),
+        quantile(sorted, 0.5),
+        quantile(sorted, 0.875),
+    );
     let skewness = (high + low - 2.0 * middle) / (high - low);
     let chance = SKEWED_BY_CHANCE / (sorted.len() as f64).sqrt();
     skewness.is_finite() && chance.max(SKEWED) < skewness.abs()
@@ -125,12 +140,20 @@ fn is_skewed(sorted: &[f64]) -> bool {
 
 /// Numbers far from the mean, if there is a gap between them and all others.
 fn by_mean(amounts: &[(usize, Amount)], mean: f64, deviation: f64) -> Option<Vec<Scored>> {
-    let scored = amounts.iter().map(|(row, amount)| (*row, *amount, (amount.to_f64() - mean) / deviation));
+    let scored = amounts
+        .iter()
+        .map(|(row, amount)| (*row, *amount, (amount.to_f64() - mean) / deviation));
     let (far, near): (Vec<Scored>, Vec<Scored>) = scored
         .filter(|(.., score)| score.is_finite())
         .partition(|(.., score)| FAR < score.abs());
-    let nearest = far.iter().map(|(.., score)| score.abs()).fold(f64::INFINITY, f64::min);
-    let farthest = near.iter().map(|(.., score)| score.abs()).fold(0.0, f64::max);
+    let nearest = far
+        .iter()
+        .map(|(.., score)| score.abs())
+        .fold(f64::INFINITY, f64::min);
+    let farthest = near
+        .iter()
+        .map(|(.., score)| score.abs())
+        .fold(0.0, f64::max);
     (farthest * GAP <= nearest).then_some(far)
 }
 

@@ -8,30 +8,106 @@ use super::report::Page;
 
 /// Names of counts of all items, however many of them are listed.
 const COUNTS: &[&str] = &[
-    "total", "total count", "total items", "total results", "total records", "total rows", "total hits", "total elements", "total matches",
-    "total size", "count", "count total", "result count", "results count", "record count", "item count", "row count", "num results",
-    "num found", "number of results", "nb hits", "hits", "matches", "available", "estimated total hits", "found", "size all", "odata count",
-    "total available", "total value", "result size estimate", "x total count", "of",
+    "total",
+    "total count",
+    "total items",
+    "total results",
+    "total records",
+    "total rows",
+    "total hits",
+    "total elements",
+    "total matches",
+    "total size",
+    "count",
+    "count total",
+    "result count",
+    "results count",
+    "record count",
+    "item count",
+    "row count",
+    "num results",
+    "num found",
+    "number of results",
+    "nb hits",
+    "hits",
+    "matches",
+    "available",
+    "estimated total hits",
+    "found",
+    "size all",
+    "odata count",
+    "total available",
+    "total value",
+    "result size estimate",
+    "x total count",
+    "of",
 ];
 
 /// Names of values that lead to the next page, if they are there.
 const NEXT: &[&str] = &[
-    "next", "next page", "next page token", "next cursor", "next token", "next link", "next url", "next offset", "next href", "has more",
-    "has next", "has next page", "more", "more results", "more available", "is truncated", "truncated", "incomplete results",
-    "continuation token", "continuation", "last evaluated key", "next marker", "next page url", "next key", "next start", "odata next link",
+    "next",
+    "next page",
+    "next page token",
+    "next cursor",
+    "next token",
+    "next link",
+    "next url",
+    "next offset",
+    "next href",
+    "has more",
+    "has next",
+    "has next page",
+    "more",
+    "more results",
+    "more available",
+    "is truncated",
+    "truncated",
+    "incomplete results",
+    "continuation token",
+    "continuation",
+    "last evaluated key",
+    "next marker",
+    "next page url",
+    "next key",
+    "next start",
+    "odata next link",
 ];
 
 /// Names of numbers of this page and of the last one.
 const PAGES: &[&str] = &["page", "page number", "current page", "page index"];
-const LAST_PAGES: &[&str] = &["pages", "total pages", "page count", "last page", "num pages", "page total"];
+const LAST_PAGES: &[&str] = &[
+    "pages",
+    "total pages",
+    "page count",
+    "last page",
+    "num pages",
+    "page total",
+];
 
 /// Names of fields that are beside a list because it is a bill rather than a page.
-const BILL: &[&str] = &["amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat"];
+const BILL: &[&str] = &[
+    "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
+];
 
 /// Names of records that hold such fields.
 const HOLDERS: &[&str] = &[
-    "meta", "metadata", "pagination", "paging", "page", "page info", "paginator", "links", "hits", "result", "results", "summary", "cursor",
-    "cursors", "response metadata", "info", "total",
+    "meta",
+    "metadata",
+    "pagination",
+    "paging",
+    "page",
+    "page info",
+    "paginator",
+    "links",
+    "hits",
+    "result",
+    "results",
+    "summary",
+    "cursor",
+    "cursors",
+    "response metadata",
+    "info",
+    "total",
 ];
 
 /// What objects around a list say about its length.
@@ -128,15 +204,17 @@ impl Around {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
         let is_more = |total: u64| usize::try_from(total).map_or(true, |total| count < total);
-        let longer = self
-            .counts
-            .iter()
-            .filter(|(_, total)| is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill));
+        let longer = self.counts.iter().filter(|(_, total)| {
+            is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
+        });
         let counted = longer.last().map(|(place, total)| Page {
             of: Some(*total),
             said_by: place.clone(),
         });
-        let is_whole = self.counts.iter().any(|(_, total)| usize::try_from(*total) == Ok(count));
+        let is_whole = self
+            .counts
+            .iter()
+            .any(|(_, total)| usize::try_from(*total) == Ok(count));
         let next = self.next.as_ref().filter(|_| !is_whole).map(|place| Page {
             of: None,
             said_by: place.clone(),
@@ -149,16 +227,25 @@ impl Around {
 /// all lists together.
 pub(super) fn of_joined(rows: &[(Around, usize)], at: &str) -> Option<Page> {
     let shown: usize = rows.iter().map(|(_, count)| count).sum();
-    let pages: Vec<Option<Page>> = rows.iter().map(|(around, count)| around.page(*count, &[])).collect();
+    let pages: Vec<Option<Page>> = rows
+        .iter()
+        .map(|(around, count)| around.page(*count, &[]))
+        .collect();
     let said_by = format!("{at}{}", pages.iter().flatten().next_back()?.said_by);
-    let totals: Vec<u64> = rows.iter().filter_map(|(around, _)| Some(around.counts.last()?.1)).collect();
-    let is_one = 1 < rows.len() && totals.len() == rows.len() && totals.windows(2).all(|pair| pair[0] == pair[1]);
+    let totals: Vec<u64> = rows
+        .iter()
+        .filter_map(|(around, _)| Some(around.counts.last()?.1))
+        .collect();
+    let is_one = 1 < rows.len()
+        && totals.len() == rows.len()
+        && totals.windows(2).all(|pair| pair[0] == pair[1]);
     if is_one {
         let total = totals[0];
         return (usize::try_from(total) != Ok(shown)).then_some(Page { of: None, said_by });
     }
     // The pages of one list end with one that has no next.
-    let is_last_whole = totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
+    let is_last_whole =
+        totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
     if is_last_whole {
         return None;
     }

@@ -49,16 +49,25 @@ impl Quantities {
             return None;
         }
         let readings = Readings::of(column);
-        if is_thing(&column.name) && readings.numbers.iter().all(is_whole) || are_years(column, &readings) {
+        if is_thing(&column.name) && readings.numbers.iter().all(is_whole)
+            || are_years(column, &readings)
+        {
             return None;
         }
-        let mut quantities = Self { is_share: is_share(&column.name), ..Self::default() };
+        let mut quantities = Self {
+            is_share: is_share(&column.name),
+            ..Self::default()
+        };
         let convention = Convention::of(readings.texts.iter().map(|(_, written)| written));
         let mut numbers = readings.numbers.iter().peekable();
         let mut texts = readings.texts.iter().peekable();
         for (row, value) in &column.entries {
             if let Some((_, amount)) = numbers.next_if(|(number, _)| number == row) {
-                quantities.entries.push(Quantity { row: *row, amount: *amount, unit: None });
+                quantities.entries.push(Quantity {
+                    row: *row,
+                    amount: *amount,
+                    unit: None,
+                });
             } else if let Some((_, written)) = texts.next_if(|(text, _)| text == row) {
                 quantities.add_text(*row, value, written, convention);
             } else {
@@ -74,12 +83,18 @@ impl Quantities {
             self.unclear.add(value);
             return;
         };
-        if let (Reading::Unclear { .. }, Some(text), None) = (written.reading, value.as_text(), &self.example) {
+        if let (Reading::Unclear { .. }, Some(text), None) =
+            (written.reading, value.as_text(), &self.example)
+        {
             self.example = Some((text.to_owned(), number));
         }
         let unit = written.unit.map(|unit| self.unit(unit));
         self.texts += 1;
-        self.entries.push(Quantity { row, amount: Amount::Exact(number), unit });
+        self.entries.push(Quantity {
+            row,
+            amount: Amount::Exact(number),
+            unit,
+        });
     }
 
     fn unit(&mut self, unit: &str) -> usize {
@@ -120,8 +135,14 @@ impl Quantities {
             });
             parts[at].1.push((entry.row, entry.amount));
         }
-        let named = |unit: Option<usize>| unit.and_then(|unit| self.units.get(unit)).map(String::as_str);
-        parts.into_iter().map(|(unit, entries)| (named(unit), entries)).collect()
+        let named = |unit: Option<usize>| {
+            unit.and_then(|unit| self.units.get(unit))
+                .map(String::as_str)
+        };
+        parts
+            .into_iter()
+            .map(|(unit, entries)| (named(unit), entries))
+            .collect()
     }
 
     /// Whether all numbers are in one unit, or in none.
@@ -139,7 +160,11 @@ impl Quantities {
     pub(super) fn common_unit<'u>(&'u self, entries: &[&Quantity]) -> Option<Option<&'u str>> {
         let first = entries.first()?.unit;
         let is_common = entries.iter().all(|entry| entry.unit == first);
-        is_common.then(|| first.and_then(|unit| self.units.get(unit)).map(String::as_str))
+        is_common.then(|| {
+            first
+                .and_then(|unit| self.units.get(unit))
+                .map(String::as_str)
+        })
     }
 }
 
@@ -182,22 +207,35 @@ fn are_codes(digits: &[&str], readings: &Readings) -> bool {
     let length = digits.first().map_or(0, |first| first.len());
     let are_alike = digits.iter().all(|text| text.len() == length);
     let are_all = readings.numbers.is_empty() && digits.len() == readings.texts.len();
-    digits.iter().any(|text| 1 < text.len() && text.starts_with('0'))
+    digits
+        .iter()
+        .any(|text| 1 < text.len() && text.starts_with('0'))
         || IDENTIFIER <= length && are_alike && are_all && 1 < digits.len()
 }
 
 /// Whether the numbers of a field that is named after a moment are years.
 fn are_years(column: &Column<'_>, readings: &Readings) -> bool {
     let years = Decimal::new(1900, 0)..=Decimal::new(2100, 0);
-    let texts = readings.texts.iter().map(|(_, written)| match written.reading {
-        Reading::Clear { number, .. } => Some(number),
-        Reading::Unclear { .. } => None,
-    });
-    let mut numbers = readings.numbers.iter().map(|(_, amount)| amount.exact()).chain(texts);
-    let is_year = |number: Option<Decimal>| number.is_some_and(|number| number.scale() == 0 && years.contains(&number));
+    let texts = readings
+        .texts
+        .iter()
+        .map(|(_, written)| match written.reading {
+            Reading::Clear { number, .. } => Some(number),
+            Reading::Unclear { .. } => None,
+        });
+    let mut numbers = readings
+        .numbers
+        .iter()
+        .map(|(_, amount)| amount.exact())
+        .chain(texts);
+    let is_year = |number: Option<Decimal>| {
+        number.is_some_and(|number| number.scale() == 0 && years.contains(&number))
+    };
     is_moment(&column.name) && numbers.all(is_year)
 }
 
 fn is_whole((_, amount): &(usize, Amount)) -> bool {
-    amount.exact().is_some_and(|number| number.to_whole().is_some())
+    amount
+        .exact()
+        .is_some_and(|number| number.to_whole().is_some())
 }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{Amount, clipped};
 
 pub use figures::{
-    Booleans, Bucket, Dates, Direction, Duplicate, Duplicates, Group, Groups, Mark, Method, Numbers,
-    Outlier, Outliers, Per, Trend,
+    Booleans, Bucket, Dates, Direction, Duplicate, Duplicates, Group, Groups, Mark, Method,
+    Numbers, Outlier, Outliers, Per, Trend,
 };
 
 /// The version of what an [`Analysis`] is written as.

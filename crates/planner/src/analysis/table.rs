@@ -56,7 +56,10 @@ impl<'a> Table<'a> {
 
     /// A table without rows.
     pub(super) fn below(at: String) -> Self {
-        Self { at, ..Self::default() }
+        Self {
+            at,
+            ..Self::default()
+        }
     }
 
     /// The fields of an object, if they are records or numbers of one kind under different keys.
@@ -87,7 +90,11 @@ impl<'a> Table<'a> {
         self.lists += 1;
         let room = ITEMS - self.rows.len();
         self.left_out += items.len().saturating_sub(room);
-        let row = |(index, value)| Row { value, parent, own: Own::Index(index) };
+        let row = |(index, value)| Row {
+            value,
+            parent,
+            own: Own::Index(index),
+        };
         match items {
             Cow::Borrowed(items) => {
                 let values = items.iter().map(Cow::Borrowed);
@@ -107,7 +114,11 @@ impl<'a> Table<'a> {
             return;
         }
         self.lists += 1;
-        self.rows.push(Row { value: Cow::Owned(value), parent: self.parents.len(), own: Own::Whole });
+        self.rows.push(Row {
+            value: Cow::Owned(value),
+            parent: self.parents.len(),
+            own: Own::Whole,
+        });
         self.parents.push(at);
     }
 
@@ -168,7 +179,10 @@ fn is_keyed(fields: &Object) -> bool {
     match values.next() {
         Some(Value::Object(first)) if 2 <= fields.len() => values.all(|value| {
             value.as_object().is_some_and(|other| {
-                let shared = first.keys().filter(|key| other.contains_key(&***key)).count();
+                let shared = first
+                    .keys()
+                    .filter(|key| other.contains_key(&***key))
+                    .count();
                 0 < shared && first.len().max(other.len()) <= shared * 2
             })
         }),
@@ -183,8 +197,9 @@ fn is_keyed(fields: &Object) -> bool {
 /// Whether keys are rather data than names of fields: days, or words that few programs would begin a field with.
 fn are_names(fields: &Object) -> bool {
     let is_proper = |key: &str| {
-        key.starts_with(|letter: char| letter.is_uppercase() || letter.is_ascii_digit() || !letter.is_ascii())
-            && !is_label(key)
+        key.starts_with(|letter: char| {
+            letter.is_uppercase() || letter.is_ascii_digit() || !letter.is_ascii()
+        }) && !is_label(key)
     };
     // `Width` and `Height` are fields in some languages.
     let is_field = |key: &str| 3 < key.len() && key.bytes().all(|byte| byte.is_ascii_alphabetic());

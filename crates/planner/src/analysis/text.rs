@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::quote::{list, name, place, quoted, value};
 use super::report::{
-    Analysis, Booleans, Collection, Dates, Direction, Field, Format, Groups, Kind, Mark, Numbers, Per,
-    Scalar, StepAnalysis, Trend, Unread,
+    Analysis, Booleans, Collection, Dates, Direction, Field, Format, Groups, Kind, Mark, Numbers,
+    Per, Scalar, StepAnalysis, Trend, Unread,
 };
 use super::{Amount, tokens};
 
@@ -121,7 +121,11 @@ fn size(collection: &Collection) -> String {
         None => format!("{} {items}", collection.count),
     };
     if collection.kind == Kind::Records {
-        let names = collection.fields.iter().take(NAMES).map(|field| name(&field.name));
+        let names = collection
+            .fields
+            .iter()
+            .take(NAMES)
+            .map(|field| name(&field.name));
         let shown = collection.fields.len().min(NAMES);
         let more = collection.fields.len() + collection.fields_left_out - shown;
         let _ = write!(text, " ({}", list(names));
@@ -142,16 +146,31 @@ fn size(collection: &Collection) -> String {
         let _ = write!(text, ", of which {} are something else", collection.others);
     }
     if 0 < collection.items_left_out {
-        let _ = write!(text, ", the last {} not looked at", collection.items_left_out);
+        let _ = write!(
+            text,
+            ", the last {} not looked at",
+            collection.items_left_out
+        );
     }
     if let Some(page) = &collection.page {
         let by = place(&page.said_by);
-        let _ = write!(text, "; one page of more, as{by} says: all figures are of these {} alone", collection.count);
+        let _ = write!(
+            text,
+            "; one page of more, as{by} says: all figures are of these {} alone",
+            collection.count
+        );
     }
     for total in &collection.totals {
         let (at, named) = (place(&total.at), quoted(&total.name));
-        let but = if total.is_sum { "" } else { ", although its numbers are neither sums nor means of the others" };
-        let _ = write!(text, "; {named} at{at} summarises others and is left out{but}");
+        let but = if total.is_sum {
+            ""
+        } else {
+            ", although its numbers are neither sums nor means of the others"
+        };
+        let _ = write!(
+            text,
+            "; {named} at{at} summarises others and is left out{but}"
+        );
     }
     text
 }
@@ -193,25 +212,44 @@ fn of_field(field: &Field) -> Vec<Line> {
 fn of_numeric_field(field: &Field, lines: &mut Vec<Line>) {
     let mut scope = String::new();
     let units = field.by_unit.iter().map(|numbers| numbers.count);
-    let count: usize = field.numbers.iter().map(|numbers| numbers.count).chain(units).sum();
+    let count: usize = field
+        .numbers
+        .iter()
+        .map(|numbers| numbers.count)
+        .chain(units)
+        .sum();
     if field.dates.is_none() && count < field.present && 0 < count {
-        let _ = write!(scope, "{count} of {} are numbers{}: ", field.present, not(&field.unread));
+        let _ = write!(
+            scope,
+            "{count} of {} are numbers{}: ",
+            field.present,
+            not(&field.unread)
+        );
     }
     if let Some(read) = &field.read_as {
         let _ = write!(scope, "{} read as {}: ", quoted(&read.text), read.number);
     }
     if let Some(numbers) = &field.numbers {
-        let unit = numbers.unit.as_deref().map_or_else(String::new, |unit| format!("in {}: ", name(unit)));
-        lines.push((Rank::Number, format!("{scope}{unit}{}", of_numbers(numbers))));
-        lines.extend(of_outliers(numbers).map(|text| (Rank::Outlier, text)));
-    }
-    for numbers in &field.by_unit {
         let unit = numbers
             .unit
             .as_deref()
-            .map_or_else(|| "without a unit".to_owned(), |unit| format!("in {}", name(unit)));
+            .map_or_else(String::new, |unit| format!("in {}: ", name(unit)));
+        lines.push((
+            Rank::Number,
+            format!("{scope}{unit}{}", of_numbers(numbers)),
+        ));
+        lines.extend(of_outliers(numbers).map(|text| (Rank::Outlier, text)));
+    }
+    for numbers in &field.by_unit {
+        let unit = numbers.unit.as_deref().map_or_else(
+            || "without a unit".to_owned(),
+            |unit| format!("in {}", name(unit)),
+        );
         let (count, figures) = (numbers.count, of_numbers(numbers));
-        lines.push((Rank::Number, format!("{scope}{unit}, {count} of them: {figures}")));
+        lines.push((
+            Rank::Number,
+            format!("{scope}{unit}, {count} of them: {figures}"),
+        ));
     }
     if 0 < field.unclear.count {
         let examples = list(field.unclear.examples.iter().map(value));
@@ -238,13 +276,23 @@ fn not(unread: &Unread) -> String {
 fn of_dates(dates: &Dates, field: &Field) -> String {
     let mut text = String::new();
     if dates.count < field.present {
-        let _ = write!(text, "{} of {} are days{}: ", dates.count, field.present, not(&field.unread));
+        let _ = write!(
+            text,
+            "{} of {} are days{}: ",
+            dates.count,
+            field.present,
+            not(&field.unread)
+        );
     }
     let _ = write!(text, "{} to {}", dates.from, dates.to);
     // Where all stretches have one, none has the most.
     if 1 < dates.busiest.count {
         let (unit, busiest) = (unit(dates.per), &dates.busiest);
-        let _ = write!(text, ", most in the {unit} of {}: {}", busiest.from, busiest.count);
+        let _ = write!(
+            text,
+            ", most in the {unit} of {}: {}",
+            busiest.from, busiest.count
+        );
     }
     text
 }
@@ -278,7 +326,10 @@ fn of_mark(mark: &Mark) -> String {
 
 fn of_outliers(numbers: &Numbers) -> Option<String> {
     let outliers = numbers.outliers.as_ref()?;
-    let farthest = outliers.farthest.iter().map(|outlier| of_mark(&outlier.mark));
+    let farthest = outliers
+        .farthest
+        .iter()
+        .map(|outlier| of_mark(&outlier.mark));
     let count = outliers.count;
     Some(format!("{count} far from the others: {}", list(farthest)))
 }
@@ -318,14 +369,31 @@ fn of_groups(groups: &Groups) -> String {
         .top
         .iter()
         .map(|group| {
-            let mut text = format!("{} {} ({}", value(&group.value), group.count, percent(group.share));
+            let mut text = format!(
+                "{} {} ({}",
+                value(&group.value),
+                group.count,
+                percent(group.share)
+            );
             for (field, mean) in &group.means {
-                let sum = group.sums.get(field).map_or_else(String::new, |sum| format!("sum {sum}, "));
-                let unit = group.units.get(field).map_or_else(String::new, |unit| format!(" in {}", name(unit)));
+                let sum = group
+                    .sums
+                    .get(field)
+                    .map_or_else(String::new, |sum| format!("sum {sum}, "));
+                let unit = group
+                    .units
+                    .get(field)
+                    .map_or_else(String::new, |unit| format!(" in {}", name(unit)));
                 let _ = write!(text, "; {}{unit} {sum}mean {mean}", name(field));
             }
             for (field, Booleans { r#true, r#false }) in &group.rates {
-                let _ = write!(text, "; {} in {} of {}", name(field), r#true, r#true + r#false);
+                let _ = write!(
+                    text,
+                    "; {} in {} of {}",
+                    name(field),
+                    r#true,
+                    r#true + r#false
+                );
             }
             text.push(')');
             text

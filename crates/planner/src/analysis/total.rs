@@ -4,18 +4,52 @@ use std::collections::HashMap;
 
 use super::column::Columns;
 use super::decimal::Decimal;
-use super::quantity::Quantities;
+use super::field::Series;
 use super::report::TotalRow;
 use super::table::Own;
 
 /// Names of rows that summarise others.
 const NAMES: &[&str] = &[
-    "all", "average", "avg", "combined", "durchschnitt", "mean", "mittelwert", "endsumme", "gesamt", "gesamtsumme", "grand total", "insgesamt", "overall", "somme", "sub total", "subtotal", "sum",
-    "summe", "sums", "total", "totale", "totals", "zwischensumme", "Σ", "合計", "合计", "итого",
+    "all",
+    "average",
+    "avg",
+    "combined",
+    "durchschnitt",
+    "mean",
+    "mittelwert",
+    "endsumme",
+    "gesamt",
+    "gesamtsumme",
+    "grand total",
+    "insgesamt",
+    "overall",
+    "somme",
+    "sub total",
+    "subtotal",
+    "sum",
+    "summe",
+    "sums",
+    "total",
+    "totale",
+    "totals",
+    "zwischensumme",
+    "Σ",
+    "合計",
+    "合计",
+    "итого",
 ];
 
 /// Words with which names of such rows begin or end: `Total EU`, `Summe Berlin`.
-const WORDS: &[&str] = &["average", "gesamt", "mean", "subtotal", "sum", "summe", "total", "zwischensumme"];
+const WORDS: &[&str] = &[
+    "average",
+    "gesamt",
+    "mean",
+    "subtotal",
+    "sum",
+    "summe",
+    "total",
+    "zwischensumme",
+];
 
 /// The fewest rows that are summarised.
 const FEWEST: usize = 2;
@@ -29,18 +63,20 @@ struct Candidate {
 
 /// The rows that summarise others, with their numbers: those named like a total whose numbers are the sums or means of the others or of those
 /// since the total before, and those with exactly such a name at an end of the table.
-pub(super) fn find(columns: &Columns<'_>, quantities: &[Option<Quantities>]) -> Vec<(usize, TotalRow)> {
+pub(super) fn find(columns: &Columns<'_>, series: &[Series<'_, '_>]) -> Vec<(usize, TotalRow)> {
     let candidates = candidates(columns);
     let count = columns.table.rows.len();
     if candidates.is_empty() || count < candidates.len() + FEWEST {
         return Vec::new();
     }
-    let numbers: Vec<HashMap<usize, Decimal>> = quantities
+    let numbers: Vec<HashMap<usize, Decimal>> = series
         .iter()
-        .flatten()
+        .filter_map(|series| series.quantities.as_ref())
         .map(|quantities| {
             let exact = quantities.entries.iter();
-            exact.filter_map(|entry| Some((entry.row, entry.amount.exact()?))).collect()
+            exact
+                .filter_map(|entry| Some((entry.row, entry.amount.exact()?)))
+                .collect()
         })
         .collect();
     let is_candidate = |row: &usize| candidates.iter().any(|candidate| candidate.row == *row);
@@ -76,7 +112,11 @@ fn is_sum(column: &HashMap<usize, Decimal>, row: usize, others: &[usize]) -> boo
     let Some(total) = column.get(&row) else {
         return false;
     };
-    let parts: Vec<Decimal> = others.iter().filter_map(|row| column.get(row)).copied().collect();
+    let parts: Vec<Decimal> = others
+        .iter()
+        .filter_map(|row| column.get(row))
+        .copied()
+        .collect();
     let Some(sum) = Decimal::sum(parts.iter().copied()).filter(|_| FEWEST <= parts.len()) else {
         return false;
     };
@@ -86,7 +126,9 @@ fn is_sum(column: &HashMap<usize, Decimal>, row: usize, others: &[usize]) -> boo
         let difference = wanted.minus(*total).map(Decimal::magnitude);
         // The total may be rounded, but not in digits that its parts do not have.
         let is_rounded = total.scale() < wanted.scale();
-        difference.is_some_and(|difference| difference == Decimal::whole(0) || is_rounded && difference <= half)
+        difference.is_some_and(|difference| {
+            difference == Decimal::whole(0) || is_rounded && difference <= half
+        })
     };
     is_near(sum) || mean.is_some_and(is_near)
 }
@@ -95,14 +137,25 @@ fn is_sum(column: &HashMap<usize, Decimal>, row: usize, others: &[usize]) -> boo
 fn candidates(columns: &Columns<'_>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut add = |row: usize, text: &str| {
-        let name = text.trim().trim_end_matches(':').to_lowercase().replace('-', " ");
+        let name = text
+            .trim()
+            .trim_end_matches(':')
+            .to_lowercase()
+            .replace('-', " ");
         let is_exact = NAMES.contains(&name.as_str());
         let is_like = || {
             let mut words = name.split(' ');
-            [words.next(), words.next_back()].iter().flatten().any(|word| WORDS.contains(word))
+            [words.next(), words.next_back()]
+                .iter()
+                .flatten()
+                .any(|word| WORDS.contains(word))
         };
         if is_exact || name.len() <= 40 && is_like() {
-            found.push(Candidate { row, name: text.to_owned(), is_exact });
+            found.push(Candidate {
+                row,
+                name: text.to_owned(),
+                is_exact,
+            });
         }
     };
     for (number, row) in columns.table.rows.iter().enumerate() {

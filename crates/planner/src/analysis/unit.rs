@@ -2,11 +2,43 @@
 
 /// Signs and words for currencies, with the code of the one that each stands for. `$`, `¥` and `kr` stand for several, and for themselves.
 const CURRENCIES: &[(&str, &str)] = &[
-    ("US$", "USD"), ("CA$", "CAD"), ("C$", "CAD"), ("AU$", "AUD"), ("A$", "AUD"), ("NZ$", "NZD"), ("HK$", "HKD"),
-    ("S$", "SGD"), ("NT$", "TWD"), ("MX$", "MXN"), ("R$", "BRL"), ("$", "$"), ("€", "EUR"), ("£", "GBP"), ("¥", "¥"),
-    ("₹", "INR"), ("₩", "KRW"), ("₽", "RUB"), ("₺", "TRY"), ("₪", "ILS"), ("₫", "VND"), ("฿", "THB"), ("₴", "UAH"),
-    ("₦", "NGN"), ("₱", "PHP"), ("₿", "BTC"), ("zł", "PLN"), ("Kč", "CZK"), ("Ft", "HUF"), ("kr.", "kr"), ("kr", "kr"),
-    ("Fr.", "CHF"), ("Rs.", "Rs"), ("Rs", "Rs"), ("Euro", "EUR"), ("euro", "EUR"), ("euros", "EUR"),
+    ("US$", "USD"),
+    ("CA$", "CAD"),
+    ("C$", "CAD"),
+    ("AU$", "AUD"),
+    ("A$", "AUD"),
+    ("NZ$", "NZD"),
+    ("HK$", "HKD"),
+    ("S$", "SGD"),
+    ("NT$", "TWD"),
+    ("MX$", "MXN"),
+    ("R$", "BRL"),
+    ("$", "$"),
+    ("€", "EUR"),
+    ("£", "GBP"),
+    ("¥", "¥"),
+    ("₹", "INR"),
+    ("₩", "KRW"),
+    ("₽", "RUB"),
+    ("₺", "TRY"),
+    ("₪", "ILS"),
+    ("₫", "VND"),
+    ("฿", "THB"),
+    ("₴", "UAH"),
+    ("₦", "NGN"),
+    ("₱", "PHP"),
+    ("₿", "BTC"),
+    ("zł", "PLN"),
+    ("Kč", "CZK"),
+    ("Ft", "HUF"),
+    ("kr.", "kr"),
+    ("kr", "kr"),
+    ("Fr.", "CHF"),
+    ("Rs.", "Rs"),
+    ("Rs", "Rs"),
+    ("Euro", "EUR"),
+    ("euro", "EUR"),
+    ("euros", "EUR"),
 ];
 
 const CODES: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTC BTN BWP BYN BZD CAD CDF CHF \
@@ -17,35 +49,173 @@ TRY TTD TWD TZS UAH UGX USD USDC USDT UYU UZS VES VND VUV WST XAF XCD XOF XPF YE
 
 /// Units, with the one that each stands for.
 const UNITS: &[(&str, &str)] = &[
-    ("%", "%"), ("percent", "%"), ("pct", "%"), ("Prozent", "%"), ("‰", "‰"), ("kg", "kg"), ("g", "g"), ("mg", "mg"), ("µg", "µg"),
-    ("t", "t"), ("lb", "lb"), ("lbs", "lb"), ("oz", "oz"), ("km", "km"), ("m", "m"), ("cm", "cm"), ("mm", "mm"), ("µm", "µm"),
-    ("nm", "nm"), ("mi", "mi"), ("miles", "mi"), ("ft", "ft"), ("in", "in"), ("yd", "yd"), ("l", "l"), ("L", "l"), ("ml", "ml"),
-    ("mL", "ml"), ("cl", "cl"), ("gal", "gal"), ("s", "s"), ("sec", "s"), ("secs", "s"), ("second", "s"), ("seconds", "s"),
-    ("ms", "ms"), ("µs", "µs"), ("us", "µs"), ("ns", "ns"), ("min", "min"), ("mins", "min"), ("minute", "min"), ("minutes", "min"),
-    ("h", "h"), ("hr", "h"), ("hrs", "h"), ("hour", "h"), ("hours", "h"), ("d", "days"), ("day", "days"), ("days", "days"),
-    ("week", "weeks"), ("weeks", "weeks"), ("month", "months"), ("months", "months"), ("year", "years"), ("years", "years"),
-    ("yrs", "years"), ("B", "B"), ("byte", "B"), ("bytes", "B"), ("kB", "kB"), ("KB", "kB"), ("MB", "MB"), ("GB", "GB"), ("TB", "TB"),
-    ("PB", "PB"), ("KiB", "KiB"), ("MiB", "MiB"), ("GiB", "GiB"), ("TiB", "TiB"), ("kbps", "kbps"), ("Mbps", "Mbps"), ("Gbps", "Gbps"),
-    ("Mbit", "Mbit"), ("Gbit", "Gbit"), ("W", "W"), ("kW", "kW"), ("MW", "MW"), ("GW", "GW"), ("Wh", "Wh"), ("kWh", "kWh"),
-    ("MWh", "MWh"), ("GWh", "GWh"), ("V", "V"), ("mV", "mV"), ("kV", "kV"), ("A", "A"), ("mA", "mA"), ("mAh", "mAh"), ("Ah", "Ah"),
-    ("Hz", "Hz"), ("kHz", "kHz"), ("MHz", "MHz"), ("GHz", "GHz"), ("°C", "°C"), ("°F", "°F"), ("°", "°"), ("K", "K"), ("Pa", "Pa"),
-    ("hPa", "hPa"), ("kPa", "kPa"), ("bar", "bar"), ("mbar", "mbar"), ("psi", "psi"), ("J", "J"), ("kJ", "kJ"), ("MJ", "MJ"),
-    ("cal", "cal"), ("kcal", "kcal"), ("N", "N"), ("m²", "m²"), ("m2", "m²"), ("sqm", "m²"), ("km²", "km²"), ("km2", "km²"),
-    ("ha", "ha"), ("ft²", "ft²"), ("sqft", "ft²"), ("m³", "m³"), ("m3", "m³"), ("km/h", "km/h"), ("kmh", "km/h"), ("mph", "mph"),
-    ("m/s", "m/s"), ("px", "px"), ("pt", "pt"), ("rpm", "rpm"), ("bpm", "bpm"), ("dB", "dB"), ("ppm", "ppm"), ("bps", "bps"),
-    ("pcs", "pcs"), ("pc", "pcs"), ("piece", "pcs"), ("pieces", "pcs"), ("item", "items"), ("items", "items"), ("unit", "units"),
-    ("units", "units"), ("x", "x"),
+    ("%", "%"),
+    ("percent", "%"),
+    ("pct", "%"),
+    ("Prozent", "%"),
+    ("‰", "‰"),
+    ("kg", "kg"),
+    ("g", "g"),
+    ("mg", "mg"),
+    ("µg", "µg"),
+    ("t", "t"),
+    ("lb", "lb"),
+    ("lbs", "lb"),
+    ("oz", "oz"),
+    ("km", "km"),
+    ("m", "m"),
+    ("cm", "cm"),
+    ("mm", "mm"),
+    ("µm", "µm"),
+    ("nm", "nm"),
+    ("mi", "mi"),
+    ("miles", "mi"),
+    ("ft", "ft"),
+    ("in", "in"),
+    ("yd", "yd"),
+    ("l", "l"),
+    ("L", "l"),
+    ("ml", "ml"),
+    ("mL", "ml"),
+    ("cl", "cl"),
+    ("gal", "gal"),
+    ("s", "s"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("ms", "ms"),
+    ("µs", "µs"),
+    ("us", "µs"),
+    ("ns", "ns"),
+    ("min", "min"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("h", "h"),
+    ("hr", "h"),
+    ("hrs", "h"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("d", "days"),
+    ("day", "days"),
+    ("days", "days"),
+    ("week", "weeks"),
+    ("weeks", "weeks"),
+    ("month", "months"),
+    ("months", "months"),
+    ("year", "years"),
+    ("years", "years"),
+    ("yrs", "years"),
+    ("B", "B"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("kB", "kB"),
+    ("KB", "kB"),
+    ("MB", "MB"),
+    ("GB", "GB"),
+    ("TB", "TB"),
+    ("PB", "PB"),
+    ("KiB", "KiB"),
+    ("MiB", "MiB"),
+    ("GiB", "GiB"),
+    ("TiB", "TiB"),
+    ("kbps", "kbps"),
+    ("Mbps", "Mbps"),
+    ("Gbps", "Gbps"),
+    ("Mbit", "Mbit"),
+    ("Gbit", "Gbit"),
+    ("W", "W"),
+    ("kW", "kW"),
+    ("MW", "MW"),
+    ("GW", "GW"),
+    ("Wh", "Wh"),
+    ("kWh", "kWh"),
+    ("MWh", "MWh"),
+    ("GWh", "GWh"),
+    ("V", "V"),
+    ("mV", "mV"),
+    ("kV", "kV"),
+    ("A", "A"),
+    ("mA", "mA"),
+    ("mAh", "mAh"),
+    ("Ah", "Ah"),
+    ("Hz", "Hz"),
+    ("kHz", "kHz"),
+    ("MHz", "MHz"),
+    ("GHz", "GHz"),
+    ("°C", "°C"),
+    ("°F", "°F"),
+    ("°", "°"),
+    ("K", "K"),
+    ("Pa", "Pa"),
+    ("hPa", "hPa"),
+    ("kPa", "kPa"),
+    ("bar", "bar"),
+    ("mbar", "mbar"),
+    ("psi", "psi"),
+    ("J", "J"),
+    ("kJ", "kJ"),
+    ("MJ", "MJ"),
+    ("cal", "cal"),
+    ("kcal", "kcal"),
+    ("N", "N"),
+    ("m²", "m²"),
+    ("m2", "m²"),
+    ("sqm", "m²"),
+    ("km²", "km²"),
+    ("km2", "km²"),
+    ("ha", "ha"),
+    ("ft²", "ft²"),
+    ("sqft", "ft²"),
+    ("m³", "m³"),
+    ("m3", "m³"),
+    ("km/h", "km/h"),
+    ("kmh", "km/h"),
+    ("mph", "mph"),
+    ("m/s", "m/s"),
+    ("px", "px"),
+    ("pt", "pt"),
+    ("rpm", "rpm"),
+    ("bpm", "bpm"),
+    ("dB", "dB"),
+    ("ppm", "ppm"),
+    ("bps", "bps"),
+    ("pcs", "pcs"),
+    ("pc", "pcs"),
+    ("piece", "pcs"),
+    ("pieces", "pcs"),
+    ("item", "items"),
+    ("items", "items"),
+    ("unit", "units"),
+    ("units", "units"),
+    ("x", "x"),
 ];
 
 /// Short units that mean the same in capital letters. Words of four letters and more all do.
-const CASELESS: &[&str] = &["kg", "km", "cm", "lb", "lbs", "oz", "hr", "hrs", "pcs", "day"];
+const CASELESS: &[&str] = &[
+    "kg", "km", "cm", "lb", "lbs", "oz", "hr", "hrs", "pcs", "day",
+];
 
 /// Units of which a sum says nothing.
-const INTENSIVE: &[&str] = &["%", "‰", "°C", "°F", "°", "K", "km/h", "mph", "m/s", "rpm", "bpm", "dB", "ppm", "psi", "bar", "hPa", "x"];
+const INTENSIVE: &[&str] = &[
+    "%", "‰", "°C", "°F", "°", "K", "km/h", "mph", "m/s", "rpm", "bpm", "dB", "ppm", "psi", "bar",
+    "hPa", "x",
+];
 
 /// Powers of ten that are written behind money: `$1.2M`.
 const MAGNITUDES: &[(&str, i32)] = &[
-    ("k", 3), ("K", 3), ("m", 6), ("M", 6), ("mn", 6), ("mio", 6), ("Mio", 6), ("Mio.", 6), ("million", 6), ("bn", 9), ("B", 9),
+    ("k", 3),
+    ("K", 3),
+    ("m", 6),
+    ("M", 6),
+    ("mn", 6),
+    ("mio", 6),
+    ("Mio", 6),
+    ("Mio.", 6),
+    ("million", 6),
+    ("bn", 9),
+    ("B", 9),
     ("billion", 9),
 ];
 
@@ -62,7 +232,8 @@ pub(super) fn leading_currency(text: &str) -> Option<(&'static str, &str)> {
         .iter()
         .find_map(|(sign, currency)| Some((*currency, text.strip_prefix(sign)?)));
     sign.or_else(|| {
-        let (code, rest) = text.split_at_checked(text.find(|letter: char| !letter.is_ascii_uppercase())?)?;
+        let (code, rest) =
+            text.split_at_checked(text.find(|letter: char| !letter.is_ascii_uppercase())?)?;
         Some((currency(code)?, rest))
     })
 }
@@ -71,11 +242,14 @@ pub(super) fn leading_currency(text: &str) -> Option<(&'static str, &str)> {
 pub(super) fn unit(text: &str, touches: bool) -> Option<&'static str> {
     let is_letter = text.len() == 1 && text.starts_with(|letter: char| letter.is_ascii_uppercase());
     let is_same = |written: &str| {
-        let is_caseless = CASELESS.contains(&written) || 3 < written.len() && written.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_caseless = CASELESS.contains(&written)
+            || 3 < written.len() && written.bytes().all(|byte| byte.is_ascii_lowercase());
         written == text || is_caseless && written.eq_ignore_ascii_case(text)
     };
     let found = UNITS.iter().find(|(written, _)| is_same(written));
-    found.filter(|_| !(is_letter && touches)).map(|(_, unit)| *unit)
+    found
+        .filter(|_| !(is_letter && touches))
+        .map(|(_, unit)| *unit)
 }
 
 /// The power of ten that a word behind money stands for.

@@ -46,7 +46,10 @@ impl Convention {
     pub(super) fn of<'a>(all: impl Iterator<Item = &'a Written>) -> Self {
         let mut convention = Self::default();
         for written in all {
-            let Reading::Clear { point, grouping, .. } = written.reading else {
+            let Reading::Clear {
+                point, grouping, ..
+            } = written.reading
+            else {
                 continue;
             };
             for (at, sign) in SIGNS.into_iter().enumerate() {
@@ -63,7 +66,11 @@ impl Convention {
     pub(super) fn resolve(self, written: &Written) -> Option<Decimal> {
         let (sign, grouped, pointed) = match written.reading {
             Reading::Clear { number, .. } => return Some(number),
-            Reading::Unclear { sign, grouped, pointed } => (sign, grouped, pointed),
+            Reading::Unclear {
+                sign,
+                grouped,
+                pointed,
+            } => (sign, grouped, pointed),
         };
         let (own, other) = if sign == '.' { (0, 1) } else { (1, 0) };
         let is_point = self.is_point[own] || self.is_grouping[other];
@@ -83,7 +90,10 @@ pub(super) fn read(text: &str) -> Option<Written> {
     if MAX_LENGTH < text.len() || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let (mut is_negative, text) = match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+    let (mut is_negative, text) = match text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    {
         Some(inside) => (true, inside.trim()),
         None => (false, text),
     };
@@ -108,24 +118,51 @@ pub(super) fn read(text: &str) -> Option<Written> {
     let (money, scale, unit) = suffix(before.map(|(currency, _)| currency), behind)?;
     let is_bare = money.is_none() && unit.is_none() && !has_sign;
     let reading = match power {
-        Some(number) => Reading::Clear { number, point: None, grouping: None },
+        Some(number) => Reading::Clear {
+            number,
+            point: None,
+            grouping: None,
+        },
         None => reading(digits, is_bare)?,
     };
     let adjust = |number: Decimal| {
         let number = number.moved(scale)?;
-        if is_negative { Decimal::new(0, 0).minus(number) } else { Some(number) }
+        if is_negative {
+            Decimal::new(0, 0).minus(number)
+        } else {
+            Some(number)
+        }
     };
     let reading = match reading {
-        Reading::Clear { number, point, grouping } => Reading::Clear { number: adjust(number)?, point, grouping },
+        Reading::Clear {
+            number,
+            point,
+            grouping,
+        } => Reading::Clear {
+            number: adjust(number)?,
+            point,
+            grouping,
+        },
         // A magnitude stands behind few digits: `1.234M` has a decimal point.
-        Reading::Unclear { sign, pointed, .. } if scale != 0 => {
-            Reading::Clear { number: adjust(pointed)?, point: Some(sign), grouping: None }
-        }
-        Reading::Unclear { sign, grouped, pointed } => {
-            Reading::Unclear { sign, grouped: adjust(grouped)?, pointed: adjust(pointed)? }
-        }
+        Reading::Unclear { sign, pointed, .. } if scale != 0 => Reading::Clear {
+            number: adjust(pointed)?,
+            point: Some(sign),
+            grouping: None,
+        },
+        Reading::Unclear {
+            sign,
+            grouped,
+            pointed,
+        } => Reading::Unclear {
+            sign,
+            grouped: adjust(grouped)?,
+            pointed: adjust(pointed)?,
+        },
     };
-    Some(Written { reading, unit: money.or(unit) })
+    Some(Written {
+        reading,
+        unit: money.or(unit),
+    })
 }
 
 fn is_space(letter: char) -> bool {
@@ -134,7 +171,8 @@ fn is_space(letter: char) -> bool {
 
 /// Digits with the separators between them, and what stands behind them.
 fn split_digits(text: &str) -> (&str, &str) {
-    let is_inside = |letter: char| letter.is_ascii_digit() || ".,'’_".contains(letter) || is_space(letter);
+    let is_inside =
+        |letter: char| letter.is_ascii_digit() || ".,'’_".contains(letter) || is_space(letter);
     let end = text.find(|letter| !is_inside(letter)).unwrap_or(text.len());
     let digits = text[..end].trim_end_matches(is_space);
     (digits, &text[digits.len()..])
@@ -144,7 +182,8 @@ fn split_digits(text: &str) -> (&str, &str) {
 fn exponent(digits: &str, behind: &str) -> Option<Decimal> {
     let power = behind.strip_prefix(['e', 'E'])?;
     let number = power.trim_start_matches(['+', '-']);
-    let is_power = (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_power =
+        (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
     is_power.then(|| Decimal::parse(&format!("{digits}{behind}")))?
 }
 
@@ -165,7 +204,11 @@ fn suffix(money: Option<&'static str>, behind: &str) -> Option<Suffix> {
     }
     let (first, rest) = word.split_once(is_space).unwrap_or((word, ""));
     let behind_it = rest.trim_start_matches(is_space);
-    let currency = if behind_it.is_empty() { money } else { unit::currency(behind_it).filter(|_| money.is_none()) };
+    let currency = if behind_it.is_empty() {
+        money
+    } else {
+        unit::currency(behind_it).filter(|_| money.is_none())
+    };
     if let (Some(currency), Some(power)) = (currency, unit::magnitude(first)) {
         return Some((Some(currency), power, None));
     }
@@ -175,24 +218,39 @@ fn suffix(money: Option<&'static str>, behind: &str) -> Option<Suffix> {
 
 /// What digits and separators say; `None` if they are no number.
 fn reading(digits: &str, is_bare: bool) -> Option<Reading> {
-    let is_edged = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit()) && text.ends_with(|letter: char| letter.is_ascii_digit());
+    let is_edged = |text: &str| {
+        text.starts_with(|letter: char| letter.is_ascii_digit())
+            && text.ends_with(|letter: char| letter.is_ascii_digit())
+    };
     if !is_edged(digits) {
         // `.5`
         let fraction = digits.strip_prefix('.')?;
         let number = Decimal::parse(&format!("0.{fraction}"))?;
-        return Some(Reading::Clear { number, point: Some('.'), grouping: None });
+        return Some(Reading::Clear {
+            number,
+            point: Some('.'),
+            grouping: None,
+        });
     }
     let last = digits.rfind(['.', ',']);
     let sign = last.and_then(|at| digits[at..].chars().next());
     let (Some(at), Some(sign)) = (last, sign) else {
         let (number, grouping) = whole(digits, is_bare)?;
-        return Some(Reading::Clear { number: Decimal::parse(&number)?, point: None, grouping });
+        return Some(Reading::Clear {
+            number: Decimal::parse(&number)?,
+            point: None,
+            grouping,
+        });
     };
     let (before, fraction) = (&digits[..at], &digits[at + 1..]);
     if before.contains(sign) {
         // The sign comes several times, so it groups.
         let (number, grouping) = whole(digits, false)?;
-        return Some(Reading::Clear { number: Decimal::parse(&number)?, point: None, grouping });
+        return Some(Reading::Clear {
+            number: Decimal::parse(&number)?,
+            point: None,
+            grouping,
+        });
     }
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -202,12 +260,21 @@ fn reading(digits: &str, is_bare: bool) -> Option<Reading> {
         return None;
     }
     let pointed = Decimal::parse(&format!("{number}.{fraction}"))?;
-    let may_group = grouping.is_none() && fraction.len() == 3 && number.len() <= 3 && !number.starts_with('0');
+    let may_group =
+        grouping.is_none() && fraction.len() == 3 && number.len() <= 3 && !number.starts_with('0');
     if may_group {
         let grouped = Decimal::parse(&format!("{number}{fraction}"))?;
-        return Some(Reading::Unclear { sign, grouped, pointed });
+        return Some(Reading::Unclear {
+            sign,
+            grouped,
+            pointed,
+        });
     }
-    Some(Reading::Clear { number: pointed, point: Some(sign), grouping })
+    Some(Reading::Clear {
+        number: pointed,
+        point: Some(sign),
+        grouping,
+    })
 }
 
 fn has_leading_zero(digits: &str) -> bool {
@@ -222,12 +289,17 @@ fn whole(text: &str, is_bare: bool) -> Option<(String, Option<char>)> {
     };
     let sign = text[at..].chars().next()?;
     let groups: Vec<&str> = text.split(sign).collect();
-    let is_digits = |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_digits =
+        |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
     let (first, others) = groups.split_first()?;
     let (last, middle) = others.split_last()?;
     // `12,34,567` is how India groups.
     let is_regular = middle.iter().all(|group| group.len() == 3)
         || sign == ',' && middle.iter().all(|group| group.len() == 2) && first.len() <= 2;
-    let is_grouped = groups.iter().all(is_digits) && last.len() == 3 && first.len() <= 3 && is_regular && !has_leading_zero(first);
+    let is_grouped = groups.iter().all(is_digits)
+        && last.len() == 3
+        && first.len() <= 3
+        && is_regular
+        && !has_leading_zero(first);
     is_grouped.then(|| (groups.concat(), Some(sign)))
 }

@@ -40,7 +40,10 @@ pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
     match grammar::whole(&tokens(text))? {
         Phrase::Only(period) => {
             let (from, to) = meaning::fixed(&period)?;
-            Some(DateRange { from: Day::of(from)?, to: Day::of(to)? })
+            Some(DateRange {
+                from: Day::of(from)?,
+                to: Day::of(to)?,
+            })
         }
         _ => None,
     }

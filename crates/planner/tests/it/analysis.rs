@@ -49,9 +49,7 @@ fn check(expected: &Json, found: &Json, at: &str) {
 /// The part of the analysis that stands at a pointer, among `parts` of all collections.
 fn part<'f>(parts: impl Iterator<Item = &'f Json>, at: &str) -> &'f Json {
     let mut parts = parts.into_iter();
-    parts
-        .find(|part| part["at"] == at)
-        .unwrap_or(&Json::Null)
+    parts.find(|part| part["at"] == at).unwrap_or(&Json::Null)
 }
 
 #[test]
@@ -62,16 +60,24 @@ fn figures_are_those_of_pandas() {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let found = serde_json::to_value(&analysis).unwrap();
         let nothing = Vec::new();
-        let collections = found["steps"][0]["collections"].as_array().unwrap_or(&nothing);
+        let collections = found["steps"][0]["collections"]
+            .as_array()
+            .unwrap_or(&nothing);
         let fields = || {
-            let fields = collections.iter().filter_map(|one| one["fields"].as_array());
+            let fields = collections
+                .iter()
+                .filter_map(|one| one["fields"].as_array());
             fields.flatten()
         };
         for (at, expected) in case["fields"].as_object().unwrap() {
             check(expected, part(fields(), at), &format!("{name}: {at}"));
         }
         for (at, expected) in case["collections"].as_object().into_iter().flatten() {
-            check(expected, part(collections.iter(), at), &format!("{name}: {at}"));
+            check(
+                expected,
+                part(collections.iter(), at),
+                &format!("{name}: {at}"),
+            );
         }
         assert_golden(&file, &analysis.to_text(10_000));
     }
