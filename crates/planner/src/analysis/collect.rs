@@ -1,15 +1,14 @@
 //! From the outputs of steps to what is in them.
 
-use std::borrow::Cow;
-
 use planwright_core::Value;
 
 use super::amount::Amount;
-use super::column::{Column, Columns};
-use super::page::{self, Around};
+use super::column::Columns;
+use super::nested::{self, Inner};
+use super::page::Around;
 use super::quote::joined;
 use super::report::{
-    ANALYSIS_SCHEMA, Analysis, Collection, Failure, Format, Kind, Page, Scalar, StepAnalysis,
+    ANALYSIS_SCHEMA, Analysis, Collection, Failure, Format, Kind, Scalar, StepAnalysis,
     StepFailure, StepResult,
 };
 use super::table::{self, Table};
@@ -156,7 +155,7 @@ fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis
     }
     let kind = table.kind();
     if context.depth < DEPTH
-        && let Some((inner, format)) = inner_table(table)
+        && let Some((inner, format)) = nested::rows(table)
     {
         let mut context = context.deeper();
         context.format = format.or(context.format);
@@ -183,7 +182,7 @@ fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis
     let inner: Vec<Inner<'_>> = if context.depth < DEPTH {
         columns
             .iter()
-            .filter_map(|column| inner_list(table, column))
+            .filter_map(|column| nested::list(table, column))
             .collect()
     } else {
         Vec::new()
@@ -213,82 +212,6 @@ fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis
             collection.page = collection.page.take().or(page);
         }
     }
-}
-
-/// The lists that most rows of a table are, joined to one.
-fn inner_table<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<Format>)> {
-    let rows = table.rows.iter().enumerate();
-    join(
-        rows.map(|(number, row)| (&*row.value, table.place(number))),
-        table.rows.len(),
-        &table.at,
-    )
-}
-
-/// The lists of a field, joined to one table.
-struct Inner<'t> {
-    table: Table<'t>,
-    format: Option<Format>,
-    page: Option<Page>,
-}
-
-fn inner_list<'t>(table: &'t Table<'_>, column: &Column<'t>) -> Option<Inner<'t>> {
-    if column.pointer.is_empty() {
-        return None;
-    }
-    let values = column
-        .entries
-        .iter()
-        .map(|(row, value)| (*value, format!("{}{}", table.place(*row), column.pointer)));
-    let (inner, format) = join(
-        values,
-        column.entries.len(),
-        &format!("{}{}", table.at, column.pointer),
-    )?;
-    let pages = column.entries.iter().filter_map(|(row, value)| {
-        let Value::List(items) = value else {
-            return None;
-        };
-        Some((
-            Around::of_row(table.rows.get(*row)?.value.as_object()?, &column.pointer),
-            items.len(),
-        ))
-    });
-    let page = page::of_joined(&pages.collect::<Vec<_>>(), &table.at);
-    Some(Inner {
-        table: inner,
-        format,
-        page,
-    })
-}
-
-/// One table of all lists among some values, if most of those are lists, or texts that write one down.
-fn join<'t>(
-    values: impl Iterator<Item = (&'t Value, String)>,
-    count: usize,
-    at: &str,
-) -> Option<(Table<'t>, Option<Format>)> {
-    let mut table = Table::below(format!("{at}/*"));
-    let mut format = None;
-    for (value, place) in values {
-        match value {
-            Value::List(items) => table.add_list(Cow::Borrowed(items), place),
-            Value::Text(text) => match embedded::read(text) {
-                Some((found, Value::List(items))) => {
-                    format = Some(found);
-                    table.add_list(Cow::Owned(items.to_vec()), place);
-                }
-                Some((found, record @ Value::Object(_))) => {
-                    format = Some(found);
-                    table.add_value(record, place);
-                }
-                _ => {}
-            },
-            _ => {}
-        }
-    }
-    let is_most = count < table.lists * 2;
-    (is_most && !table.rows.is_empty()).then_some((table, format))
 }
 
 /// A value that stands alone; a text no longer than is told.

@@ -38,12 +38,25 @@ type Path<'a> = [Option<&'a Arc<str>>; DEPTH];
 pub(super) struct Column<'a> {
     /// The field's name, with a dot if it is in a record of its own; empty if the row itself is meant.
     pub(super) name: String,
+    /// The name of the list that the row is in, if the row itself is meant.
+    list: String,
     /// The pointer from the row to it.
     pub(super) pointer: String,
     /// The rows that have `null`.
     pub(super) null: Vec<usize>,
     /// Its values, with the number of the row.
     pub(super) entries: Vec<(usize, &'a Value)>,
+}
+
+impl Column<'_> {
+    /// The name that tells what the values are.
+    pub(super) fn role(&self) -> &str {
+        if self.name.is_empty() {
+            &self.list
+        } else {
+            &self.name
+        }
+    }
 }
 
 impl<'a> Columns<'a> {
@@ -56,7 +69,10 @@ impl<'a> Columns<'a> {
             fields: IndexMap::new(),
             left_out: HashSet::new(),
         };
-        let mut own = Column::default();
+        let mut own = Column {
+            list: table.name(),
+            ..Column::default()
+        };
         for (number, row) in table.rows.iter().enumerate() {
             match (&*row.value, kind) {
                 (Value::Object(fields), Kind::Records) => {

@@ -99,6 +99,9 @@ pub(super) fn fields(mut columns: Columns<'_>) -> (Vec<Field>, Vec<TotalRow>) {
         if let Some(beside) = beside {
             quantities.take_units(beside);
         }
+        if says_unit_of("currency", one.column.role()).is_some() {
+            quantities.take_currencies(columns.table);
+        }
     }
     let mut fields: Vec<Field> = series
         .iter()

@@ -5,6 +5,13 @@ const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
 /// Last words of names whose numbers identify, order or locate something.
 const LABELS: &[&str] = &[
+    "bbox",
+    "coordinates",
+    "coords",
+    "phones",
+    "positions",
+    "ranks",
+    "zips",
     "id",
     "ids",
     "uuid",
@@ -156,6 +163,8 @@ const THINGS: &[&str] = &[
 
 /// Words of names whose numbers may be moments, counted from 1970 on.
 const MOMENTS: &[&str] = &[
+    "timestamps",
+    "years",
     "accessed",
     "at",
     "begin",
@@ -284,6 +293,7 @@ pub(super) fn words(name: &str) -> Vec<String> {
 }
 
 fn last_part(name: &str) -> &str {
+    let name = name.trim_end_matches('.');
     name.rsplit('.').next().unwrap_or(name)
 }
 

@@ -59,7 +59,7 @@ fn is_grouped(key: &Key<'_>, column: &Column<'_>) -> bool {
     match key {
         Key::Text(_) => true,
         Key::Number(number) => {
-            number.to_whole().is_some() && (is_label(&column.name) || is_thing(&column.name))
+            number.to_whole().is_some() && (is_label(column.role()) || is_thing(column.role()))
         }
         Key::Bool(_) | Key::Real(_) => false,
     }

@@ -16,6 +16,7 @@ mod field_name;
 mod fit;
 mod group;
 mod moment;
+mod nested;
 mod outlier;
 mod page;
 mod quantity;

@@ -46,7 +46,7 @@ enum Order {
 
 /// The days of a field; `None` unless at least half of its values are some.
 pub(super) fn of(column: &Column<'_>) -> Option<Found> {
-    let may_count = is_moment(&column.name);
+    let may_count = is_moment(column.role());
     let order = order(column);
     let mut moments = Moments {
         days: Vec::new(),

@@ -84,6 +84,10 @@ const LAST_PAGES: &[&str] = &[
     "page total",
 ];
 
+/// Names of counts of items before this page, and of how long a page may be.
+const SKIPPED: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const LIMITS: &[&str] = &["limit", "max results", "page size", "per page", "size"];
+
 /// Names of fields that are beside a list because it is a bill rather than a page.
 const BILL: &[&str] = &[
     "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
@@ -152,6 +156,8 @@ impl Around {
     fn read(&mut self, fields: &Object, at: &str, is_outer: bool) {
         let mut page = None;
         let mut last_page = None;
+        let mut skipped = None;
+        let mut has_limit = false;
         for (name, value) in fields {
             let place = joined(at, name);
             let words = words(name);
@@ -164,6 +170,9 @@ impl Around {
                     if let Some(count) = number.as_u64() {
                         if is(COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total") {
                             self.counts.push((place.clone(), count));
+                        }
+                        if is(SKIPPED) && 0 < count {
+                            skipped = Some(place.clone());
                         }
                         if is(PAGES) {
                             page = Some((place.clone(), count));
@@ -187,14 +196,16 @@ impl Around {
                 }
                 _ => {}
             }
-            self.is_paged |= is(NEXT)
-                || is(PAGES)
-                || is(LAST_PAGES)
-                || is(&["limit", "per page", "page size", "offset", "skip", "cursor"]);
+            has_limit |= is(LIMITS);
+            self.is_paged |= has_limit || is(&["cursor", "offset", "skip"]);
+            self.is_paged |= is(NEXT) || is(PAGES) || is(LAST_PAGES);
         }
-        if let (Some((place, page)), Some(last)) = (page, last_page)
-            && (page < last || 1 < page)
-        {
+        // A page behind the first one has others before it, whatever comes behind.
+        let is_part = |page: u64| last_page.is_some_and(|last| page < last) || 1 < page;
+        if let Some((place, _)) = page.filter(|(_, page)| is_part(*page)) {
+            self.next.get_or_insert(place);
+        }
+        if let Some(place) = skipped.filter(|_| has_limit) {
             self.next.get_or_insert(place);
         }
     }

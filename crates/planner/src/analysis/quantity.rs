@@ -3,10 +3,12 @@
 use planwright_core::Value;
 
 use super::amount::Amount;
+use super::clipped;
 use super::column::Column;
 use super::decimal::Decimal;
 use super::field_name::{is_label, is_moment, is_share, is_thing};
 use super::report::Unread;
+use super::table::Table;
 use super::unit::is_intensive;
 use super::written::{self, Convention, Reading, Written};
 
@@ -14,7 +16,7 @@ use super::written::{self, Convention, Reading, Written};
 const IDENTIFIER: usize = 9;
 
 /// The longest unit, in characters.
-const MAX_UNIT: usize = 12;
+pub(super) const MAX_UNIT: usize = 12;
 
 /// The numbers of a field.
 #[derive(Debug, Default)]
@@ -45,17 +47,17 @@ pub(super) struct Quantity {
 impl Quantities {
     /// The numbers of a field; `None` if there are none, or if they identify or order something.
     pub(super) fn of(column: &Column<'_>) -> Option<Self> {
-        if is_label(&column.name) {
+        if is_label(column.role()) {
             return None;
         }
         let readings = Readings::of(column);
-        if is_thing(&column.name) && readings.numbers.iter().all(is_whole)
+        if is_thing(column.role()) && readings.numbers.iter().all(is_whole)
             || are_years(column, &readings)
         {
             return None;
         }
         let mut quantities = Self {
-            is_share: is_share(&column.name),
+            is_share: is_share(column.role()),
             ..Self::default()
         };
         let convention = Convention::of(readings.texts.iter().map(|(_, written)| written));
@@ -118,9 +120,20 @@ impl Quantities {
             let text = unit.and_then(|(_, value)| value.as_text()).map(str::trim);
             let text = text.filter(|text| !text.is_empty());
             self.entries[at].unit = text.map(|text| {
-                let short: String = text.chars().take(MAX_UNIT).collect();
+                let short = clipped(text, MAX_UNIT);
                 self.unit(&short)
             });
+        }
+    }
+
+    /// Takes the currencies of the records that the lists of the rows are in, unless the numbers have units of their own.
+    pub(super) fn take_currencies(&mut self, table: &Table<'_>) {
+        if !self.units.is_empty() {
+            return;
+        }
+        for at in 0..self.entries.len() {
+            let currency = table.currency(self.entries[at].row);
+            self.entries[at].unit = currency.map(|currency| self.unit(currency));
         }
     }
 
@@ -195,7 +208,9 @@ impl Readings {
                 None => others += usize::from(!Unread::is_blank(value)),
             }
         }
-        if readings.texts.len() + readings.numbers.len() < others || are_codes(&digits, &readings) {
+        let read = readings.texts.len() + readings.numbers.len();
+        let are_names = read < others || read == others && readings.numbers.is_empty();
+        if are_names || are_codes(&digits, &readings) {
             readings.texts.clear();
         }
         readings
@@ -231,7 +246,7 @@ fn are_years(column: &Column<'_>, readings: &Readings) -> bool {
     let is_year = |number: Option<Decimal>| {
         number.is_some_and(|number| number.scale() == 0 && years.contains(&number))
     };
-    is_moment(&column.name) && numbers.all(is_year)
+    is_moment(column.role()) && numbers.all(is_year)
 }
 
 fn is_whole((_, amount): &(usize, Amount)) -> bool {

@@ -23,6 +23,8 @@ pub(super) struct Table<'a> {
     pub(super) at: String,
     /// The pointers that rows are in.
     parents: Vec<String>,
+    /// The currencies that the records around those name.
+    currencies: Vec<Option<String>>,
     /// How many lists the rows come from.
     pub(super) lists: usize,
     /// How many rows were not taken.
@@ -133,6 +135,28 @@ impl<'a> Table<'a> {
             Own::Key(key) => joined(parent, key),
             Own::Whole => parent.to_owned(),
         }
+    }
+
+    /// Says which currency the list or value that was added last is in.
+    pub(super) fn set_currency(&mut self, currency: Option<String>) {
+        self.currencies
+            .resize(self.parents.len().saturating_sub(1), None);
+        self.currencies.push(currency);
+    }
+
+    /// The currency that the records around a row name.
+    pub(super) fn currency(&self, row: usize) -> Option<&str> {
+        let parent = self.rows.get(row)?.parent;
+        self.currencies.get(parent)?.as_deref()
+    }
+
+    /// The name of the list or object that the rows are in.
+    pub(super) fn name(&self) -> String {
+        let names = self.at.rsplit('/').find(|name| *name != "*");
+        names
+            .unwrap_or_default()
+            .replace("~1", "/")
+            .replace("~0", "~")
     }
 
     /// How many values there are, taken or not.

@@ -113,6 +113,10 @@ pub(super) fn read(text: &str) -> Option<Written> {
     }
     is_negative |= is_minus || is_other_minus;
     let (digits, behind) = split_digits(rest);
+    // A phone number: `+49 170 123`.
+    if text.starts_with('+') && digits.contains(is_space) {
+        return None;
+    }
     let power = exponent(digits, behind).filter(|_| before.is_none());
     let behind = if power.is_some() { "" } else { behind };
     let (money, scale, unit) = suffix(before.map(|(currency, _)| currency), behind)?;
@@ -296,6 +300,10 @@ fn whole(text: &str, is_bare: bool) -> Option<(String, Option<char>)> {
     // `12,34,567` is how India groups.
     let is_regular = middle.iter().all(|group| group.len() == 3)
         || sign == ',' && middle.iter().all(|group| group.len() == 2) && first.len() <= 2;
+    let is_octet = |group: &&str| group.parse::<u8>().is_ok();
+    if sign == '.' && groups.len() == 4 && groups.iter().all(is_octet) {
+        return None;
+    }
     let is_grouped = groups.iter().all(is_digits)
         && last.len() == 3
         && first.len() <= 3
