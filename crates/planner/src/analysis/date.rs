@@ -101,16 +101,10 @@ pub(super) fn add_trends(series: &[Series<'_, '_>], fields: &mut [Field]) {
         }
         for (series, amounts) in &numbered {
             let name = &series.column.name;
-            let unit = || {
-                series
-                    .quantities
-                    .as_ref()
-                    .and_then(|read| read.by_unit().first()?.0.map(str::to_owned))
-            };
-            let is_summed = series
-                .quantities
-                .as_ref()
-                .is_some_and(|read| read.is_summed(unit().as_deref()));
+            let is_summed = series.quantities.as_ref().is_some_and(|read| {
+                let first = read.entries.first();
+                read.is_summed(first.and_then(|first| read.unit_of(first)))
+            });
             let trend = match (is_series, is_summed) {
                 (true, _) => in_series(moments, name, amounts),
                 (false, true) => bucketed(moments, dates.per, Some((name, amounts))),

@@ -9,6 +9,12 @@ use super::report::Format;
 /// The longest text that is looked at, in bytes.
 const MAX_LENGTH: usize = 16 << 20;
 
+/// The most cells of a line.
+const MAX_CELLS: usize = 500;
+
+/// The longest name of a field, in bytes.
+const MAX_NAME: usize = 60;
+
 /// What may separate the cells of a line.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
@@ -39,13 +45,7 @@ fn json_lines(text: &str) -> Option<Value> {
 fn csv(text: &str, separator: char) -> Option<Value> {
     let mut lines = lines(text, separator)?.into_iter();
     let names = lines.next()?;
-    let is_name = |name: &String| {
-        !name.is_empty()
-            && name.len() <= 60
-            && !name.starts_with(|letter: char| letter.is_ascii_digit())
-    };
-    let are_different = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
-    if names.len() < 2 || !names.iter().all(is_name) || !are_different {
+    if !(2..=MAX_CELLS).contains(&names.len()) || !are_names(&names) {
         return None;
     }
     let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
@@ -65,6 +65,18 @@ fn csv(text: &str, separator: char) -> Option<Value> {
     let is_table =
         2 <= records.len() || separator != ',' && separator != ';' && !records.is_empty();
     is_table.then(|| Value::list(records))
+}
+
+/// Whether the cells of a line name fields: all different, and none a number, but for a year beside other names.
+fn are_names(cells: &[String]) -> bool {
+    let is_word = |cell: &str| !cell.starts_with(|letter: char| letter.is_ascii_digit());
+    let is_year = |cell: &str| cell.len() == 4 && cell.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name =
+        |cell: &str| !cell.is_empty() && cell.len() <= MAX_NAME && (is_word(cell) || is_year(cell));
+    let are_different = (1..cells.len()).all(|at| !cells[..at].contains(&cells[at]));
+    cells.iter().all(|cell| is_name(cell))
+        && cells.iter().any(|cell| is_word(cell))
+        && are_different
 }
 
 /// The cells of all lines; a quoted one may have separators and line breaks in it.
@@ -161,6 +173,10 @@ mod tests {
             Some(r#"[{"a":"1","b":"2"}]"#),
         );
         check(" [1, 2] ", Some("[1,2]"));
+        check(
+            "city,2019\nA,1\nB,2",
+            Some(r#"[{"city":"A","2019":"1"},{"city":"B","2019":"2"}]"#),
+        );
         check("{\"a\": 1}\n{\"a\": 2}", Some(r#"[{"a":1},{"a":2}]"#));
     }
 

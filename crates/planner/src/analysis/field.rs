@@ -12,16 +12,13 @@ use super::decimal::Decimal;
 use super::field_name::{is_id, says_unit_of};
 use super::group;
 use super::moment::{self, Found};
-use super::quantity::Quantities;
+use super::quantity::{InUnit, Quantities};
 use super::report::{Booleans, Duplicate, Duplicates, Field, Numbers, ReadAs, TotalRow, Unread};
 use super::spread;
 use super::total;
 
 /// The most ids that are named that come more than once.
 const DUPLICATES: usize = 5;
-
-/// The most units by which numbers are counted.
-const UNITS: usize = 8;
 
 /// Texts that are truth values.
 const FLAGS: &[(&str, bool)] = &[
@@ -102,6 +99,9 @@ pub(super) fn fields(mut columns: Columns<'_>) -> (Vec<Field>, Vec<TotalRow>) {
         if says_unit_of("currency", one.column.role()).is_some() {
             quantities.take_currencies(columns.table);
         }
+        if quantities.has_too_many_units() {
+            one.quantities = None;
+        }
     }
     let mut fields: Vec<Field> = series
         .iter()
@@ -178,13 +178,13 @@ fn add_numbers(
     let mut by_unit: Vec<Numbers> = quantities
         .by_unit()
         .into_iter()
-        .filter_map(|(unit, amounts)| {
+        .filter_map(|InUnit { unit, amounts }| {
             spread::numbers(unit, quantities.is_summed(unit), &amounts, place)
         })
         .collect();
     if by_unit.len() == 1 {
         field.numbers = by_unit.pop();
-    } else if by_unit.len() <= UNITS {
+    } else {
         field.by_unit = by_unit;
     }
     field.read_as = quantities.example.as_ref().map(|(text, number)| ReadAs {

@@ -142,12 +142,13 @@ fn add(group: &mut Group, rows: &[usize], others: &[Other<'_>]) {
             .iter()
             .filter_map(|row| other.numbers.get(row).copied())
             .collect();
-        let Some((read, unit)) = other
-            .quantities
-            .and_then(|read| Some((read, read.common_unit(&inside)?)))
-        else {
+        let (Some(read), Some(first)) = (other.quantities, inside.first()) else {
             continue;
         };
+        let unit = read.unit_of(first);
+        if inside.iter().any(|entry| read.unit_of(entry) != unit) {
+            continue;
+        }
         let mut amounts: Vec<Amount> = inside.iter().map(|entry| entry.amount).collect();
         amounts.sort_by(Amount::order);
         let name = other.name.to_owned();

@@ -215,10 +215,10 @@ impl Around {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
         let is_more = |total: u64| usize::try_from(total).map_or(true, |total| count < total);
-        let longer = self.counts.iter().filter(|(_, total)| {
+        let mut longer = self.counts.iter().filter(|(_, total)| {
             is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
         });
-        let counted = longer.last().map(|(place, total)| Page {
+        let counted = longer.next_back().map(|(place, total)| Page {
             of: Some(*total),
             said_by: place.clone(),
         });

@@ -1,5 +1,6 @@
 //! The numbers of a field, with what they are numbers of.
 
+use indexmap::IndexMap;
 use planwright_core::Value;
 
 use super::amount::Amount;
@@ -14,6 +15,9 @@ use super::written::{self, Convention, Reading, Written};
 
 /// The length from which texts of equally many digits are identifiers.
 const IDENTIFIER: usize = 9;
+
+/// The most currencies or units of a field.
+const MAX_UNITS: usize = 20;
 
 /// The longest unit, in characters.
 pub(super) const MAX_UNIT: usize = 12;
@@ -42,6 +46,14 @@ pub(super) struct Quantity {
     pub(super) row: usize,
     pub(super) amount: Amount,
     unit: Option<usize>,
+}
+
+/// Numbers in one unit, or in none.
+#[derive(Debug)]
+pub(super) struct InUnit<'q> {
+    pub(super) unit: Option<&'q str>,
+    /// The numbers, with their rows.
+    pub(super) amounts: Vec<(usize, Amount)>,
 }
 
 impl Quantities {
@@ -99,10 +111,13 @@ impl Quantities {
         });
     }
 
+    /// The number of a unit; that of the last one of all if there are too many.
     fn unit(&mut self, unit: &str) -> usize {
         let found = self.units.iter().position(|known| known == unit);
         found.unwrap_or_else(|| {
-            self.units.push(unit.to_owned());
+            if self.units.len() <= MAX_UNITS {
+                self.units.push(unit.to_owned());
+            }
             self.units.len() - 1
         })
     }
@@ -137,25 +152,29 @@ impl Quantities {
         }
     }
 
+    /// Whether there are so many units that they are none.
+    pub(super) fn has_too_many_units(&self) -> bool {
+        MAX_UNITS < self.units.len()
+    }
+
     /// The numbers by unit, in the order in which the units first appear.
-    pub(super) fn by_unit(&self) -> Vec<(Option<&str>, Vec<(usize, Amount)>)> {
-        let mut parts: Vec<(Option<usize>, Vec<(usize, Amount)>)> = Vec::new();
+    pub(super) fn by_unit(&self) -> Vec<InUnit<'_>> {
+        let mut parts: IndexMap<Option<usize>, Vec<(usize, Amount)>> = IndexMap::new();
         for entry in &self.entries {
-            let found = parts.iter().position(|(unit, _)| *unit == entry.unit);
-            let at = found.unwrap_or_else(|| {
-                parts.push((entry.unit, Vec::new()));
-                parts.len() - 1
-            });
-            parts[at].1.push((entry.row, entry.amount));
+            let part = parts.entry(entry.unit).or_default();
+            part.push((entry.row, entry.amount));
         }
-        let named = |unit: Option<usize>| {
-            unit.and_then(|unit| self.units.get(unit))
-                .map(String::as_str)
-        };
+        let parts = parts.into_iter();
         parts
-            .into_iter()
-            .map(|(unit, entries)| (named(unit), entries))
+            .map(|(unit, amounts)| InUnit {
+                unit: self.name_of(unit),
+                amounts,
+            })
             .collect()
+    }
+
+    fn name_of(&self, unit: Option<usize>) -> Option<&str> {
+        self.units.get(unit?).map(String::as_str)
     }
 
     /// Whether all numbers are in one unit, or in none.
@@ -169,15 +188,9 @@ impl Quantities {
         !self.is_share && !unit.is_some_and(is_intensive)
     }
 
-    /// The unit of each of some numbers, if it is the same.
-    pub(super) fn common_unit<'u>(&'u self, entries: &[&Quantity]) -> Option<Option<&'u str>> {
-        let first = entries.first()?.unit;
-        let is_common = entries.iter().all(|entry| entry.unit == first);
-        is_common.then(|| {
-            first
-                .and_then(|unit| self.units.get(unit))
-                .map(String::as_str)
-        })
+    /// The unit of a number.
+    pub(super) fn unit_of(&self, quantity: &Quantity) -> Option<&str> {
+        self.name_of(quantity.unit)
     }
 }
 

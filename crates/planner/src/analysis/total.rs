@@ -1,6 +1,7 @@
 //! Rows that summarise others: `Total`, `Subtotal`, `Gesamt`, `Average`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::column::Columns;
 use super::decimal::Decimal;
@@ -74,23 +75,29 @@ pub(super) fn find(columns: &Columns<'_>, series: &[Series<'_, '_>]) -> Vec<(usi
         .filter_map(|series| series.quantities.as_ref())
         .map(|quantities| {
             let exact = quantities.entries.iter();
-            exact
-                .filter_map(|entry| Some((entry.row, entry.amount.exact()?)))
-                .collect()
+            let exact = exact.filter_map(|entry| Some((entry.row, entry.amount.exact()?)));
+            exact.collect()
         })
         .collect();
-    let is_candidate = |row: &usize| candidates.iter().any(|candidate| candidate.row == *row);
+    let named: HashSet<usize> = candidates.iter().map(|candidate| candidate.row).collect();
+    let parts = |rows: Range<usize>| rows.filter(|row| !named.contains(row));
+    let all: Vec<Parts> = numbers
+        .iter()
+        .map(|column| Parts::of(column, parts(0..count)))
+        .collect();
     let mut begin = 0;
     let mut found = Vec::new();
     for candidate in &candidates {
         let row = candidate.row;
-        let before: Vec<usize> = (begin..row).filter(|row| !is_candidate(row)).collect();
-        let all: Vec<usize> = (0..count).filter(|row| !is_candidate(row)).collect();
+        let block = begin..row;
         begin = row + 1;
-        let has_numbers = numbers.iter().any(|column| column.contains_key(&row));
-        let is_sum = numbers.iter().any(|column| {
-            let is_of = |rows: &[usize]| is_sum(column, row, rows);
-            is_of(&all) || is_of(&before)
+        let mut has_numbers = false;
+        let is_sum = numbers.iter().zip(&all).any(|(column, all)| {
+            let Some(total) = column.get(&row) else {
+                return false;
+            };
+            has_numbers = true;
+            all.come_to(*total) || Parts::of(column, parts(block.clone())).come_to(*total)
         });
         let is_at_end = row == 0 || row + 1 == count;
         if is_sum || candidate.is_exact && is_at_end && has_numbers {
@@ -107,30 +114,38 @@ pub(super) fn find(columns: &Columns<'_>, series: &[Series<'_, '_>]) -> Vec<(usi
     found
 }
 
-/// Whether the number of a row is the sum or the mean of others, as far as it has digits.
-fn is_sum(column: &HashMap<usize, Decimal>, row: usize, others: &[usize]) -> bool {
-    let Some(total) = column.get(&row) else {
-        return false;
-    };
-    let parts: Vec<Decimal> = others
-        .iter()
-        .filter_map(|row| column.get(row))
-        .copied()
-        .collect();
-    let Some(sum) = Decimal::sum(parts.iter().copied()).filter(|_| FEWEST <= parts.len()) else {
-        return false;
-    };
-    let mean = sum.divided(parts.len()).map(|(mean, _)| mean);
-    let half = Decimal::new(5, total.scale() + 1);
-    let is_near = |wanted: Decimal| {
-        let difference = wanted.minus(*total).map(Decimal::magnitude);
-        // The total may be rounded, but not in digits that its parts do not have.
-        let is_rounded = total.scale() < wanted.scale();
-        difference.is_some_and(|difference| {
-            difference == Decimal::whole(0) || is_rounded && difference <= half
-        })
-    };
-    is_near(sum) || mean.is_some_and(is_near)
+/// Numbers that a total may be of.
+struct Parts {
+    count: usize,
+    sum: Option<Decimal>,
+}
+
+impl Parts {
+    fn of(column: &HashMap<usize, Decimal>, rows: impl Iterator<Item = usize>) -> Self {
+        let parts: Vec<Decimal> = rows.filter_map(|row| column.get(&row)).copied().collect();
+        Self {
+            count: parts.len(),
+            sum: Decimal::sum(parts.into_iter()),
+        }
+    }
+
+    /// Whether a number is their sum or their mean, as far as it has digits.
+    fn come_to(&self, total: Decimal) -> bool {
+        let Some(sum) = self.sum.filter(|_| FEWEST <= self.count) else {
+            return false;
+        };
+        let mean = sum.divided(self.count).map(|(mean, _)| mean);
+        let half = Decimal::new(5, total.scale() + 1);
+        let is_near = |wanted: Decimal| {
+            let difference = wanted.minus(total).map(Decimal::magnitude);
+            // The total may be rounded, but not in digits that its parts do not have.
+            let is_rounded = total.scale() < wanted.scale();
+            difference.is_some_and(|difference| {
+                difference == Decimal::whole(0) || is_rounded && difference <= half
+            })
+        };
+        is_near(sum) || mean.is_some_and(is_near)
+    }
 }
 
 /// The rows named like a total, in their order.

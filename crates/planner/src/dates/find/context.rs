@@ -108,6 +108,9 @@ const COMING: &[&str] = &[
     "starting",
 ];
 
+/// Words between a length of time and the period that it is counted from.
+const FROM: &[&str] = &["after", "before", "from"];
+
 /// A phrase within its text.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'t> {
@@ -245,12 +248,11 @@ impl Around<'_> {
         is_led && !(goes_on && self.said.first().is_some_and(is_capital))
     }
 
-    /// Whether the end of another time: `3 days after October 1`, `a week from Monday`.
+    /// Whether a phrase is what another time is counted from: `3 days after October 1`, `a week from Monday`.
     fn is_measured(&self, phrase: &Phrase) -> bool {
         if matches!(phrase, Phrase::Between(..)) {
             return false;
         }
-        const FROM: &[&str] = &["after", "before", "from"];
         let is_from = |token: Option<&Token>| {
             token
                 .and_then(Token::word)

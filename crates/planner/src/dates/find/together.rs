@@ -67,7 +67,7 @@ fn joint(between: &[Token]) -> Option<Joint> {
         match &token.kind {
             Kind::Word(word) if word == "vs" || word == "versus" => joint = Some(Joint::Versus),
             Kind::Word(word) if JOINTS.contains(&word.as_str()) => {
-                joint = joint.or(Some(Joint::List))
+                joint = joint.or(Some(Joint::List));
             }
             Kind::Sign(sign) if SIGNS.contains(sign) => joint = joint.or(Some(Joint::List)),
             Kind::Sign('.') if joint == Some(Joint::Versus) => {}
@@ -188,19 +188,15 @@ fn share(phrase: &mut Phrase, other: &Phrase, is_of: bool, is_behind: bool) -> b
     } else {
         period.place_in_year() < other.place_in_year()
     };
-    match year {
-        YearOf::Open(Which::Latest) => true,
-        YearOf::Open(Which::This) => {
-            period.set_year(year);
-            true
-        }
-        YearOf::Open(_) => false,
-        YearOf::Given(_) | YearOf::Relative(_) if is_in_order || is_of => {
-            period.set_year(year);
-            true
-        }
-        YearOf::Given(_) | YearOf::Relative(_) => false,
+    let is_shared = match year {
+        YearOf::Open(Which::Latest) => return true,
+        YearOf::Open(which) => which == Which::This,
+        YearOf::Given(_) | YearOf::Relative(_) => is_in_order || is_of,
+    };
+    if is_shared {
+        period.set_year(year);
     }
+    is_shared
 }
 
 /// Whether a phrase without a year stands in one sentence with a year that may be its own: `In 2024, how did Q1 go?`
