@@ -69,7 +69,7 @@ impl Amount {
     /// The quotient of a number and a count.
     pub(super) fn quotient(number: Decimal, count: usize) -> Option<Self> {
         let (quotient, is_exact) = number.divided(count)?;
-        // Nobody reads twenty digits behind a point.
+        // Twenty digits behind a point help no reader.
         Some(if is_exact && quotient.is_short() {
             Self::Exact(quotient)
         } else {

@@ -4,261 +4,41 @@
 const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
 /// Last words of names whose numbers identify, order or locate something.
-const LABELS: &[&str] = &[
-    "bbox",
-    "coordinates",
-    "coords",
-    "phones",
-    "positions",
-    "ranks",
-    "zips",
-    "id",
-    "ids",
-    "uuid",
-    "guid",
-    "code",
-    "codes",
-    "index",
-    "idx",
-    "key",
-    "pk",
-    "fk",
-    "number",
-    "num",
-    "no",
-    "nr",
-    "nummer",
-    "phone",
-    "tel",
-    "telephone",
-    "telefon",
-    "mobile",
-    "fax",
-    "position",
-    "pos",
-    "postcode",
-    "zip",
-    "zipcode",
-    "plz",
-    "postal",
-    "postalcode",
-    "status",
-    "statuscode",
-    "errno",
-    "errorcode",
-    "version",
-    "build",
-    "revision",
-    "rank",
-    "ranking",
-    "rang",
-    "place",
-    "row",
-    "line",
-    "lineno",
-    "seq",
-    "sequence",
-    "ordinal",
-    "order",
-    "page",
-    "port",
-    "pid",
-    "sku",
-    "isbn",
-    "ean",
-    "gtin",
-    "upc",
-    "asin",
-    "ssn",
-    "iban",
-    "bic",
-    "serial",
-    "lat",
-    "latitude",
-    "lon",
-    "lng",
-    "long",
-    "longitude",
-    "year",
-    "yr",
-    "jahr",
-    "month",
-    "monat",
-    "weekday",
-    "dow",
-    "doy",
-    "day",
-    "week",
-    "kw",
-    "quarter",
-    "hour",
-    "minute",
-    "second",
-    "ref",
-    "reference",
-    "priority",
-    "step",
-    "offset",
-    "cursor",
-    "hash",
-    "checksum",
-    "color",
-    "colour",
-    "ip",
-    "vin",
-    "imei",
-    "asn",
-    "gid",
-    "uid",
-    "oid",
-    "userid",
-    "orderid",
-    "customerid",
-    "productid",
-    "itemid",
-    "accountid",
-    "phonenumber",
-    "room",
-    "gate",
-    "seat",
-    "lane",
-    "channel",
-    "epoch",
-    "extension",
-];
+const LABELS: &str = "\
+accountid asin asn bbox bic build channel checksum code codes color colour coordinates coords cursor customerid day dow doy ean \
+epoch errno errorcode extension fax fk gate gid gtin guid hash hour iban id ids idx imei index ip isbn itemid jahr key kw lane \
+lat latitude line lineno lng lon long longitude minute mobile monat month no nr num number nummer offset oid order orderid \
+ordinal page phone phonenumber phones pid pk place plz port pos position positions postal postalcode postcode priority productid \
+quarter rang rank ranking ranks ref reference revision room row seat second seq sequence serial sku ssn status statuscode step \
+tel telefon telephone uid upc userid uuid version vin week weekday year yr zip zipcode zips";
 
 /// Names of things that are counted in the plural and identified in the singular.
-const THINGS: &[&str] = &[
-    "account",
-    "article",
-    "booking",
-    "branch",
-    "client",
-    "contract",
-    "customer",
-    "department",
-    "device",
-    "employee",
-    "event",
-    "invoice",
-    "issue",
-    "item",
-    "member",
-    "parent",
-    "patient",
-    "product",
-    "project",
-    "session",
-    "shipment",
-    "shop",
-    "store",
-    "student",
-    "supplier",
-    "task",
-    "team",
-    "ticket",
-    "user",
-    "vendor",
-];
+const THINGS: &str = "\
+account article booking branch client contract customer department device employee event invoice issue item member parent \
+patient product project session shipment shop store student supplier task team ticket user vendor";
 
 /// Words of names whose numbers may be moments, counted from 1970 on.
-const MOMENTS: &[&str] = &[
-    "timestamps",
-    "years",
-    "accessed",
-    "at",
-    "begin",
-    "birth",
-    "born",
-    "built",
-    "changed",
-    "closed",
-    "completed",
-    "created",
-    "date",
-    "datetime",
-    "day",
-    "deadline",
-    "deleted",
-    "due",
-    "end",
-    "ended",
-    "epoch",
-    "established",
-    "expires",
-    "expiry",
-    "finished",
-    "founded",
-    "from",
-    "issued",
-    "joined",
-    "last",
-    "logged",
-    "modified",
-    "moment",
-    "occurred",
-    "on",
-    "opened",
-    "paid",
-    "posted",
-    "published",
-    "received",
-    "released",
-    "seen",
-    "sent",
-    "shipped",
-    "since",
-    "start",
-    "started",
-    "stamp",
-    "time",
-    "timestamp",
-    "to",
-    "ts",
-    "until",
-    "updated",
-    "utc",
-    "vintage",
-    "when",
-];
+const MOMENTS: &str = "\
+accessed at begin birth born built changed closed completed created date datetime day deadline deleted due end ended epoch \
+established expires expiry finished founded from issued joined last logged modified moment occurred on opened paid posted \
+published received released seen sent shipped since stamp start started time timestamp timestamps to ts until updated utc \
+vintage when years";
+
+/// Words of names whose numbers between 1900 and 2100 are years.
+const YEARS: &str = "birth born built established founded joined opened published released since started vintage years";
 
 /// Words of names whose numbers are shares of something.
-const SHARES: &[&str] = &["percent", "percentage", "pct", "prozent", "ratio"];
+const SHARES: &str = "pct percent percentage prozent ratio";
 
 /// Words of names whose numbers are no money, whatever currency stands beside them.
-const COUNTS: &[&str] = &[
-    "age", "amperage", "count", "days", "depth", "distance", "duration", "height", "hours",
-    "items", "length", "likes", "minutes", "number", "orders", "people", "persons", "pieces",
-    "points", "qty", "quantity", "rating", "score", "seconds", "size", "stars", "stock", "units",
-    "views", "visits", "volume", "votes", "weeks", "weight", "width", "years",
-];
+const COUNTS: &str = "\
+age amperage count days depth distance duration height hours items length likes minutes number orders people persons pieces \
+points qty quantity rating score seconds size stars stock units views visits volume votes weeks weight width years";
 
 /// Words of names whose numbers may be in the unit that stands beside them.
-const MEASURES: &[&str] = &[
-    "amount",
-    "consumption",
-    "depth",
-    "distance",
-    "dose",
-    "duration",
-    "height",
-    "length",
-    "level",
-    "measure",
-    "measurement",
-    "mass",
-    "qty",
-    "quantity",
-    "reading",
-    "result",
-    "size",
-    "speed",
-    "temperature",
-    "value",
-    "volume",
-    "weight",
-    "width",
-];
+const MEASURES: &str = "\
+amount consumption depth distance dose duration height length level mass measure measurement qty quantity reading result size \
+speed temperature value volume weight width";
 
 /// What a field beside others says about their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,10 +77,13 @@ fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-fn has_word(name: &str, wanted: &[&str]) -> bool {
-    words(last_part(name))
-        .iter()
-        .any(|word| wanted.contains(&word.as_str()))
+/// Whether a table of words has one.
+fn has(table: &str, word: &str) -> bool {
+    table.split(' ').any(|known| known == word)
+}
+
+fn has_word(name: &str, wanted: &str) -> bool {
+    words(last_part(name)).iter().any(|word| has(wanted, word))
 }
 
 /// Whether the values of a field identify its record.
@@ -318,15 +101,15 @@ pub(super) fn is_label(name: &str) -> bool {
     if words.iter().any(|word| word == "per") {
         return false;
     }
-    words.last().is_some_and(|last| {
-        LABELS.contains(&last.as_str()) || last.ends_with("nummer") || last.ends_with("uuid")
-    })
+    words
+        .last()
+        .is_some_and(|last| has(LABELS, last) || last.ends_with("nummer") || last.ends_with("uuid"))
 }
 
 /// Whether a field is named after one thing, so that whole numbers in it identify such things.
 pub(super) fn is_thing(name: &str) -> bool {
     match &*words(last_part(name)) {
-        [word] => THINGS.contains(&word.as_str()),
+        [word] => has(THINGS, word),
         _ => false,
     }
 }
@@ -334,6 +117,11 @@ pub(super) fn is_thing(name: &str) -> bool {
 /// Whether the numbers of a field may be moments.
 pub(super) fn is_moment(name: &str) -> bool {
     has_word(name, MOMENTS)
+}
+
+/// Whether the numbers of a field may be years.
+pub(super) fn is_year(name: &str) -> bool {
+    has_word(name, YEARS)
 }
 
 /// Whether the numbers of a field are shares, so that their sum says nothing.
@@ -365,8 +153,8 @@ pub(super) fn says_unit_of(beside: &str, name: &str) -> Option<Beside> {
     let is_meant = if said.len() == 1 || said == ["currency", "code"] || said == ["iso", "currency"]
     {
         match kind {
-            Beside::Currency => !own.iter().any(|word| COUNTS.contains(&word.as_str())),
-            Beside::Unit => own.iter().any(|word| MEASURES.contains(&word.as_str())),
+            Beside::Currency => !own.iter().any(|word| has(COUNTS, word)),
+            Beside::Unit => own.iter().any(|word| has(MEASURES, word)),
         }
     } else {
         said.starts_with(&own)

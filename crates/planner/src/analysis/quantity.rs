@@ -7,7 +7,7 @@ use super::amount::Amount;
 use super::clipped;
 use super::column::Column;
 use super::decimal::Decimal;
-use super::field_name::{is_label, is_moment, is_share, is_thing};
+use super::field_name::{is_label, is_share, is_thing, is_year};
 use super::report::Unread;
 use super::table::Table;
 use super::unit::is_intensive;
@@ -241,7 +241,7 @@ fn are_codes(digits: &[&str], readings: &Readings) -> bool {
         || IDENTIFIER <= length && are_alike && are_all && 1 < digits.len()
 }
 
-/// Whether the numbers of a field that is named after a moment are years.
+/// Whether the numbers of a field are years, as its name and all of them tell.
 fn are_years(column: &Column<'_>, readings: &Readings) -> bool {
     let years = Decimal::new(1900, 0)..=Decimal::new(2100, 0);
     let texts = readings
@@ -256,10 +256,10 @@ fn are_years(column: &Column<'_>, readings: &Readings) -> bool {
         .iter()
         .map(|(_, amount)| amount.exact())
         .chain(texts);
-    let is_year = |number: Option<Decimal>| {
+    let is_one = |number: Option<Decimal>| {
         number.is_some_and(|number| number.scale() == 0 && years.contains(&number))
     };
-    is_moment(column.role()) && numbers.all(is_year)
+    is_year(column.role()) && numbers.all(is_one)
 }
 
 fn is_whole((_, amount): &(usize, Amount)) -> bool {

@@ -143,7 +143,7 @@ fn size(collection: &Collection) -> String {
         None => {}
     }
     if 0 < collection.others {
-        let _ = write!(text, ", of which {} are something else", collection.others);
+        let _ = write!(text, ", {} are something else", collection.others);
     }
     if 0 < collection.items_left_out {
         let _ = write!(
@@ -285,7 +285,7 @@ fn of_dates(dates: &Dates, field: &Field) -> String {
         );
     }
     let _ = write!(text, "{} to {}", dates.from, dates.to);
-    // Where all stretches have one, none has the most.
+    // If no stretch has several, none has the most.
     if 1 < dates.busiest.count {
         let (unit, busiest) = (unit(dates.per), &dates.busiest);
         let _ = write!(

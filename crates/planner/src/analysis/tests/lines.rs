@@ -56,7 +56,7 @@ fn the_most_telling_comes_first() {
 fn what_does_not_fit_is_counted() {
     let three: String = LINES.split_inclusive('\n').take(3).collect();
     assert_eq!(
-        shop().to_text(63),
+        shop().to_text(59),
         format!("{three}… 8 more findings left out\n")
     );
     for budget in 8..LINES.len() / 4 {

@@ -37,20 +37,28 @@ const PARTS: &[&str] = &[
     "academic",
     "each",
     "early",
+    "ending",
     "every",
     "financial",
     "fiscal",
     "late",
     "mid",
+    "period",
     "school",
+    "season",
     "tax",
+    "time",
 ];
 
 /// Words before `of` and a phrase that make it a part of itself.
 const PARTS_OF: &[&str] = &[
+    "autumn",
     "beginning",
+    "christmas",
+    "easter",
     "end",
     "evening",
+    "fall",
     "half",
     "middle",
     "morning",
@@ -58,7 +66,11 @@ const PARTS_OF: &[&str] = &[
     "part",
     "remainder",
     "rest",
+    "season",
+    "spring",
     "start",
+    "summer",
+    "winter",
 ];
 
 /// Words of the first or last of several units: `the first week of October`.
@@ -287,7 +299,8 @@ impl Around<'_> {
                 .checked_sub(back)
                 .and_then(|at| self.before[at].word())
         };
-        if word(1).is_some_and(|word| PARTS.contains(&word)) {
+        let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
+        if is_same || word(1).is_some_and(|word| PARTS.contains(&word)) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };

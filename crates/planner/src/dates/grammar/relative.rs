@@ -51,7 +51,7 @@ pub(super) fn counted(tokens: &[Token]) -> Read<Period> {
     let is_calendar =
         is_whole || number.is_none() && matches!(unit, Unit::Month | Unit::Quarter | Unit::Year);
     let period = match direction {
-        // Nobody counts fortnights from a day that all know.
+        // There is no first day of a fortnight that all agree on.
         "this" | "current" if unit == Unit::Fortnight => return None,
         "this" | "current" if number.is_none() => Period::Current(unit),
         "previous" | "preceding" | "prior" if !is_short => Period::Whole(-one, -1, unit),

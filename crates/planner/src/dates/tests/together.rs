@@ -198,6 +198,8 @@ fn parts_of_periods_are_not_the_whole() {
         "the weekend before last",
         "3 days after October 1",
         "a week from Monday",
+        "this time last year, the same quarter last year",
+        "the week ending October 10, the summer of 2024",
         "fiscal year 2024, Q1 of fiscal 2024, Q1 FY24",
         "H1 tags and H2 headings",
         "2025-W40-3 and 2025-10-01/10",
