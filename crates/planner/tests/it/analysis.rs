@@ -47,8 +47,7 @@ fn check(expected: &Json, found: &Json, at: &str) {
 }
 
 /// The part of the analysis that stands at a pointer, among `parts` of all collections.
-fn part<'f>(parts: impl Iterator<Item = &'f Json>, at: &str) -> &'f Json {
-    let mut parts = parts.into_iter();
+fn part<'f>(mut parts: impl Iterator<Item = &'f Json>, at: &str) -> &'f Json {
     parts.find(|part| part["at"] == at).unwrap_or(&Json::Null)
 }
 
