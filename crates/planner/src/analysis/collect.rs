@@ -1,16 +1,18 @@
 //! From the outputs of steps to what is in them.
 
-use std::collections::BTreeMap;
+use planwright_core::Value;
 
-use planwright_core::{Object, Value};
-
-use super::clipped;
-use super::column::{self, Columns};
-use super::field;
+use super::amount::Amount;
+use super::column::Columns;
+use super::nested::{self, Inner};
+use super::page::Around;
+use super::quote::joined;
 use super::report::{
-    ANALYSIS_SCHEMA, Analysis, Collection, Failure, Kind, Scalar, StepAnalysis, StepFailure,
-    StepResult,
+    ANALYSIS_SCHEMA, Analysis, Collection, Failure, Format, Kind, Scalar, StepAnalysis,
+    StepFailure, StepResult,
 };
+use super::table::{self, Table};
+use super::{clipped, embedded, field};
 
 /// The most steps that are looked at.
 const STEPS: usize = 200;
@@ -19,11 +21,11 @@ const STEPS: usize = 200;
 const VALUES: usize = 20;
 const COLLECTIONS: usize = 10;
 
+/// The most records under different keys whose values are named one by one as well.
+const FEW: usize = 4;
+
 /// How deep in records lists and values are looked for.
 const DEPTH: usize = 3;
-
-/// The most items of a list that are looked at.
-const ITEMS: usize = 100_000;
 
 /// The most characters of a text that are told.
 pub(super) const TEXT: usize = 80;
@@ -57,27 +59,158 @@ fn of_step(result: &StepResult<'_>) -> StepAnalysis {
         collections: Vec::new(),
         left_out: 0,
     };
-    look_into(result.output, "", 0, &mut analysis);
+    look_into(result.output, "", &Context::default(), &mut analysis);
+    keep_one_page(&mut analysis.collections);
     analysis
 }
 
-fn look_into(value: &Value, at: &str, depth: usize, into: &mut StepAnalysis) {
-    match value {
-        Value::List(items) if into.collections.len() < COLLECTIONS => {
-            into.collections.push(of_list(items, at));
+/// Leaves what one count says of several lists with the longest of them.
+fn keep_one_page(collections: &mut [Collection]) {
+    for at in 0..collections.len() {
+        let said_by =
+            |collection: &Collection| collection.page.as_ref().map(|page| page.said_by.clone());
+        let own = said_by(&collections[at]);
+        let count = collections[at].count;
+        let others = collections.iter().enumerate();
+        let is_other = |(other, collection): (usize, &Collection)| {
+            said_by(collection) == own
+                && (count < collection.count || count == collection.count && other < at)
+        };
+        if own.is_some() && others.into_iter().any(is_other) {
+            collections[at].page = None;
         }
-        Value::Object(fields) if depth < DEPTH => {
-            for (name, inner) in fields.iter() {
-                look_into(inner, &column::joined(at, name), depth + 1, into);
+    }
+}
+
+/// What is known of the place of a value.
+#[derive(Clone, Default)]
+struct Context {
+    depth: usize,
+    around: Around,
+    format: Option<Format>,
+}
+
+impl Context {
+    fn deeper(&self) -> Self {
+        let depth = self.depth + 1;
+        Self {
+            depth,
+            ..self.clone()
+        }
+    }
+}
+
+fn look_into(value: &Value, at: &str, context: &Context, into: &mut StepAnalysis) {
+    match value {
+        Value::List(items) => look_into_table(&Table::of_list(items, at), context, into),
+        Value::Object(fields) => {
+            if let Some(table) = Table::of_object(fields, at) {
+                let has_lists = |value: &Value| {
+                    value
+                        .as_object()
+                        .is_some_and(|inner| inner.values().any(is_nested))
+                };
+                let is_long = FEW < table.rows.len() && table.kind() == Kind::Records;
+                look_into_table(&table, context, into);
+                if is_long || fields.values().any(has_lists) {
+                    return;
+                }
+            }
+            if DEPTH <= context.depth {
+                into.left_out += 1;
+                return;
+            }
+            let mut inner = context.deeper();
+            inner.around = Around::of(fields, at, &context.around);
+            for (name, value) in fields.iter() {
+                look_into(value, &joined(at, name), &inner, into);
             }
         }
-        Value::List(_) | Value::Object(_) => into.left_out += 1,
         Value::Null => {}
+        Value::Text(text)
+            if context.depth <= DEPTH
+                && let Some((format, inner)) = embedded::read(text) =>
+        {
+            let mut context = context.deeper();
+            context.format = Some(format);
+            look_into(&inner, at, &context, into);
+        }
         _ if into.values.len() < VALUES => into.values.push(Scalar {
             at: at.to_owned(),
             value: told(value),
         }),
         _ => into.left_out += 1,
+    }
+}
+
+fn is_nested(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Object(_))
+}
+
+/// The figures of a table, and of the lists in it.
+fn look_into_table(table: &Table<'_>, context: &Context, into: &mut StepAnalysis) {
+    if COLLECTIONS <= into.collections.len() {
+        into.left_out += 1;
+        return;
+    }
+    let kind = table.kind();
+    if context.depth < DEPTH
+        && let Some((inner, format)) = nested::rows(table)
+    {
+        let mut context = context.deeper();
+        context.format = format.or(context.format);
+        context.around = Around::default();
+        look_into_table(&inner, &context, into);
+        return;
+    }
+    let columns = Columns::of(table, kind);
+    let place = into.collections.len();
+    let collection = Collection {
+        at: table.at.strip_suffix("/*").unwrap_or(&table.at).to_owned(),
+        kind,
+        count: table.count(),
+        lists: (table.lists != 1).then_some(table.lists),
+        format: context.format,
+        page: None,
+        totals: Vec::new(),
+        others: columns.others,
+        items_left_out: table.left_out,
+        fields: Vec::new(),
+        fields_left_out: columns.left_out(),
+    };
+    into.collections.push(collection);
+    let inner: Vec<Inner<'_>> = if context.depth < DEPTH {
+        columns
+            .iter()
+            .filter_map(|column| nested::list(table, column))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let (fields, totals) = field::fields(columns);
+    let sums = fields
+        .iter()
+        .filter_map(|field| field.numbers.as_ref()?.sum);
+    let sums: Vec<f64> = sums.map(Amount::to_f64).collect();
+    if let Some(collection) = into.collections.get_mut(place) {
+        collection.page = context.around.page(collection.count, &sums);
+        collection.fields = fields;
+        collection.totals = totals;
+    }
+    for Inner {
+        table,
+        format,
+        page,
+    } in inner
+    {
+        let before = into.collections.len();
+        let mut context = context.deeper();
+        context.format = format.or(context.format);
+        context.around = Around::default();
+        look_into_table(&table, &context, into);
+        if let Some(collection) = into.collections.get_mut(before) {
+            collection.page = collection.page.take().or(page);
+        }
     }
 }
 
@@ -89,25 +222,6 @@ pub(super) fn told(value: &Value) -> Value {
     }
 }
 
-fn of_list(items: &[Value], at: &str) -> Collection {
-    let looked_at = items.get(..ITEMS).unwrap_or(items);
-    let kind = kind_of_items(looked_at);
-    let columns = match kind {
-        Kind::Records => Columns::of_records(looked_at),
-        Kind::Numbers | Kind::Texts | Kind::Booleans => Columns::of_items(looked_at, kind),
-        _ => Columns::default(),
-    };
-    Collection {
-        at: at.to_owned(),
-        kind,
-        count: items.len(),
-        others: columns.others,
-        items_left_out: items.len() - looked_at.len(),
-        fields: field::fields(&columns, at),
-        fields_left_out: columns.left_out(),
-    }
-}
-
 fn kind(value: &Value) -> Kind {
     match value {
         Value::Null => Kind::Null,
@@ -115,39 +229,6 @@ fn kind(value: &Value) -> Kind {
         Value::Number(_) => Kind::Number,
         Value::Text(_) => Kind::Text,
         Value::Object(_) => Kind::Record,
-        Value::List(items) => kind_of_items(items.get(..ITEMS).unwrap_or(items)),
+        Value::List(items) => table::kind_of(items.iter().take(table::ITEMS)),
     }
-}
-
-/// What more than half of the items are.
-fn kind_of_items(items: &[Value]) -> Kind {
-    if items.is_empty() {
-        return Kind::Empty;
-    }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for item in items {
-        *counts.entry(item.kind()).or_default() += 1;
-    }
-    let most = counts
-        .into_iter()
-        .find(|(_, count)| items.len() < count * 2);
-    match most {
-        Some(("object", _)) => Kind::Records,
-        Some(("number", _)) => Kind::Numbers,
-        Some(("text", _)) => Kind::Texts,
-        Some(("boolean", _)) => Kind::Booleans,
-        _ => Kind::List,
-    }
-}
-
-/// What a record is called: its id, else its name.
-pub(super) fn name_of(record: &Object) -> Option<String> {
-    const NAMES: &[&str] = &[
-        "id", "_id", "uuid", "key", "name", "title", "label", "code", "email",
-    ];
-    NAMES.iter().find_map(|name| match record.get(*name)? {
-        Value::Text(text) if !text.is_empty() => Some(clipped(text, TEXT)),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    })
 }

@@ -1,4 +1,4 @@
-//! A list of records the other way round: each field with what all records have there.
+//! A table the other way round: each field with what all records have there.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,82 +6,92 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use planwright_core::{Object, Value};
 
-use super::collect::name_of;
+use super::clipped;
+use super::collect::TEXT;
+use super::quote::joined;
 use super::report::Kind;
+use super::table::{Own, Table};
 
 /// The most fields that are looked at.
 const FIELDS: usize = 50;
 
-/// The fields of a list of records, in the order in which they first appear.
-#[derive(Debug, Default)]
+/// How many records deep fields are looked for.
+const DEPTH: usize = 3;
+
+/// The fields of a table, in the order in which they first appear.
+#[derive(Debug)]
 pub(super) struct Columns<'a> {
-    pub(super) items: &'a [Value],
+    pub(super) table: &'a Table<'a>,
     /// How many records there are.
     pub(super) records: usize,
-    /// How many items are no records.
+    /// How many rows are no records.
     pub(super) others: usize,
     fields: IndexMap<Path<'a>, Column<'a>>,
     left_out: HashSet<Path<'a>>,
 }
 
 /// The names that lead to a field.
-type Path<'a> = (Option<&'a Arc<str>>, Option<&'a Arc<str>>);
+type Path<'a> = [Option<&'a Arc<str>>; DEPTH];
 
 /// What all records have in one field.
 #[derive(Debug, Default)]
 pub(super) struct Column<'a> {
-    /// The field's name, with a dot where it is in a record of its own; nothing where the item itself is meant.
+    /// The field's name, with a dot if it is in a record of its own; empty if the row itself is meant.
     pub(super) name: String,
-    /// The way from the item to it, as a pointer.
+    /// The name of the list that the row is in, if the row itself is meant.
+    list: String,
+    /// The pointer from the row to it.
     pub(super) pointer: String,
-    /// How many have `null`.
-    pub(super) null: usize,
-    /// What is there, with the number of the item.
+    /// The rows that have `null`.
+    pub(super) null: Vec<usize>,
+    /// Its values, with the number of the row.
     pub(super) entries: Vec<(usize, &'a Value)>,
 }
 
+impl Column<'_> {
+    /// The name that tells what the values are.
+    pub(super) fn role(&self) -> &str {
+        if self.name.is_empty() {
+            &self.list
+        } else {
+            &self.name
+        }
+    }
+}
+
 impl<'a> Columns<'a> {
-    /// The fields of those items that are records.
-    pub(super) fn of_records(items: &'a [Value]) -> Self {
+    /// The fields of a table's rows: those of records, or the rows themselves if they are no records.
+    pub(super) fn of(table: &'a Table<'a>, kind: Kind) -> Self {
         let mut columns = Self {
-            items,
-            ..Self::default()
+            table,
+            records: 0,
+            others: 0,
+            fields: IndexMap::new(),
+            left_out: HashSet::new(),
         };
-        for (number, item) in items.iter().enumerate() {
-            let Value::Object(fields) = item else {
-                columns.others += 1;
-                continue;
-            };
+        let mut own = Column {
+            list: table.name(),
+            ..Column::default()
+        };
+        for (number, row) in table.rows.iter().enumerate() {
+            match (&*row.value, kind) {
+                (Value::Object(fields), Kind::Records) => {
+                    columns.take(number, fields, [None; DEPTH], 0);
+                }
+                // Numbers may be written as texts, and a few numbers be among texts.
+                (value @ (Value::Number(_) | Value::Text(_)), Kind::Numbers | Kind::Texts)
+                | (value @ Value::Bool(_), Kind::Booleans) => own.entries.push((number, value)),
+                _ => {
+                    columns.others += 1;
+                    continue;
+                }
+            }
             columns.records += 1;
-            columns.take(number, fields, None);
+        }
+        if !own.entries.is_empty() {
+            columns.fields.insert([None; DEPTH], own);
         }
         columns
-    }
-
-    /// The items that are of the kind that most are of, as the one field.
-    pub(super) fn of_items(items: &'a [Value], kind: Kind) -> Self {
-        let mut column = Column::default();
-        let mut others = 0;
-        for (number, item) in items.iter().enumerate() {
-            let is_meant = match item {
-                Value::Number(_) => kind == Kind::Numbers,
-                Value::Text(_) => kind == Kind::Texts,
-                Value::Bool(_) => kind == Kind::Booleans,
-                _ => false,
-            };
-            if is_meant {
-                column.entries.push((number, item));
-            } else {
-                others += 1;
-            }
-        }
-        Self {
-            items,
-            records: items.len() - others,
-            others,
-            fields: IndexMap::from([((None, None), column)]),
-            left_out: HashSet::new(),
-        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Column<'a>> {
@@ -93,42 +103,47 @@ impl<'a> Columns<'a> {
         self.left_out.len()
     }
 
-    /// What an item is called, if it is a record with a name.
-    pub(super) fn name_of(&self, item: usize) -> Option<String> {
-        name_of(self.items.get(item)?.as_object()?)
+    /// The name of a row: its key, or the id or name of the record that it is.
+    pub(super) fn name_of(&self, row: usize) -> Option<String> {
+        let row = self.table.rows.get(row)?;
+        match row.own {
+            Own::Key(key) => Some(clipped(key, TEXT)),
+            Own::Index(_) | Own::Whole => name_of(row.value.as_object()?),
+        }
     }
 
-    fn take(&mut self, number: usize, fields: &'a Object, outer: Option<&'a Arc<str>>) {
+    /// Leaves rows out of all fields.
+    pub(super) fn remove(&mut self, rows: &HashSet<usize>) {
+        self.records -= rows.len();
+        for column in self.fields.values_mut() {
+            column.entries.retain(|(row, _)| !rows.contains(row));
+            column.null.retain(|row| !rows.contains(row));
+        }
+    }
+
+    fn take(&mut self, number: usize, fields: &'a Object, path: Path<'a>, depth: usize) {
         for (name, value) in fields {
+            let mut path = path;
+            path[depth] = Some(name);
             match value {
-                Value::Object(inner) if outer.is_none() => {
-                    self.take(number, inner, Some(name));
+                Value::Object(inner) if depth + 1 < DEPTH => {
+                    self.take(number, inner, path, depth + 1);
                 }
-                _ => self.put(number, outer, name, value),
+                _ => self.put(number, path, value),
             }
         }
     }
 
-    fn put(
-        &mut self,
-        number: usize,
-        outer: Option<&'a Arc<str>>,
-        name: &'a Arc<str>,
-        value: &'a Value,
-    ) {
-        let path = (outer, Some(name));
+    fn put(&mut self, number: usize, path: Path<'a>, value: &'a Value) {
         if !self.fields.contains_key(&path) {
             if FIELDS <= self.fields.len() {
                 self.left_out.insert(path);
                 return;
             }
-            let (full, pointer) = match outer {
-                Some(outer) => (format!("{outer}.{name}"), joined(&joined("", outer), name)),
-                None => (name.to_string(), joined("", name)),
-            };
+            let names = || path.iter().flatten().map(|name| &***name);
             let column = Column {
-                name: full,
-                pointer,
+                name: names().collect::<Vec<_>>().join("."),
+                pointer: names().fold(String::new(), |pointer, name| joined(&pointer, name)),
                 ..Column::default()
             };
             self.fields.insert(path, column);
@@ -137,13 +152,20 @@ impl<'a> Columns<'a> {
             return;
         };
         match value {
-            Value::Null => column.null += 1,
+            Value::Null => column.null.push(number),
             value => column.entries.push((number, value)),
         }
     }
 }
 
-/// A pointer and one step more.
-pub(super) fn joined(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+/// The name of a record: its id, else its name.
+fn name_of(record: &Object) -> Option<String> {
+    const NAMES: &[&str] = &[
+        "id", "_id", "uuid", "key", "name", "title", "label", "code", "email",
+    ];
+    NAMES.iter().find_map(|name| match record.get(*name)? {
+        Value::Text(text) if !text.is_empty() => Some(clipped(text, TEXT)),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }

@@ -78,8 +78,8 @@ pub(super) fn trend(points: &[(f64, f64)], of: Option<&str>, per: Per) -> Option
         of: of.map(str::to_owned),
         per,
         points: count,
-        slope: Amount::computed(slope)?.rough(),
-        fit: Amount::computed(fit)?.rough(),
+        slope: Amount::computed(slope)?,
+        fit: Amount::computed(fit)?,
         direction,
     })
 }

@@ -7,15 +7,20 @@ use planwright_core::Value;
 
 use super::amount::Amount;
 use super::collect::told;
-use super::column::{Column, Columns};
-use super::field::{Key, amounts, is_label};
-use super::report::{Field, Group, Groups};
+use super::column::Column;
+use super::field::{Key, Series};
+use super::field_name::{is_label, is_thing};
+use super::quantity::{Quantities, Quantity};
+use super::report::{Booleans, Field, Group, Groups};
+use super::spread::mean;
 
 /// The most groups that are told.
 const GROUPS: usize = 10;
 
-/// The most fields whose groups have sums, and the most fields that are added up.
-const SUMMED: usize = 5;
+/// The most fields whose groups have figures, and the most fields of numbers and of flags that those are of.
+const GROUPED: usize = 5;
+const NUMBERED: usize = 5;
+const FLAGGED: usize = 5;
 
 /// The groups of a field whose values come again and again.
 pub(super) fn groups(column: &Column<'_>, counts: &HashMap<Key<'_>, usize>) -> Option<Groups> {
@@ -33,8 +38,11 @@ pub(super) fn groups(column: &Column<'_>, counts: &HashMap<Key<'_>, usize>) -> O
             Some(Group {
                 value: value(key),
                 count: *count,
-                share: share(*count, total)?,
+                share: Amount::ratio(*count, total)?,
                 sums: IndexMap::new(),
+                means: IndexMap::new(),
+                units: IndexMap::new(),
+                rates: IndexMap::new(),
             })
         })
         .collect();
@@ -50,7 +58,9 @@ pub(super) fn groups(column: &Column<'_>, counts: &HashMap<Key<'_>, usize>) -> O
 fn is_grouped(key: &Key<'_>, column: &Column<'_>) -> bool {
     match key {
         Key::Text(_) => true,
-        Key::Whole(_) => is_label(&column.name),
+        Key::Number(number) => {
+            number.to_whole().is_some() && (is_label(column.role()) || is_thing(column.role()))
+        }
         Key::Bool(_) | Key::Real(_) => false,
     }
 }
@@ -59,45 +69,29 @@ fn value(key: &Key<'_>) -> Value {
     match *key {
         Key::Text(text) => told(&Value::text(text)),
         Key::Bool(value) => Value::Bool(value),
-        Key::Whole(value) => match (i64::try_from(value), u64::try_from(value)) {
-            (Ok(value), _) => Value::Number(value.into()),
-            (_, Ok(value)) => Value::Number(value.into()),
-            _ => Value::text(value.to_string()),
-        },
+        Key::Number(number) => number
+            .to_whole()
+            .and_then(|whole| i64::try_from(whole).ok())
+            .map_or_else(
+                || Value::text(number.to_string()),
+                |whole| Value::Number(whole.into()),
+            ),
         Key::Real(bits) => Value::text(f64::from_bits(bits).to_string()),
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
-fn share(count: usize, total: usize) -> Option<Amount> {
-    Some(Amount::computed(count as f64 / total as f64)?.rough())
-}
-
-/// Adds to the groups of the first fields that have few what their records have in fields of numbers.
-pub(super) fn add_sums(columns: &Columns<'_>, fields: &mut [Field]) {
-    let summed: Vec<(&Column<'_>, HashMap<usize, Amount>)> = columns
-        .iter()
-        .map(|column| {
-            (
-                column,
-                amounts(column).into_iter().collect::<HashMap<_, _>>(),
-            )
-        })
-        .filter(|(column, amounts)| !amounts.is_empty() && !column.name.is_empty())
-        .take(SUMMED)
-        .collect();
-    if summed.is_empty() {
-        return;
-    }
-    let few = columns.iter().zip(fields).filter_map(|(column, field)| {
+/// Adds to the groups of the first fields that have few the figures of their records in other fields.
+pub(super) fn add_figures(series: &[Series<'_, '_>], fields: &mut [Field]) {
+    let others: Vec<Other<'_>> = series.iter().filter_map(Other::of).collect();
+    let few = series.iter().zip(fields).filter_map(|(series, field)| {
         let groups = field.groups.as_mut()?;
-        (groups.groups_left_out == 0).then_some((column, groups))
+        (groups.groups_left_out == 0).then_some((series.column, groups))
     });
-    for (column, groups) in few.take(SUMMED) {
+    for (column, groups) in few.take(GROUPED) {
         let mut members: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
-        for (item, value) in &column.entries {
+        for (row, value) in &column.entries {
             if let Some(key) = Key::of(value) {
-                members.entry(key).or_default().push(*item);
+                members.entry(key).or_default().push(*row);
             }
         }
         // Both are in one order, so each group finds its members although its text was cut.
@@ -109,17 +103,82 @@ pub(super) fn add_sums(columns: &Columns<'_>, fields: &mut [Field]) {
             let more = other.1.len().cmp(&one.1.len());
             more.then_with(|| one.0.cmp(other.0))
         });
-        for (group, (_, items)) in groups.top.iter_mut().zip(of_groups) {
-            for (other, amounts) in &summed {
-                let mut inside: Vec<Amount> = items
-                    .iter()
-                    .filter_map(|item| amounts.get(item).copied())
-                    .collect();
-                inside.sort_by(Amount::order);
-                if let Some(sum) = Amount::sum(&inside).filter(|_| !inside.is_empty()) {
-                    group.sums.insert(other.name.clone(), sum);
-                }
-            }
+        for (group, (_, rows)) in groups.top.iter_mut().zip(of_groups) {
+            add(group, rows, &others);
+        }
+    }
+}
+
+/// Numbers and flags of a field, by their rows.
+struct Other<'s> {
+    name: &'s str,
+    quantities: Option<&'s Quantities>,
+    numbers: HashMap<usize, &'s Quantity>,
+    flags: HashMap<usize, bool>,
+}
+
+impl<'s> Other<'s> {
+    fn of(series: &'s Series<'_, '_>) -> Option<Self> {
+        let entries = series.quantities.iter().flat_map(|read| &read.entries);
+        let other = Self {
+            name: &series.column.name,
+            quantities: series.quantities.as_ref(),
+            numbers: entries.map(|entry| (entry.row, entry)).collect(),
+            flags: series.flags.iter().copied().collect(),
+        };
+        let has_any = !other.numbers.is_empty() || !other.flags.is_empty();
+        (has_any && !other.name.is_empty()).then_some(other)
+    }
+}
+
+/// Adds the figures of some rows: sums and means of numbers in one unit, and how often flags are set.
+fn add(group: &mut Group, rows: &[usize], others: &[Other<'_>]) {
+    for other in others
+        .iter()
+        .filter(|other| !other.numbers.is_empty())
+        .take(NUMBERED)
+    {
+        let inside: Vec<&Quantity> = rows
+            .iter()
+            .filter_map(|row| other.numbers.get(row).copied())
+            .collect();
+        let (Some(read), Some(first)) = (other.quantities, inside.first()) else {
+            continue;
+        };
+        let unit = read.unit_of(first);
+        if inside.iter().any(|entry| read.unit_of(entry) != unit) {
+            continue;
+        }
+        let mut amounts: Vec<Amount> = inside.iter().map(|entry| entry.amount).collect();
+        amounts.sort_by(Amount::order);
+        let name = other.name.to_owned();
+        if let Some(unit) = unit {
+            group.units.insert(name.clone(), unit.to_owned());
+        }
+        let sum = Amount::sum(&amounts);
+        if let Some(mean) = mean(&amounts, sum) {
+            group.means.insert(name.clone(), mean);
+        }
+        if let Some(sum) = sum.filter(|_| read.is_summed(unit)) {
+            group.sums.insert(name, sum);
+        }
+    }
+    for other in others
+        .iter()
+        .filter(|other| !other.flags.is_empty())
+        .take(FLAGGED)
+    {
+        let inside: Vec<bool> = rows
+            .iter()
+            .filter_map(|row| other.flags.get(row).copied())
+            .collect();
+        let set = inside.iter().filter(|flag| **flag).count();
+        if !inside.is_empty() {
+            let counts = Booleans {
+                r#true: set,
+                r#false: inside.len() - set,
+            };
+            group.rates.insert(other.name.to_owned(), counts);
         }
     }
 }

@@ -9,23 +9,38 @@ mod amount;
 mod collect;
 mod column;
 mod date;
+mod decimal;
+mod embedded;
 mod field;
+mod field_name;
 mod fit;
 mod group;
+mod moment;
+mod nested;
+mod outlier;
+mod page;
+mod quantity;
+mod quote;
 mod report;
 mod spread;
+mod table;
 mod text;
+mod total;
 mod trim;
+mod unit;
+mod written;
 
 #[cfg(test)]
 mod tests;
 
 pub use amount::Amount;
 pub use collect::analyze;
+pub use decimal::Decimal;
 pub use report::{
     ANALYSIS_SCHEMA, Analysis, Booleans, Bucket, Collection, Dates, Direction, Duplicate,
-    Duplicates, Failure, Field, Group, Groups, Kind, Mark, Method, Numbers, Outlier, Outliers, Per,
-    Scalar, StepAnalysis, StepFailure, StepResult, Trend,
+    Duplicates, Failure, Field, Format, Group, Groups, Kind, Mark, Method, Numbers, Outlier,
+    Outliers, Page, Per, ReadAs, Scalar, StepAnalysis, StepFailure, StepResult, TotalRow, Trend,
+    Unread,
 };
 pub use trim::{Trimmed, trimmed};
 

@@ -1,10 +1,16 @@
 //! What an analysis says, as programs read it: `planwright.analysis/1`.
 
-use indexmap::IndexMap;
+mod figures;
+
 use planwright_core::Value;
 use serde::Serialize;
 
-use super::Amount;
+use super::{Amount, clipped};
+
+pub use figures::{
+    Booleans, Bucket, Dates, Direction, Duplicate, Duplicates, Group, Groups, Mark, Method,
+    Numbers, Outlier, Outliers, Per, Trend,
+};
 
 /// The version of what an [`Analysis`] is written as.
 pub const ANALYSIS_SCHEMA: &str = "planwright.analysis/1";
@@ -120,8 +126,20 @@ pub struct Collection {
     pub at: String,
     /// What most of its items are.
     pub kind: Kind,
-    /// How many items it has.
+    /// How many items it has; of joined lists, all of them.
     pub count: usize,
+    /// How many lists were joined, if not one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lists: Option<usize>,
+    /// The format of the text that it was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// Why there may be more than these items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<Page>,
+    /// Items that summarise others, and count no further.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub totals: Vec<TotalRow>,
     /// How many of those that were looked at are of another kind, and count no further.
     #[serde(skip_serializing_if = "is_zero")]
     pub others: usize,
@@ -154,16 +172,31 @@ pub struct Field {
     pub missing: usize,
     /// How many different numbers, texts and truth values there are.
     pub distinct: usize,
-    /// Its numbers, unless they are names of something.
+    /// Its numbers, unless they identify something or are in several units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numbers: Option<Numbers>,
+    /// Its numbers by currency or unit, if they are in several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_unit: Vec<Numbers>,
+    /// How many of its numbers are written as texts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub numeric_texts: usize,
+    /// A text among them with a separator that other texts or a rule explain, and the number that it was read as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_as: Option<ReadAs>,
+    /// Values among numbers or days that are none.
+    #[serde(skip_serializing_if = "Unread::is_empty")]
+    pub unread: Unread,
+    /// Texts that may be either of two numbers or days.
+    #[serde(skip_serializing_if = "Unread::is_empty")]
+    pub unclear: Unread,
     /// How many items its lists have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Numbers>,
     /// Its truth values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub booleans: Option<Booleans>,
-    /// Its days, where all its texts begin with one.
+    /// Its days, if at least half of its values name one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dates: Option<Dates>,
     /// What comes again and again, the most frequent first.
@@ -174,202 +207,95 @@ pub struct Field {
     pub duplicates: Option<Duplicates>,
 }
 
-/// Numbers, as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Numbers {
-    /// How many.
-    pub count: usize,
-    /// Their sum, exact where all are whole; nothing where it is too large.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sum: Option<Amount>,
-    /// Their mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean: Option<Amount>,
-    /// The one in the middle.
-    pub median: Amount,
-    /// Their standard deviation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deviation: Option<Amount>,
-    /// The smallest; of several the first.
-    pub min: Mark,
-    /// The largest; of several the first.
-    pub max: Mark,
-    /// Those far from all others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outliers: Option<Outliers>,
-}
-
-/// One number among many.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mark {
-    /// Where.
-    pub at: String,
-    /// What its record is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The number.
-    pub value: Amount,
-}
-
-/// Numbers far from all others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outliers {
-    /// How it was measured.
-    pub method: Method,
-    /// How many there are.
-    pub count: usize,
-    /// The farthest of them.
-    pub farthest: Vec<Outlier>,
-}
-
-/// How it is measured that a number is far from others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// By the median and the median of the deviations from it; more than 3.5 is far.
-    ModifiedZ,
-    /// By the mean and the standard deviation, where half of the numbers and more are the same; more than 3 is far.
-    Z,
-}
-
-/// A number far from others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outlier {
-    /// Which.
-    pub mark: Mark,
-    /// How far, with a sign.
-    pub score: Amount,
-}
-
-/// Truth values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Booleans {
-    /// How many are true.
-    pub r#true: usize,
-    /// How many are false.
-    pub r#false: usize,
-}
-
-/// Days.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Dates {
-    /// How many.
-    pub count: usize,
-    /// The first day.
-    pub from: String,
-    /// The last day.
-    pub to: String,
-    /// What they are counted by.
-    pub per: Per,
-    /// How many stretches of that length they span.
-    pub buckets: usize,
-    /// The stretch with the most of them; of several the first.
-    pub busiest: Bucket,
-    /// How their number goes over time, and numbers of the same records.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trends: Vec<Trend>,
-}
-
-/// A length of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Per {
-    /// A day.
-    Day,
-    /// A week, from Monday on.
-    Week,
-    /// A month.
-    Month,
-    /// A year.
-    Year,
-}
-
-/// A stretch of time.
+/// A list that is a part of a longer one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bucket {
-    /// Its first day.
-    pub from: String,
-    /// How many records there are in it.
-    pub count: usize,
-}
-
-/// How something goes over time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trend {
-    /// The field whose numbers go so; nothing where it is the number of records.
+pub struct Page {
+    /// How many items there are in all, if that is said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-    /// What the slope is per.
-    pub per: Per,
-    /// How many points there are. First and last stretches that may be there only in part are none.
-    pub points: usize,
-    /// By how much it goes up, by least squares.
-    pub slope: Amount,
-    /// How much of it the line explains, from 0 to 1.
-    pub fit: Amount,
-    /// What may be said about it.
-    pub direction: Direction,
+    pub of: Option<u64>,
+    /// The value that says so.
+    pub said_by: String,
 }
 
-/// What may be said about how something goes over time.
+/// An item that summarises others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TotalRow {
+    /// Where it is.
+    pub at: String,
+    /// The text that names it a total.
+    pub name: String,
+    /// Whether its numbers are sums or means of others.
+    pub is_sum: bool,
+}
+
+/// A format that tables are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// It goes up, and chance would hardly look like that.
-    Rising,
-    /// It goes down, and chance would hardly look like that.
-    Falling,
-    /// It hardly changes.
-    Flat,
-    /// None of this can be said.
-    Unclear,
+pub enum Format {
+    /// JSON.
+    Json,
+    /// JSON, one value a line.
+    JsonLines,
+    /// Lines with separators, the first with the names of the fields.
+    Csv,
 }
 
-/// What comes again and again.
+/// A text and the number that it was read as.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Groups {
-    /// The most frequent, of equally many by their names.
-    pub top: Vec<Group>,
-    /// How many groups are not told.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub groups_left_out: usize,
-    /// How many records are in those.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub records_left_out: usize,
+pub struct ReadAs {
+    /// The text.
+    pub text: String,
+    /// The number.
+    pub number: Amount,
 }
 
-/// Records that have the same in a field.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// What they have; a text is cut where it is long.
-    pub value: Value,
+/// Values that could not be read as those around them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Unread {
     /// How many.
     pub count: usize,
-    /// Their share of all that have something there, from 0 to 1.
-    pub share: Amount,
-    /// The sums of their numbers, by field, where there are few groups.
-    #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    pub sums: IndexMap<String, Amount>,
+    /// How many of them stand for nothing, such as `n/a`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub blank: usize,
+    /// Some of them; texts are cut if they are long.
+    pub examples: Vec<Value>,
 }
 
-/// Ids that come more than once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Duplicates {
-    /// How many ids do.
-    pub count: usize,
-    /// Some of them, the most frequent first.
-    pub examples: Vec<Duplicate>,
-}
+impl Unread {
+    const EXAMPLES: usize = 3;
+    const LENGTH: usize = 40;
+    const BLANK: &[&str] = &[
+        "", "-", "–", "—", "?", "n/a", "na", "nan", "nil", "none", "null", "tbd", "unknown",
+    ];
 
-/// An id that comes more than once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Duplicate {
-    /// The id; a text is cut where it is long.
-    pub value: Value,
-    /// How often.
-    pub times: usize,
-    /// Where the first two are.
-    pub at: Vec<String>,
+    /// Counts a value.
+    pub(super) fn add(&mut self, value: &Value) {
+        self.count += 1;
+        self.blank += usize::from(Self::is_blank(value));
+        let example = match value {
+            Value::Text(text) => Value::text(clipped(text, Self::LENGTH)),
+            Value::List(_) | Value::Object(_) => return,
+            other => other.clone(),
+        };
+        if self.examples.len() < Self::EXAMPLES && !self.examples.contains(&example) {
+            self.examples.push(example);
+        }
+    }
+
+    /// Whether a value stands for nothing.
+    pub(super) fn is_blank(value: &Value) -> bool {
+        let is = |text: &str| Self::BLANK.contains(&text.trim().to_ascii_lowercase().as_str());
+        value.as_text().is_some_and(is)
+    }
+
+    /// How many stand for something.
+    pub(super) fn written(&self) -> usize {
+        self.count - self.blank
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
 }
 
 #[expect(

@@ -78,7 +78,7 @@ impl Evidence {
         if !self.computed.is_empty() {
             let _ = write!(
                 text,
-                "\nComputed of the results, and exact:\n{}",
+                "\nComputed of the results, exact unless it says `about`:\n{}",
                 self.computed
             );
         }

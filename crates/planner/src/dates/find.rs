@@ -1,11 +1,15 @@
 //! All phrases of time within a longer text, such as a question.
 
+mod context;
+mod together;
+
 use std::ops::Range;
 
-use super::phrase::{Period, Phrase};
+use super::phrase::Phrase;
 use super::resolve::meant;
 use super::token::{Kind, Token, tokens};
-use super::{DateError, DateRange, Now, grammar, vocabulary};
+use super::{DateError, DateRange, Now, grammar};
+use context::Around;
 
 /// A phrase of time within a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,49 +22,80 @@ pub struct Mention {
     pub meaning: Result<DateRange, DateError>,
 }
 
-/// Words before a number of four digits that make it a year.
-const YEAR_LEADS: &[&str] = &["in", "of", "during", "for", "throughout", "year"];
-
-/// All phrases of time in a text, in their order; of several at one place the longest. What a word says that is mostly
-/// another one, such as `may`, counts only where the words around it leave no doubt.
-pub fn find(text: &str, now: &Now) -> Vec<Mention> {
-    let tokens = tokens(text);
-    let mut mentions = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let used = phrase_at(text, &tokens, at).map(|(phrase, used)| {
-            let last = &tokens[at + used - 1];
-            let place = tokens[at].at.start..last.at.end;
-            let said = &text[place.clone()];
-            mentions.push(Mention {
-                phrase: said.to_owned(),
-                at: place,
-                meaning: meant(&phrase, said, now),
-            });
-            used
-        });
-        at += used.unwrap_or(1);
-    }
-    mentions
+/// A phrase among the tokens of a text.
+struct Candidate {
+    phrase: Phrase,
+    /// The tokens that it takes.
+    tokens: Range<usize>,
+    /// Whether it is a time by itself, or only beside another one.
+    is_certain: bool,
+    /// Whether the words behind it say what a number at its end counts.
+    is_counting: bool,
 }
 
-/// The phrase that begins with a token.
-fn phrase_at(text: &str, tokens: &[Token], at: usize) -> Option<(Phrase, usize)> {
+/// All phrases of time in a text, in their order; of several at one place the longest. A phrase whose words may mean something else, or
+/// that is only a part of what the text says, is left out unless the words around it leave no doubt. Phrases that are listed together
+/// share their year: `Q1 and Q2 of 2024`.
+pub fn find(text: &str, now: &Now) -> Vec<Mention> {
+    let tokens = tokens(text);
+    let mut candidates = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let Some((candidate, end)) = candidate(text, &tokens, at) else {
+            at += 1;
+            continue;
+        };
+        at = end;
+        candidates.extend(candidate);
+    }
+    together::resolve(&mut candidates, &tokens);
+    candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let said = tokens.get(candidate.tokens)?;
+            let place = said.first()?.at.start..said.last()?.at.end;
+            let phrase = text.get(place.clone())?;
+            Some(Mention {
+                phrase: phrase.to_owned(),
+                at: place,
+                meaning: meant(&candidate.phrase, phrase, now),
+            })
+        })
+        .collect()
+}
+
+/// The phrase that begins with a token, unless it is a part of what the words around it say, and the token behind it.
+fn candidate(text: &str, tokens: &[Token], at: usize) -> Option<(Option<Candidate>, usize)> {
     if tokens[at].word() == Some("the") {
         return None;
     }
     let (phrase, used) = grammar::phrase(&tokens[at..])?;
-    let said = &tokens[at..at + used];
-    let behind = tokens.get(at + used..).unwrap_or_default();
-    let before = &tokens[..at];
-    let is_whole = stands_alone(before, said, behind);
-    let is_part = is_counted(&phrase) && behind.first().and_then(Token::word) == Some("of");
-    let is_plain = is_certain(text, before, said, &phrase);
-    (is_whole && !is_part && is_plain).then_some((phrase, used))
+    let around = Around {
+        text,
+        before: &tokens[..at],
+        said: &tokens[at..at + used],
+        behind: tokens.get(at + used..).unwrap_or_default(),
+    };
+    if !stands_alone(&around) {
+        return None;
+    }
+    let candidate = (!around.is_part(&phrase)).then(|| Candidate {
+        is_certain: around.is_certain(&phrase),
+        is_counting: around.is_counting(),
+        phrase,
+        tokens: at..at + used,
+    });
+    Some((candidate, at + used))
 }
 
 /// Whether nothing is glued to a phrase that makes it a part of something else: a name, an address, a longer number.
-fn stands_alone(before: &[Token], said: &[Token], behind: &[Token]) -> bool {
+fn stands_alone(around: &Around<'_>) -> bool {
+    let Around {
+        before,
+        said,
+        behind,
+        ..
+    } = *around;
     let is_glue = |token: &Token| matches!(token.kind, Kind::Sign(sign) if "-_/.@#:=&\\$%+*~^".contains(sign));
     let is_free = !said.first().is_some_and(|first| first.touches)
         || before
@@ -73,44 +108,4 @@ fn stands_alone(before: &[Token], said: &[Token], behind: &[Token]) -> bool {
         _ => false,
     };
     is_free && !goes_on
-}
-
-fn is_counted(phrase: &Phrase) -> bool {
-    matches!(
-        phrase,
-        Phrase::Only(Period::Rolling(..) | Period::Whole(..) | Period::Current(_))
-    )
-}
-
-/// Whether a phrase cannot be read as something that is no time.
-fn is_certain(text: &str, before: &[Token], said: &[Token], phrase: &Phrase) -> bool {
-    let lead = before.last().and_then(Token::word);
-    match phrase {
-        Phrase::Only(Period::Year(_)) | Phrase::Between(Period::Year(_), _)
-            if matches!(
-                said.first(),
-                Some(Token {
-                    kind: Kind::Number(..),
-                    ..
-                })
-            ) =>
-        {
-            lead.is_some_and(|lead| YEAR_LEADS.contains(&lead))
-        }
-        Phrase::Only(_) => {
-            let [
-                Token {
-                    kind: Kind::Word(word),
-                    at,
-                    ..
-                },
-            ] = said
-            else {
-                return true;
-            };
-            let is_name = text[at.clone()].starts_with(char::is_uppercase) && !before.is_empty();
-            !vocabulary::is_also_a_word(word) || is_name || lead.is_some_and(grammar::is_lead)
-        }
-        _ => true,
-    }
 }

@@ -1,6 +1,7 @@
 //! What somebody may have meant.
 
-use super::{Now, find};
+use super::token::tokens;
+use super::{Now, find, resolve, vocabulary};
 
 /// Phrases that people use, to compare with.
 const KNOWN: &[&str] = &[
@@ -56,6 +57,7 @@ pub(super) fn near(phrase: &str, now: &Now) -> Vec<String> {
         .into_iter()
         .filter(|mention| mention.meaning.is_ok())
         .map(|mention| mention.phrase);
+    let corrected = corrected(phrase).filter(|corrected| resolve(corrected, now).is_ok());
     let lower = phrase.to_lowercase();
     let mut alike: Vec<(f64, &str)> = KNOWN
         .iter()
@@ -66,10 +68,26 @@ pub(super) fn near(phrase: &str, now: &Now) -> Vec<String> {
         .filter(|(likeness, _)| ALIKE <= *likeness)
         .collect();
     alike.sort_by(|one, other| other.0.total_cmp(&one.0));
-    for phrase in within.chain(alike.into_iter().map(|(_, known)| known.to_owned())) {
+    let known = corrected.into_iter().chain(within);
+    for phrase in known.chain(alike.into_iter().map(|(_, known)| known.to_owned())) {
         if near.len() < MOST && !near.contains(&phrase) {
             near.push(phrase);
         }
     }
     near
+}
+
+/// A phrase with known words in place of misspelt ones, if there are some.
+fn corrected(phrase: &str) -> Option<String> {
+    let mut corrected = String::new();
+    let mut end = 0;
+    for token in tokens(phrase) {
+        if let Some(word) = token.word().and_then(vocabulary::corrected) {
+            corrected.push_str(&phrase[end..token.at.start]);
+            corrected.push_str(&word);
+            end = token.at.end;
+        }
+    }
+    corrected.push_str(&phrase[end..]);
+    (0 < end).then_some(corrected)
 }

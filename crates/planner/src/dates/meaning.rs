@@ -84,21 +84,42 @@ fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, Fault> {
 fn is_open(period: &Period) -> bool {
     use super::phrase::Which::Latest;
     match period {
-        Period::Dates { year, .. } | Period::Month { year, .. } | Period::Quarter { year, .. } => {
-            *year == YearOf::Open(Latest)
-        }
         Period::Weekday(_, which) | Period::Weekend(which) => *which == Latest,
-        _ => false,
+        _ => period.year() == Some(YearOf::Open(Latest)),
     }
 }
 
 fn has_year(period: &Period) -> bool {
     match period {
-        Period::Dates { year, .. } | Period::Month { year, .. } | Period::Quarter { year, .. } => {
-            !matches!(year, YearOf::Open(_))
-        }
         Period::Year(_) | Period::Slashed { .. } => true,
-        _ => false,
+        _ => period
+            .year()
+            .is_some_and(|year| !matches!(year, YearOf::Open(_))),
+    }
+}
+
+/// The days of a period that means the same on every day; `None` of any other.
+pub(super) fn fixed(period: &Period) -> Option<Days> {
+    match *period {
+        Period::Dates {
+            month,
+            first,
+            last,
+            year: YearOf::Given(year),
+            ..
+        } => {
+            let day = |day| Date::new(year, month, day).ok();
+            day(first).zip(day(last)).filter(|(from, to)| from <= to)
+        }
+        Period::Month {
+            month,
+            year: YearOf::Given(year),
+        } => named::months(year, month, 1),
+        Period::Week {
+            week,
+            year: YearOf::Given(year),
+        } => named::week(year, week),
+        _ => None,
     }
 }
 
@@ -134,6 +155,17 @@ fn of_period(period: &Period, now: &Now, reach: Reach) -> Result<Days, Fault> {
         Period::Quarter { quarter, year } => {
             let first = quarter * 3 - 2;
             named::yearly(|year| named::months(year, first, 3), year, today, reach)
+        }
+        Period::Half { half, year } => {
+            let first = half * 6 - 5;
+            named::yearly(|year| named::months(year, first, 6), year, today, reach)
+        }
+        Period::Week { week, year } => {
+            named::yearly(|year| named::week(year, week), year, today, reach)
+        }
+        Period::WeekdayIn(weekday, week) => {
+            let day = relative::weekday_in(today, weekday, week).ok_or(Fault::OutOfRange)?;
+            Ok((day, day))
         }
         Period::Year(year) => named::months(year, 1, 12).ok_or(Fault::OutOfRange),
         Period::Weekday(weekday, which) => {

@@ -22,4 +22,5 @@ pub use day::{DateRange, Day};
 pub use error::DateError;
 pub use find::{Mention, find};
 pub use now::{Now, TimeError, Zone};
+pub(crate) use resolve::fixed_days;
 pub use resolve::resolve;

@@ -37,10 +37,16 @@ pub(super) enum Period {
     Month { month: i8, year: YearOf },
     /// A quarter by its number.
     Quarter { quarter: i8, year: YearOf },
+    /// A half of a year by its number.
+    Half { half: i8, year: YearOf },
+    /// A week by its number in ISO 8601, from Monday on.
+    Week { week: i8, year: YearOf },
     /// A year by its number.
     Year(i16),
     /// A weekday by its name.
     Weekday(Weekday, Which),
+    /// A weekday of the week that is so many after the one that today is in.
+    WeekdayIn(Weekday, i32),
     /// Saturday and Sunday.
     Weekend(Which),
     /// The day that is so many units after today, or before it where the number is negative.
@@ -53,6 +59,44 @@ pub(super) enum Period {
     Current(Unit),
 }
 
+impl Period {
+    /// The year of a period that comes once in each.
+    pub(super) fn year(&self) -> Option<YearOf> {
+        match self {
+            Self::Dates { year, .. }
+            | Self::Month { year, .. }
+            | Self::Quarter { year, .. }
+            | Self::Half { year, .. }
+            | Self::Week { year, .. } => Some(*year),
+            _ => None,
+        }
+    }
+
+    /// Puts a period that comes once in each year into another one.
+    pub(super) fn set_year(&mut self, in_year: YearOf) {
+        match self {
+            Self::Dates { year, .. }
+            | Self::Month { year, .. }
+            | Self::Quarter { year, .. }
+            | Self::Half { year, .. }
+            | Self::Week { year, .. } => *year = in_year,
+            _ => {}
+        }
+    }
+
+    /// The place in its year, among periods of its kind; months and their days are of one kind.
+    pub(super) fn place_in_year(&self) -> Option<(u8, i8, i8)> {
+        match *self {
+            Self::Dates { month, first, .. } => Some((0, month, first)),
+            Self::Month { month, .. } => Some((0, month, 0)),
+            Self::Quarter { quarter, .. } => Some((1, quarter, 0)),
+            Self::Half { half, .. } => Some((2, half, 0)),
+            Self::Week { week, .. } => Some((3, week, 0)),
+            _ => None,
+        }
+    }
+}
+
 /// A length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -60,6 +104,7 @@ pub(super) enum Unit {
     Hour,
     Day,
     Week,
+    Fortnight,
     Month,
     Quarter,
     Year,

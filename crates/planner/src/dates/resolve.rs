@@ -35,6 +35,20 @@ pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     }
 }
 
+/// The days of a text that names one period with its year, so that it means the same on every day.
+pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
+    match grammar::whole(&tokens(text))? {
+        Phrase::Only(period) => {
+            let (from, to) = meaning::fixed(&period)?;
+            Some(DateRange {
+                from: Day::of(from)?,
+                to: Day::of(to)?,
+            })
+        }
+        _ => None,
+    }
+}
+
 /// The days of a phrase that was understood.
 pub(super) fn meant(found: &Phrase, phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     let text = || phrase.to_owned();

@@ -54,19 +54,53 @@ const NUMBERS: [&str; 20] = [
 
 const TENS: [(&str, i32); 3] = [("thirty", 30), ("sixty", 60), ("ninety", 90)];
 
-const UNITS: [(&[&str], Unit); 7] = [
+const UNITS: [(&[&str], Unit); 8] = [
     (&["minute", "minutes"], Unit::Minute),
     (&["hour", "hours"], Unit::Hour),
     (&["day", "days"], Unit::Day),
     (&["week", "weeks"], Unit::Week),
+    (&["fortnight", "fortnights"], Unit::Fortnight),
     (&["month", "months"], Unit::Month),
     (&["quarter", "quarters"], Unit::Quarter),
     (&["year", "years"], Unit::Year),
 ];
 
-/// Words that say something else as well, and are taken for a time only where what stands around them says so.
+/// Words and names that say something else as well, and are taken for a time only if the words around them say so.
 const ALSO_WORDS: &[&str] = &[
-    "may", "march", "mar", "jan", "dec", "sat", "sun", "wed", "mon",
+    "april", "aug", "august", "dec", "jan", "june", "mar", "march", "may", "mon", "sat", "sun",
+    "wed",
+];
+
+/// Other words of phrases, to compare misspelt ones with.
+const WORDS: &[&str] = &[
+    "today",
+    "yesterday",
+    "tomorrow",
+    "last",
+    "next",
+    "this",
+    "past",
+    "previous",
+    "since",
+    "until",
+    "between",
+    "from",
+    "before",
+    "after",
+    "through",
+    "weekend",
+    "half",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "quarter",
+    "ago",
+];
+
+/// Words that name no period by themselves.
+const SMALL: &[&str] = &[
+    "and", "the", "of", "to", "in", "on", "for", "a", "an", "early", "late", "mid",
 ];
 
 /// The number of a month: its name, or the first three letters of it.
@@ -115,6 +149,25 @@ pub(super) fn quarter(word: &str) -> Option<i8> {
         "q4" | "fourth" => Some(4),
         _ => None,
     }
+}
+
+/// The word of phrases that a misspelt one looks like.
+pub(super) fn corrected(word: &str) -> Option<String> {
+    let is_known = SMALL.contains(&word) || number(word).is_some() || quarter(word).is_some();
+    let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
+    let months = MONTHS.iter().map(|name| {
+        let mut name = (*name).to_owned();
+        name[..1].make_ascii_uppercase();
+        name
+    });
+    let units = UNITS.iter().flat_map(|(names, _)| names.iter().copied());
+    let words = WORDS.iter().copied().chain(units).map(str::to_owned);
+    let distances = words.chain(names).chain(months).map(|known| {
+        let distance = strsim::damerau_levenshtein(&known.to_lowercase(), word);
+        (distance, known)
+    });
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    (!is_known && 0 < distance && distance * 3 <= word.chars().count()).then_some(nearest)
 }
 
 pub(super) fn is_also_a_word(word: &str) -> bool {

@@ -2,6 +2,7 @@
 
 mod adapt;
 mod agent;
+mod analysis;
 mod create;
 mod golden;
 mod heard;

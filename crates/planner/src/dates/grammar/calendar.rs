@@ -1,4 +1,4 @@
-//! Periods that have a name in the calendar: days of months, months, quarters, weekdays.
+//! Periods that have a name in the calendar: days of months, months, weekdays.
 
 use super::reading::{Read, any, day_number, known, sign, words, year_number};
 use crate::dates::phrase::{Period, Which, YearOf};
@@ -78,31 +78,6 @@ pub(super) fn month(tokens: &[Token]) -> Read<Period> {
     Some((Period::Month { month, year }, used + more))
 }
 
-/// `Q3`, `Q3 2024`, `2024 Q3`, `third quarter of last year`
-pub(super) fn quarter(tokens: &[Token]) -> Read<Period> {
-    if let Some((year, used)) = year_number(tokens) {
-        let used = used + sign(tokens.get(used..)?, '-').unwrap_or(0);
-        let (quarter, more) = number_of_quarter(tokens.get(used..)?)?;
-        let year = YearOf::Given(year);
-        return Some((Period::Quarter { quarter, year }, used + more));
-    }
-    let (which, mut used) = which(tokens);
-    let (quarter, more) = number_of_quarter(tokens.get(used..)?)?;
-    used += more;
-    let slash = sign(tokens.get(used..)?, '/').unwrap_or(0);
-    let (year, more) = year_of(tokens.get(used + slash..)?, which);
-    let more = if more == 0 { 0 } else { more + slash };
-    Some((Period::Quarter { quarter, year }, used + more))
-}
-
-fn number_of_quarter(tokens: &[Token]) -> Read<i8> {
-    let (quarter, used) = known(tokens, vocabulary::quarter)?;
-    if tokens.first()?.word()?.starts_with('q') {
-        return Some((quarter, used));
-    }
-    Some((quarter, used + any(tokens.get(used..)?, &["quarter"])?))
-}
-
 /// `Monday`, `last Friday`, `this weekend`
 pub(super) fn weekday(tokens: &[Token]) -> Read<Period> {
     let (which, used) = which(tokens);
@@ -112,6 +87,29 @@ pub(super) fn weekday(tokens: &[Token]) -> Read<Period> {
     }
     let (weekday, more) = known(rest, vocabulary::weekday)?;
     Some((Period::Weekday(weekday, which), used + more))
+}
+
+/// `Monday last week`, `Tuesday of next week`, `last week on Monday`
+pub(super) fn weekday_in(tokens: &[Token]) -> Read<Period> {
+    let week = |tokens: &[Token]| {
+        let word = tokens.first()?.word()?;
+        let offset = match word {
+            "last" | "previous" => -1,
+            "this" => 0,
+            "next" => 1,
+            _ => return None,
+        };
+        Some((offset, 1 + any(tokens.get(1..)?, &["week"])?))
+    };
+    if let Some((weekday, used)) = known(tokens, vocabulary::weekday) {
+        let of = any(tokens.get(used..)?, &["in", "of"]).unwrap_or(0);
+        let (offset, more) = week(tokens.get(used + of..)?)?;
+        return Some((Period::WeekdayIn(weekday, offset), used + of + more));
+    }
+    let (offset, used) = week(tokens)?;
+    let on = any(tokens.get(used..)?, &["on"]).unwrap_or(0);
+    let (weekday, more) = known(tokens.get(used + on..)?, vocabulary::weekday)?;
+    Some((Period::WeekdayIn(weekday, offset), used + on + more))
 }
 
 /// A day of the month that `before` is in: the end of `October 1 and 10`.
@@ -138,7 +136,7 @@ pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Read<Period> {
     Some((dates, used + more))
 }
 
-fn which(tokens: &[Token]) -> (Which, usize) {
+pub(super) fn which(tokens: &[Token]) -> (Which, usize) {
     let which = |word: &str| match word {
         "last" | "past" | "previous" => Some(Which::Last),
         "this" => Some(Which::This),
@@ -149,14 +147,17 @@ fn which(tokens: &[Token]) -> (Which, usize) {
 }
 
 /// The year behind something that comes once in each, or that it is not said.
-fn year_of(tokens: &[Token], which: Which) -> (YearOf, usize) {
+pub(super) fn year_of(tokens: &[Token], which: Which) -> (YearOf, usize) {
     let said = || {
         let comma = sign(tokens, ',').or_else(|| hyphen(tokens)).unwrap_or(0);
         if let Some((year, more)) = year_number(tokens.get(comma..)?) {
             return Some((YearOf::Given(year), comma + more));
         }
-        let of = any(tokens, &["of"]).unwrap_or(0);
+        let of = any(tokens, &["of", "in"]).unwrap_or(0);
         let rest = tokens.get(of..)?;
+        if let Some(more) = words(rest, &["the", "year"]).filter(|_| of == 1) {
+            return Some((YearOf::Relative(0), of + more));
+        }
         if let Some((year, more)) = year_number(rest) {
             return Some((YearOf::Given(year), of + more));
         }

@@ -5,6 +5,7 @@
 
 mod calendar;
 mod numeric;
+mod part_of_year;
 mod range;
 mod reading;
 mod relative;
@@ -25,8 +26,11 @@ const PERIODS: &[Reader] = &[
     relative::to_date,
     calendar::dates,
     calendar::month,
-    calendar::quarter,
+    part_of_year::quarter,
+    part_of_year::half,
+    part_of_year::week,
     calendar::weekday,
+    calendar::weekday_in,
     numeric::iso,
     numeric::slashed,
     numeric::year,

@@ -2,7 +2,7 @@
 
 use super::calendar::same_month;
 use super::period;
-use super::reading::{Read, any, sign, words};
+use super::reading::{Read, any, day_number, sign, words, year_number};
 use crate::dates::phrase::{Period, Phrase};
 use crate::dates::token::Token;
 
@@ -45,24 +45,44 @@ pub(in crate::dates) fn phrase(tokens: &[Token]) -> Read<Phrase> {
 
 /// How many tokens stand for `to`.
 pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
-    let dash = || sign(tokens, '-');
+    let dash = || sign(tokens, '-').or_else(|| sign(tokens, '…'));
+    let dots = || {
+        let dots = tokens.iter().take_while(|token| token.is_sign('.')).count();
+        (2 <= dots).then_some(dots)
+    };
     CONNECTORS
         .iter()
         .find_map(|said| words(tokens, said))
         .or_else(dash)
+        .or_else(dots)
 }
 
 /// `last week`, `October 1st to October 10th`
 fn bare(tokens: &[Token]) -> Read<Phrase> {
     let (first, used) = period(tokens)?;
-    let Some((last, more)) = end(tokens.get(used..)?, connector) else {
+    let rest = tokens.get(used..)?;
+    let interval = || {
+        let slash = sign(rest, '/').filter(|_| is_iso(tokens))?;
+        let last = rest.get(slash..).filter(|last| is_iso(last))?;
+        let (last, more) = period(last)?;
+        Some((last, slash + more))
+    };
+    let Some((last, more)) = end(rest, connector).or_else(interval) else {
         return Some((Phrase::Only(first), used));
     };
     Some((Phrase::Between(first, last), used + more))
 }
 
+/// Whether a list of tokens begins with a year, a hyphen and a month, as an interval of ISO 8601 does.
+fn is_iso(tokens: &[Token]) -> bool {
+    year_number(tokens).is_some() && tokens.get(1).is_some_and(|token| token.is_sign('-'))
+}
+
 /// `from X to Y`, `between X and Y`
 fn between(tokens: &[Token]) -> Read<Phrase> {
+    if let Some(found) = days_between(tokens) {
+        return Some(found);
+    }
     let is_from = any(tokens, &["from", "since"]).is_some();
     let lead = any(tokens, &["between", "from", "since"])?;
     let (first, used) = period(tokens.get(lead..)?)?;
@@ -75,6 +95,20 @@ fn between(tokens: &[Token]) -> Read<Phrase> {
     let joined = joins(rest)?;
     let (last, more) = same_month(&first, rest.get(joined..)?)?;
     Some((Phrase::Between(first, last), used + joined + more))
+}
+
+/// `between 5 and 10 October`
+fn days_between(tokens: &[Token]) -> Read<Phrase> {
+    let mut used = any(tokens, &["between"])?;
+    used += any(tokens.get(used..)?, &["the"]).unwrap_or(0);
+    let (first, more) = day_number(tokens.get(used..)?)?;
+    used += more + and(tokens.get(used + more..)?)?;
+    let (mut last, more) = period(tokens.get(used..)?)?;
+    let Period::Dates { first: from, .. } = &mut last else {
+        return None;
+    };
+    *from = first;
+    Some((Phrase::Only(last), used + more))
 }
 
 fn and(tokens: &[Token]) -> Option<usize> {

@@ -51,12 +51,16 @@ pub(super) fn counted(tokens: &[Token]) -> Read<Period> {
     let is_calendar =
         is_whole || number.is_none() && matches!(unit, Unit::Month | Unit::Quarter | Unit::Year);
     let period = match direction {
+        // There is no first day of a fortnight that all agree on.
+        "this" | "current" if unit == Unit::Fortnight => return None,
         "this" | "current" if number.is_none() => Period::Current(unit),
         "previous" | "preceding" | "prior" if !is_short => Period::Whole(-one, -1, unit),
         "last" if is_calendar && !is_short => Period::Whole(-one, -1, unit),
         "past" if is_whole && !is_short => Period::Whole(-one, -1, unit),
         "last" | "past" | "previous" | "preceding" | "prior" => Period::Rolling(-one, unit),
-        "next" if (is_whole || number.is_none()) && !is_short => Period::Whole(1, one, unit),
+        "next" if (is_whole || number.is_none()) && !is_short && unit != Unit::Fortnight => {
+            Period::Whole(1, one, unit)
+        }
         "next" | "coming" | "upcoming" | "following" => Period::Rolling(one, unit),
         _ => return None,
     };
@@ -93,7 +97,7 @@ pub(super) fn distant(tokens: &[Token]) -> Read<Period> {
 
 fn around(tokens: &[Token]) -> Read<Period> {
     let (unit, used) = known(tokens, vocabulary::unit)?;
-    let rest = tokens.get(used..)?;
+    let rest = tokens.get(used..).filter(|_| unit != Unit::Fortnight)?;
     if let Some(more) = words(rest, &["before", "last"]) {
         return Some((Period::Whole(-2, -2, unit), used + more));
     }

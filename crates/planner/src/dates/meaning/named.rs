@@ -1,7 +1,7 @@
 //! What comes again and again under the same name: which one of them is meant.
 
 use jiff::ToSpan;
-use jiff::civil::{Date, Weekday};
+use jiff::civil::{Date, ISOWeekDate, Weekday};
 
 use super::super::phrase::{Which, YearOf};
 use super::{Days, Fault};
@@ -23,6 +23,12 @@ pub(super) fn months(year: i16, first: i8, count: i8) -> Option<Days> {
     let from = Date::new(year, first, 1).ok()?;
     let last = Date::new(year, first + count - 1, 1).ok()?;
     Some((from, last.last_of_month()))
+}
+
+/// A week of a year by its number.
+pub(super) fn week(year: i16, week: i8) -> Option<Days> {
+    let monday = ISOWeekDate::new(year, week, Weekday::Monday).ok()?.date();
+    Some((monday, monday.checked_add(6.days()).ok()?))
 }
 
 /// What comes once in each year, or in leap years alone.

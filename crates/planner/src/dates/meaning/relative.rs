@@ -25,11 +25,17 @@ pub(super) fn whole(today: Date, first: i32, last: i32, unit: Unit) -> Option<Da
     Some((from, behind.yesterday().ok()?))
 }
 
+/// A weekday of the week so many after that of a day.
+pub(super) fn weekday_in(today: Date, weekday: Weekday, week: i32) -> Option<Date> {
+    let monday = moved(start(today, Unit::Week)?, week, Unit::Week)?;
+    moved(monday, i32::from(weekday.since(Weekday::Monday)), Unit::Day)
+}
+
 /// The first day of the unit that a day is in.
 fn start(day: Date, unit: Unit) -> Option<Date> {
     match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Some(day),
-        Unit::Week => {
+        Unit::Week | Unit::Fortnight => {
             let since = day.weekday().since(Weekday::Monday);
             moved(day, -i32::from(since), Unit::Day)
         }
@@ -47,6 +53,7 @@ fn moved(day: Date, count: i32, unit: Unit) -> Option<Date> {
     let span = match unit {
         Unit::Minute | Unit::Hour | Unit::Day => span.try_days(count),
         Unit::Week => span.try_weeks(count),
+        Unit::Fortnight => span.try_weeks(i64::from(count) * 2),
         Unit::Month => span.try_months(count),
         Unit::Quarter => span.try_months(i64::from(count) * 3),
         Unit::Year => span.try_years(count),

@@ -30,6 +30,14 @@ fn what_cannot_be_meant() {
             ),
             ("February 30", "! there is no day `February 30`"),
             ("2025-02-29", "! there is no day `2025-02-29`"),
+            ("2021-W53", "! there is no day `2021-W53`"),
+            ("week 54", "! `week 54` is no phrase of time that is known"),
+            ("W40", "! `W40` is no phrase of time that is known"),
+            ("H3 2025", "! `H3 2025` is no phrase of time that is known"),
+            (
+                "second half",
+                "! `second half` is no phrase of time that is known",
+            ),
             ("13/13/2025", "! there is no day `13/13/2025`"),
             ("until Friday", "! `until Friday` does not say from when"),
             (
@@ -78,6 +86,11 @@ fn help_leads_on() {
     let now = noon("2025-10-12");
     let help = |phrase| resolve(phrase, &now).unwrap_err().help();
     assert_eq!(help("lst weak"), "near to it: `last week`, `last year`");
+    assert_eq!(
+        help("Septmber 2025"),
+        "near to it: `September 2025`, `October 2025`"
+    );
+    assert_eq!(help("Wendesday"), "near to it: `Wednesday`");
     assert_eq!(help("early last month"), "near to it: `last month`");
     assert_eq!(help("last few days"), "say a number, such as `last 3 days`");
     assert_eq!(help("10/12/2025"), "write `2025-12-10` or `2025-10-12`");

@@ -4,7 +4,7 @@ use super::super::find;
 use super::{noon, told};
 
 /// Checks what is found in a question on Sunday, 2025-10-12.
-fn check(question: &str, expected: &[(&str, &str)]) {
+pub(super) fn check(question: &str, expected: &[(&str, &str)]) {
     let mentions = find(question, &noon("2025-10-12"));
     for mention in &mentions {
         assert_eq!(&question[mention.at.clone()], mention.phrase, "{question}");

@@ -4,6 +4,7 @@ mod faults;
 mod found;
 mod phrases;
 mod properties;
+mod together;
 mod zones;
 
 use super::{DateError, DateRange, Now, Zone, resolve};

@@ -1,0 +1,62 @@
+//! Names and data of results, written so that they cannot pose as figures or instructions.
+
+use std::fmt;
+
+use planwright_core::Value;
+use planwright_core::text::visible;
+
+use super::clipped;
+
+/// The longest name that is written without quotes, in characters.
+const PLAIN: usize = 60;
+
+/// The most characters of data in a line.
+const TEXT: usize = 120;
+
+/// The name of a step, a tool or a field: as it is if it is one plain word, else in quotes.
+pub(super) fn name(text: &str) -> String {
+    if is_plain(text, "_-.$@") {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+/// A pointer behind the name of its step.
+pub(super) fn place(at: &str) -> String {
+    match at {
+        "" => String::new(),
+        _ if is_plain(at, "_-.$@/*~") => format!(" {at}"),
+        _ => format!(" {}", quoted(at)),
+    }
+}
+
+/// Data in quotes, with escapes for all that cannot be seen.
+pub(super) fn quoted(text: &str) -> String {
+    let escaped = Value::text(clipped(text, TEXT)).to_json();
+    visible(&escaped).into_owned()
+}
+
+/// A value as JSON; the visible characters of a text stay as they are.
+pub(super) fn value(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quoted(text),
+        other => visible(&other.to_json()).into_owned(),
+    }
+}
+
+/// A pointer and one step more.
+pub(super) fn joined(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Several texts in a row.
+pub(super) fn list<T: fmt::Display>(texts: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    texts.join(", ")
+}
+
+fn is_plain(text: &str, signs: &str) -> bool {
+    let is_usual = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
+    !text.is_empty() && text.chars().count() <= PLAIN && text.chars().all(is_usual)
+}
