@@ -2,8 +2,10 @@
 
 mod choice;
 mod feedback;
+mod form;
 mod lines;
 mod memory;
+mod moment;
 mod native;
 mod notation;
 mod task;
@@ -12,7 +14,10 @@ pub(crate) use choice::tools_for;
 pub use feedback::feedback;
 pub(crate) use feedback::{feedback_in_lines, wrong};
 pub use memory::{Memory, MemoryError};
-pub use native::{WRITING, answer_schema};
+pub use form::plan_form;
+pub(crate) use form::{arguments_form, solution_form};
+pub use moment::{Moment, TimePhrase};
+pub use native::WRITING;
 pub use notation::Notation;
 pub(crate) use task::slot_names;
-pub use task::{Task, TimePhrase};
+pub use task::Task;

@@ -43,11 +43,7 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
 
 /// The moment that phrases of time start from.
 pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
-    let refused = |error: TimeError| CommandError::new(error.to_string());
-    let zone = match &arguments.tz {
-        Some(name) => Zone::named(name).map_err(refused)?,
-        None => environment::zone()?,
-    };
+    let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
         None => {
@@ -56,4 +52,20 @@ pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
         }
     };
     now.map_err(refused)
+}
+
+/// The zone whose days are meant.
+pub(super) fn zone(arguments: &MomentArguments) -> Result<Zone, CommandError> {
+    match &arguments.tz {
+        Some(name) => Zone::named(name).map_err(refused),
+        None => environment::zone(),
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "errors are handed over where they are mapped"
+)]
+fn refused(error: TimeError) -> CommandError {
+    CommandError::new(error.to_string())
 }

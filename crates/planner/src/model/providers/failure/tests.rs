@@ -13,6 +13,7 @@ fn check(
     let whose = Whose {
         name: &name,
         key: Some(&key),
+        now: None,
     };
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -101,6 +102,7 @@ fn failures_within_answers_are_told_apart() {
     let whose = Whose {
         name: &name,
         key: None,
+        now: None,
     };
     for (body, expected) in [
         (
