@@ -132,11 +132,7 @@ fn question(revision: &Revision<'_>, trouble: &Trouble) -> Option<String> {
 }
 
 /// The plan with the arguments of the reply in their step.
-fn corrected(
-    reply: &str,
-    revision: &Revision<'_>,
-    trouble: &Trouble,
-) -> Result<String, Fruitless> {
+fn corrected(reply: &str, revision: &Revision<'_>, trouble: &Trouble) -> Result<String, Fruitless> {
     if reply.len() > revision.settings.reply_bytes {
         return Err(Fruitless::Unreadable);
     }

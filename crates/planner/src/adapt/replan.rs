@@ -80,7 +80,8 @@ pub async fn replan(revision: &Revision<'_>) -> Revised {
             ..ModelRequest::new(format!("{WRITING}{ADAPTING}"), messages.iter().cloned())
         };
         let answered = answer(model, request).await;
-        let (reply, cut_off) = match answered.and_then(|reply| reply.completed_or_cut(model.name())) {
+        let (reply, cut_off) = match answered.and_then(|reply| reply.completed_or_cut(model.name()))
+        {
             Ok(answered) => answered,
             Err(error) => {
                 revised.usage += error.usage;

@@ -4,9 +4,7 @@ use futures::StreamExt;
 
 use super::cited::cited;
 use super::evidence::Evidence;
-use crate::model::{
-    Delivery, Message, Model, ModelError, ModelRequest, Piece, TEMPERATURE, Usage,
-};
+use crate::model::{Delivery, Message, Model, ModelError, ModelRequest, Piece, TEMPERATURE, Usage};
 use crate::prompt::Moment;
 
 const ANSWERING: &str = "You answer a question from the results of tools. Answer in the language of the question, plainly and shortly.

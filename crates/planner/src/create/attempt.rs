@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use planwright_core::{CheckContext, CheckedPlan, Diagnostics};
 
+use super::extract::declined;
 use super::meta::Origin;
 use super::reading::{Answered, read};
 use super::repair::Repair;
-use super::extract::declined;
 use crate::model::{
     Declined, Message, Model, ModelError, ModelErrorKind, ModelRequest, Reply, TEMPERATURE, Usage,
     answer, words_within,

@@ -133,7 +133,10 @@ mod tests {
     fn a_model_may_decline() {
         let cannot = || Some(Declined::Cannot("there is no such tool".to_owned()));
         check_declined(r#"{"cannot": "there is no such tool"}"#, cannot());
-        check_declined("Sorry:\n```json\n{\"cannot\": \" there is no such tool \"}\n```", cannot());
+        check_declined(
+            "Sorry:\n```json\n{\"cannot\": \" there is no such tool \"}\n```",
+            cannot(),
+        );
         check_declined(
             r#"{"ask": "which month?"}"#,
             Some(Declined::Asks("which month?".to_owned())),
@@ -142,7 +145,10 @@ mod tests {
         check_declined(r#"{"ask": 1}"#, None);
         check_declined("which month?", None);
         check_declined(r#"{"steps": [], "ask": "which month?"}"#, None);
-        check_declined(r#"{"steps": [{"tool": "a", "args": {"ask": "why"}}]}"#, None);
+        check_declined(
+            r#"{"steps": [{"tool": "a", "args": {"ask": "why"}}]}"#,
+            None,
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ mod repair;
 mod slots;
 mod written;
 
-pub(crate) use attempt::{Dialogue, only_words, said};
 pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};
+pub(crate) use attempt::{Dialogue, only_words, said};
 pub(crate) use extract::declined;
 pub use extract::extract;
 pub use meta::Origin;

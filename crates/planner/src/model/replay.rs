@@ -15,7 +15,8 @@ use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Delivery, Finish, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, Usage,
+    Delivery, Finish, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
+    Usage,
 };
 
 /// How many letters are a token, by a rule of thumb.

@@ -98,7 +98,10 @@ fn with_references(schema: &Value) -> Value {
     };
     let loosened = fields.iter().map(|(name, part)| {
         let part = match (&**name, part) {
-            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(parts)) => {
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions",
+                Value::Object(parts),
+            ) => {
                 let parts = parts.iter();
                 let parts = parts.map(|(name, part)| (name.clone(), with_references(part)));
                 Value::from(parts.collect::<Object>())
@@ -110,7 +113,11 @@ fn with_references(schema: &Value) -> Value {
             (_, part) => part.clone(),
         };
         // A text fits all parts at once.
-        let name = if &**name == "oneOf" { "anyOf".into() } else { name.clone() };
+        let name = if &**name == "oneOf" {
+            "anyOf".into()
+        } else {
+            name.clone()
+        };
         (name, part)
     });
     let text = Value::object([("type", Value::from("string"))]);

@@ -18,8 +18,8 @@ use futures::StreamExt;
 use planwright_core::Value;
 use planwright_planner::model::providers::{self, Key, ProviderSettings};
 use planwright_planner::model::{
-    Delivery, Finish, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
-    Usage,
+    Delivery, Finish, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece,
+    Reply, Usage,
 };
 use planwright_testkit::model_server::{Answered, Ending, ModelServer};
 

@@ -11,9 +11,7 @@ use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
 use planwright::engine::{RunSummary, Start};
 use planwright::kept::{self, KeptRun, Pinned};
-use planwright::planner::adapt::{
-    Fruitless, Revision, Situation, Trouble, correct, replan,
-};
+use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};
 use planwright::planner::model::{Model, ModelError, Usage};

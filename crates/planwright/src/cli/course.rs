@@ -225,7 +225,13 @@ impl Course<'_> {
     }
 
     fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
-        output::report(ended, self.reading, self.format, self.max_output, self.printer)?;
+        output::report(
+            ended,
+            self.reading,
+            self.format,
+            self.max_output,
+            self.printer,
+        )?;
         let is_kept = self.store.is_some();
         Ok(keeping::end(
             &ended.summary,

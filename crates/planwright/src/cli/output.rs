@@ -48,8 +48,8 @@ pub(crate) fn report(
         }
         RunFormat::Json => {
             let findings = reading.diagnostics.iter().cloned();
-            let mut report =
-                ReportV1::of_run(summary, reading.dialect, findings).revised(&ended.revisions, ended.usage);
+            let mut report = ReportV1::of_run(summary, reading.dialect, findings)
+                .revised(&ended.revisions, ended.usage);
             if let Some(bytes) = max_output {
                 report = Trim::to(bytes).report(report);
             }

@@ -113,9 +113,9 @@ impl Place {
                 task: Task {
                     goal: "tell",
                     moment: Moment {
-                today: "2025-10-12 (Sunday), UTC",
-                times: &[],
-            },
+                        today: "2025-10-12 (Sunday), UTC",
+                        times: &[],
+                    },
                     catalog: &catalog,
                     memory: None,
                     state: None,

@@ -81,7 +81,11 @@ mod tests {
 
     #[test]
     fn headers_are_read() {
-        check(&[("retry-after-ms", "1500"), ("retry-after", "9")], None, Some(1500));
+        check(
+            &[("retry-after-ms", "1500"), ("retry-after", "9")],
+            None,
+            Some(1500),
+        );
         check(&[("retry-after", "0.5")], None, Some(500));
         check(&[("retry-after", "-1")], None, None);
         check(&[("retry-after", "soon")], Some(clock), None);
@@ -97,15 +101,26 @@ mod tests {
     fn details_are_read() {
         let info = r#"[{"@type": "type.googleapis.com/google.rpc.Help"}, {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2.5s"}]"#;
         let wait = Some(Duration::from_millis(2500));
-        assert_eq!(of_body(&format!(r#"{{"error": {{"details": {info}}}}}"#)), wait);
-        assert_eq!(of_body(&format!(r#"[{{"error": {{"details": {info}}}}}]"#)), wait);
+        assert_eq!(
+            of_body(&format!(r#"{{"error": {{"details": {info}}}}}"#)),
+            wait
+        );
+        assert_eq!(
+            of_body(&format!(r#"[{{"error": {{"details": {info}}}}}]"#)),
+            wait
+        );
         assert_eq!(of_body(r#"{"error": {"details": []}}"#), None);
         assert_eq!(of_body("busy"), None);
     }
 
     #[test]
     fn waits_have_words() {
-        for (milliseconds, expected) in [(1, "1 s"), (119_000, "119 s"), (121_000, "3 min"), (7_200_000, "2 h")] {
+        for (milliseconds, expected) in [
+            (1, "1 s"),
+            (119_000, "119 s"),
+            (121_000, "3 min"),
+            (7_200_000, "2 h"),
+        ] {
             assert_eq!(in_words(Duration::from_millis(milliseconds)), expected);
         }
     }

@@ -129,7 +129,9 @@ pub(super) fn options(
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
     match &request.answer {
-        Some(answer) if !left_out.has(Part::AnswerSchema) => answer_form::add(options, answer, (kind, model)),
+        Some(answer) if !left_out.has(Part::AnswerSchema) => {
+            answer_form::add(options, answer, (kind, model))
+        }
         _ => options,
     }
 }

@@ -23,12 +23,27 @@ fn filter(reason: &str) -> Finish {
 
 /// What a provider sends comes to this answer, and its model is asked once.
 async fn check(protocol: &Protocol, answer: Answered, expected: (&str, Finish)) {
-    let is_live = answer.headers.iter().any(|(_, kind)| kind.contains("stream"));
-    let is_lines = answer.headers.iter().any(|(_, kind)| kind.contains("ndjson"));
-    let delivery = if is_live || is_lines { Delivery::Live } else { Delivery::Whole };
+    let is_live = answer
+        .headers
+        .iter()
+        .any(|(_, kind)| kind.contains("stream"));
+    let is_lines = answer
+        .headers
+        .iter()
+        .any(|(_, kind)| kind.contains("ndjson"));
+    let delivery = if is_live || is_lines {
+        Delivery::Live
+    } else {
+        Delivery::Whole
+    };
     let reply = whole(protocol, answer, delivery).await;
     let (text, finish) = expected;
-    assert_eq!((reply.text.as_str(), &reply.finish), (text, &finish), "{}", protocol.model);
+    assert_eq!(
+        (reply.text.as_str(), &reply.finish),
+        (text, &finish),
+        "{}",
+        protocol.model
+    );
 }
 
 async fn whole(protocol: &Protocol, answer: Answered, delivery: Delivery) -> Reply {
@@ -70,7 +85,12 @@ async fn openai_refuses_in_a_field_of_its_own() {
         json!({"choices": [{"delta": {"content": "Half a"}}]}),
         json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}]}),
     ];
-    check(&OPENAI, streamed(&stopped), ("Half a", filter("content_filter"))).await;
+    check(
+        &OPENAI,
+        streamed(&stopped),
+        ("Half a", filter("content_filter")),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -89,7 +109,11 @@ async fn responses_refuse_in_a_part_of_their_own() {
     let details = json!({"reason": "content_filter"});
     let filtered = sent(&response(half.clone(), "incomplete", details.clone()));
     check(&RESPONSES, filtered, ("Half a", filter("content_filter"))).await;
-    let cut = sent(&response(half, "incomplete", json!({"reason": "max_output_tokens"})));
+    let cut = sent(&response(
+        half,
+        "incomplete",
+        json!({"reason": "max_output_tokens"}),
+    ));
     check(&RESPONSES, cut, ("Half a", Finish::Length)).await;
     let end = |status: &str, details: Json| response(json!([]), status, details);
     let frames = [
@@ -102,7 +126,12 @@ async fn responses_refuse_in_a_part_of_their_own() {
         json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "i", "delta": "Half a"}),
         json!({"type": "response.incomplete", "response": end("incomplete", details)}),
     ];
-    check(&RESPONSES, streamed(&frames), ("Half a", filter("content_filter"))).await;
+    check(
+        &RESPONSES,
+        streamed(&frames),
+        ("Half a", filter("content_filter")),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -153,10 +182,14 @@ async fn an_answer_that_was_given_up_is_asked_for_again() {
 async fn an_empty_answer_is_a_failure_for_who_asks() {
     for content in [json!(null), json!(""), json!(" \n")] {
         let message = json!({"role": "assistant", "content": content});
-        let body = json!({"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]});
+        let body =
+            json!({"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]});
         let reply = whole(&OPENAI, sent(&body), Delivery::Whole).await;
         let error = reply.completed("openai:m").unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::Empty, "`openai:m` said nothing"));
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (ModelErrorKind::Empty, "`openai:m` said nothing")
+        );
     }
 }
 
@@ -187,7 +220,10 @@ async fn arguments_that_are_no_json_reach_who_asked() {
         assert_eq!(reply.text, "Let me see.");
         let arguments: Vec<&Value> = reply.calls.iter().map(|call| &call.arguments).collect();
         assert_eq!(arguments, [&Value::from(broken), &Value::empty_object()]);
-        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (5, 3));
+        assert_eq!(
+            (reply.usage.input_tokens, reply.usage.output_tokens),
+            (5, 3)
+        );
         // The model is told what came of it; providers take objects alone.
         let mut next = request(Delivery::Whole);
         next.messages.push(reply.message());
@@ -195,7 +231,10 @@ async fn arguments_that_are_no_json_reach_who_asked() {
         let provider = providers::open(settings(protocol, &server)).unwrap();
         ask(&provider, next).await.0.unwrap_err();
         let body = server.asked().remove(0).body.to_string();
-        assert!(!body.contains(&broken[..6]) && body.contains("call_1"), "{body}");
+        assert!(
+            !body.contains(&broken[..6]) && body.contains("call_1"),
+            "{body}"
+        );
     }
 }
 
@@ -203,7 +242,10 @@ async fn arguments_that_are_no_json_reach_who_asked() {
 async fn no_answer_takes_all_memory() {
     for protocol in [&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA] {
         for delivery in [Delivery::Whole, Delivery::Live] {
-            let said = super::Said { words: &["Hello, hello, hello."; 40], ..super::HELLO };
+            let said = super::Said {
+                words: &["Hello, hello, hello."; 40],
+                ..super::HELLO
+            };
             let server = ModelServer::start(vec![protocol.answer(delivery, &said)]);
             let mut settings = settings(protocol, &server);
             settings.max_bytes = 100;

@@ -71,9 +71,18 @@ async fn the_form_knows_the_tools() {
     let body = asked("openai:m", &catalog).await;
     let (schema, _) = form(&body).unwrap();
     let names = &schema["properties"]["steps"]["items"]["properties"]["tool"]["enum"];
-    let expected = ["feed", "zoo.feed", "zoo__feed", "buy", "shop.buy", "shop__buy"];
+    let expected = [
+        "feed",
+        "zoo.feed",
+        "zoo__feed",
+        "buy",
+        "shop.buy",
+        "shop__buy",
+    ];
     assert_eq!(*names, json!(expected));
-    let many: Catalog = (0..500).map(|number| Tool::new("s", format!("t{number}"))).collect();
+    let many: Catalog = (0..500)
+        .map(|number| Tool::new("s", format!("t{number}")))
+        .collect();
     let body = asked("openai:m", &many).await;
     let (schema, _) = form(&body).unwrap();
     let tool = &schema["properties"]["steps"]["items"]["properties"]["tool"];
@@ -151,10 +160,12 @@ fn closed(schema: &Json) -> Json {
     match schema {
         Json::Object(fields) => {
             let parts = fields.iter();
-            let mut read: serde_json::Map<String, Json> =
-                parts.map(|(name, part)| (name.clone(), closed(part))).collect();
+            let mut read: serde_json::Map<String, Json> = parts
+                .map(|(name, part)| (name.clone(), closed(part)))
+                .collect();
             if fields.get("type") == Some(&json!("object")) {
-                read.entry("additionalProperties").or_insert(Json::Bool(false));
+                read.entry("additionalProperties")
+                    .or_insert(Json::Bool(false));
             }
             Json::Object(read)
         }
@@ -168,17 +179,24 @@ fn closed(schema: &Json) -> Json {
 fn plans() -> Vec<(String, Json)> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let native = files(&tests.join("../dialects/tests/golden/native"), ".json");
-    let converted = files(&tests.join("../dialects/tests/golden/conversions"), ".native.json");
+    let converted = files(
+        &tests.join("../dialects/tests/golden/conversions"),
+        ".native.json",
+    );
     let mut plans: Vec<(String, Json)> = native
         .chain(converted)
         .map(|file| (file.display().to_string(), crate::golden::read(&file)))
         .collect();
     for file in files(&tests.join("tests/golden/create"), ".json") {
         let case = crate::golden::read(&file);
-        let last = case["replies"].as_array().and_then(|replies| replies.last());
+        let last = case["replies"]
+            .as_array()
+            .and_then(|replies| replies.last());
         let reply = last.and_then(|reply| reply.as_str().or_else(|| reply["text"].as_str()));
         let is_written = case["sound"] == true && case["notation"].is_null();
-        let plan = reply.filter(|_| is_written).and_then(planwright_planner::create::extract);
+        let plan = reply
+            .filter(|_| is_written)
+            .and_then(planwright_planner::create::extract);
         if let Some(plan) = plan.and_then(|plan| serde_json::from_str(plan).ok()) {
             plans.push((file.display().to_string(), plan));
         }

@@ -184,9 +184,9 @@ impl<'a> Scene<'a> {
             task: Task {
                 goal: "go",
                 moment: Moment {
-                today: "2025-10-12 (Sunday), UTC",
-                times: &[],
-            },
+                    today: "2025-10-12 (Sunday), UTC",
+                    times: &[],
+                },
                 catalog: &catalog,
                 memory: None,
                 state: None,

@@ -38,7 +38,8 @@ impl Asking<'_> {
         let computed = analysis.to_text(ANALYSIS_TOKENS);
         let evidence = Evidence::of(&self.arguments.question, summary, computed);
         let reading = ended.revised.as_ref().unwrap_or(&reading);
-        let mut report = ReportV1::of_run(summary, reading.dialect, []).revised(&ended.revisions, ended.usage);
+        let mut report =
+            ReportV1::of_run(summary, reading.dialect, []).revised(&ended.revisions, ended.usage);
         if let Some(bytes) = self.max_output() {
             report = Trim::to(bytes).report(report);
         }
@@ -75,7 +76,12 @@ impl Asking<'_> {
             Err(Unanswered { error, has_words }) => {
                 usage += error.usage;
                 is_half = is_half_an_answer(error.kind);
-                told::failure("the results were not summed up", &error, !has_words, self.printer);
+                told::failure(
+                    "the results were not summed up",
+                    &error,
+                    !has_words,
+                    self.printer,
+                );
                 answer.error = Some(ModelErrorV1::from(&error));
                 if !is_half {
                     self.do_without(&mut answer, &evidence);

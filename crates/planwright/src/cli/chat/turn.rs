@@ -45,19 +45,48 @@ pub(super) async fn take(
     let (ended, exit) = match end {
         End::Answer { text, is_shown } => {
             let answer = Some(Value::from(text));
-            (Ended { answer, is_shown, ..ended }, Exit::Success)
+            (
+                Ended {
+                    answer,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Success,
+            )
         }
         End::Bound(what) => {
             let message = Some(format!("nothing is left of the {what} that it may take"));
-            (Ended { end: "bound", message, ..ended }, Exit::Failed)
+            (
+                Ended {
+                    end: "bound",
+                    message,
+                    ..ended
+                },
+                Exit::Failed,
+            )
         }
         End::Model { error, is_shown } => {
             let help = error.help.as_ref().map(|help| format!("\n  hint: {help}"));
             let message = Some(format!("{error}{}", help.unwrap_or_default()));
             let said = error.said;
-            (Ended { end: "model", message, said, is_shown, ..ended }, Exit::Failed)
+            (
+                Ended {
+                    end: "model",
+                    message,
+                    said,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Failed,
+            )
         }
-        End::Interrupted => (Ended { end: "interrupted", ..ended }, Exit::Interrupted),
+        End::Interrupted => (
+            Ended {
+                end: "interrupted",
+                ..ended
+            },
+            Exit::Interrupted,
+        ),
     };
     desk.shown.ended(ended)?;
     Ok(exit)
