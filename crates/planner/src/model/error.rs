@@ -1,7 +1,5 @@
 //! Why a model did not answer.
 
-use std::time::Duration;
-
 use super::Usage;
 
 /// The most bytes of a model's words that a failure repeats.
@@ -19,9 +17,7 @@ pub struct ModelError {
     /// What to do about it.
     pub help: Option<String>,
     /// The model's own words, as far as there are any; empty if there are none.
-    pub said: String,
-    /// How long the provider asks to be left alone.
-    pub retry_after: Option<Duration>,
+    pub said: Box<str>,
     /// What it has cost all the same.
     pub usage: Usage,
 }
@@ -63,8 +59,7 @@ impl ModelError {
             kind,
             message: message.into(),
             help: None,
-            said: String::new(),
-            retry_after: None,
+            said: Box::default(),
             usage: Usage::default(),
         }
     }
@@ -85,7 +80,7 @@ impl ModelError {
     /// The same failure, with the words that the model has said, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
-        words_within(words.trim(), MAX_SAID).clone_into(&mut self.said);
+        self.said = words_within(words.trim(), MAX_SAID).into();
         self
     }
 

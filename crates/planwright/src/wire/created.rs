@@ -183,7 +183,7 @@ impl From<&ModelError> for ModelErrorV1 {
         Self {
             message: error.message.clone(),
             help: error.help.clone(),
-            said: Some(error.said.clone()).filter(|said| !said.is_empty()),
+            said: Some(error.said.to_string()).filter(|said| !said.is_empty()),
         }
     }
 }

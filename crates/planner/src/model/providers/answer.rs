@@ -77,7 +77,7 @@ impl Answer {
         reply.finish = stop.map_or(Finish::Complete, finish);
         omitted.complete(&mut reply);
         reply.usage = usage.map(counted).unwrap_or_default();
-        for part in content.iter_mut() {
+        for part in &mut content {
             if let ContentPart::ToolCall(call) = part
                 && !call.fn_arguments.is_object()
             {

@@ -151,7 +151,6 @@ impl Failure {
         };
         ModelError {
             help,
-            retry_after: self.pause,
             ..ModelError::new(self.kind, message)
                 .with_words(&self.said)
                 .after(usage)

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::fmt::rfc2822;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
+
+use crate::dates::http_date;
 
 /// A clock, which says what time it is.
 pub(super) type Clock = fn() -> SystemTime;
@@ -20,17 +21,10 @@ pub(super) fn of_headers(headers: &HeaderMap, clock: Option<Clock>) -> Option<Du
     if let Some(seconds) = milliseconds.or_else(|| number("retry-after")) {
         return Duration::try_from_secs_f64(seconds).ok();
     }
-    let until = date(text("retry-after")?)?;
-    let now = text("date").and_then(date);
+    let until = http_date(text("retry-after")?)?;
+    let now = text("date").and_then(http_date);
     let now = now.or_else(|| clock.map(|clock| clock()))?;
     Some(until.duration_since(now).unwrap_or_default())
-}
-
-/// A date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn date(text: &str) -> Option<SystemTime> {
-    let parser = rfc2822::DateTimeParser::new();
-    let moment = parser.parse_timestamp(text.trim()).ok()?;
-    Some(moment.into())
 }
 
 /// How long Google's APIs ask to be left alone: the `RetryInfo` among the details of a failure.
@@ -66,7 +60,7 @@ mod tests {
     const UNTIL: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
     fn clock() -> SystemTime {
-        date("Sun, 06 Nov 1994 08:49:27 GMT").unwrap()
+        http_date("Sun, 06 Nov 1994 08:49:27 GMT").unwrap()
     }
 
     fn check(fields: &[(&'static str, &'static str)], clock: Option<Clock>, expected: Option<u64>) {

@@ -81,7 +81,7 @@ pub(super) async fn take(
     let exit = exit(&end);
     let message = (exit != Exit::Success).then(|| explained(&end));
     let said = match &end {
-        AgentEnd::Model(error) => error.said.clone(),
+        AgentEnd::Model(error) => error.said.to_string(),
         _ => String::new(),
     };
     desk.shown.ended(Ended {

@@ -68,7 +68,7 @@ pub(super) async fn take(
         End::Model { error, is_shown } => {
             let help = error.help.as_ref().map(|help| format!("\n  hint: {help}"));
             let message = Some(format!("{error}{}", help.unwrap_or_default()));
-            let said = error.said;
+            let said = error.said.into();
             (
                 Ended {
                     end: "model",

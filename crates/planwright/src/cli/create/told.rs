@@ -67,7 +67,7 @@ pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
 pub(crate) fn end(created: &Created, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
-        let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == error.said);
+        let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
         failure("error", error, !is_told, printer);
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));

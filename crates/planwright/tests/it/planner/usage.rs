@@ -131,10 +131,10 @@ fn everything_that_was_asked_counts() {
         0,
     );
     let report: Value = serde_json::from_str(&data).unwrap();
-    let usage = |requests: u64| {
+    let usage = |requests: u32| {
         json!({
             "requests": requests, "input_tokens": requests * 1000, "cached_tokens": 0,
-            "output_tokens": requests * 100, "cost": 0.02 * requests as f64,
+            "output_tokens": requests * 100, "cost": 0.02 * f64::from(requests),
         })
     };
     assert_eq!(report["usage"], usage(4));
