@@ -1,7 +1,5 @@
 //! `planwright dates PHRASE`: what a phrase of time means.
 
-use std::time::UNIX_EPOCH;
-
 use planwright::planner::dates::{Now, TimeError, Zone, resolve};
 use serde::Serialize;
 
@@ -46,10 +44,7 @@ pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
-        None => {
-            let since_1970 = keeping::now().duration_since(UNIX_EPOCH);
-            Now::at(since_1970.unwrap_or_default(), &zone)
-        }
+        None => Now::at(keeping::since_1970(), &zone),
     };
     now.map_err(refused)
 }

@@ -1,7 +1,7 @@
 //! Keeps a run: what it began with, and what each process that drives it begins with.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright::call_view::arguments;
 use planwright::engine::run::StepSummary;
@@ -159,6 +159,11 @@ pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
         workspace: path(&kept.workspace),
         folder: Some(PathBuf::from(&kept.folder)),
     }
+}
+
+/// How much time has passed since 1970.
+pub(super) fn since_1970() -> Duration {
+    now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 #[expect(

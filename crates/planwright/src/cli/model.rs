@@ -91,7 +91,7 @@ fn provider(
     wanted.max_tokens = settings.max_tokens;
     wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
     wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
-    wanted.now = Some(keeping::now);
+    wanted.now = Some(keeping::since_1970);
     wanted.seed = u64::from(std::process::id());
     let prices = settings.prices.filter(|_| known == name);
     wanted.prices = prices.map(|prices| Prices {

@@ -1,6 +1,6 @@
 //! What went wrong with an attempt: what it was, whether another may help, and when.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use genai::webc::{Error as WebError, StreamTimeout};
 use genai::{BoxError, Error};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Usage};
 use super::explanation;
-use super::pause::{self, in_words};
+use super::pause::{self, Clock, in_words};
 use super::provider_name::ModelName;
 use super::settings::Key;
 
@@ -35,7 +35,7 @@ pub(super) struct Failure {
 pub(super) struct Whose<'a> {
     pub(super) name: &'a ModelName,
     pub(super) key: Option<&'a Key>,
-    pub(super) now: Option<fn() -> SystemTime>,
+    pub(super) now: Option<Clock>,
 }
 
 impl Failure {

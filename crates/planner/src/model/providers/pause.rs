@@ -1,14 +1,14 @@
 //! How long a provider asks to be left alone.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::dates::http_date;
 
-/// A clock, which says what time it is.
-pub(super) type Clock = fn() -> SystemTime;
+/// A clock: the time since 1970.
+pub(super) type Clock = fn() -> Duration;
 
 /// How long the provider asks to be left alone: a number, or a date as seen from its own clock or else from ours.
 pub(super) fn of_headers(headers: &HeaderMap, clock: Option<Clock>) -> Option<Duration> {
@@ -24,7 +24,7 @@ pub(super) fn of_headers(headers: &HeaderMap, clock: Option<Clock>) -> Option<Du
     let until = http_date(text("retry-after")?)?;
     let now = text("date").and_then(http_date);
     let now = now.or_else(|| clock.map(|clock| clock()))?;
-    Some(until.duration_since(now).unwrap_or_default())
+    Some(until.saturating_sub(now))
 }
 
 /// How long Google's APIs ask to be left alone: the `RetryInfo` among the details of a failure.
@@ -59,7 +59,7 @@ mod tests {
 
     const UNTIL: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
-    fn clock() -> SystemTime {
+    fn clock() -> Duration {
         http_date("Sun, 06 Nov 1994 08:49:27 GMT").unwrap()
     }
 

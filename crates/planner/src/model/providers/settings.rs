@@ -1,7 +1,7 @@
 //! What a provider is opened with.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::super::Usage;
 
@@ -33,8 +33,8 @@ pub struct ProviderSettings {
     pub max_bytes: usize,
     /// How long the first wait between attempts is, where the provider does not say. The next are twice as long each.
     pub first_wait: Duration,
-    /// The clock, for providers that say until which time they ask to be left alone.
-    pub now: Option<fn() -> SystemTime>,
+    /// The time since 1970, for providers that say until when they ask to be left alone.
+    pub now: Option<fn() -> Duration>,
     /// What the chance in those waits is made of.
     pub seed: u64,
     /// What tokens cost.
