@@ -6,7 +6,7 @@ use planwright_core::{CheckContext, CheckedPlan};
 use planwright_engine::{Engine, RunStatus, RunSummary};
 use planwright_planner::create::{CreateSettings, Creation, Origin, create};
 use planwright_planner::model::Model;
-use planwright_planner::prompt::{Notation, Task};
+use planwright_planner::prompt::{Moment, Notation, Task};
 use planwright_planner::stream::{Streaming, stream};
 
 use super::scene::{Scene, Server, catalog, model};
@@ -78,8 +78,10 @@ fn creation<'a>(
         model,
         task: Task {
             goal: "go",
-            today: "2025-10-12 (Sunday), UTC",
-            times: &[],
+            moment: Moment {
+                today: "2025-10-12 (Sunday), UTC",
+                times: &[],
+            },
             catalog,
             memory: None,
             state: None,

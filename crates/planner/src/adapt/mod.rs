@@ -7,7 +7,7 @@ mod situation;
 
 use planwright_core::{CheckedPlan, Diagnostics};
 
-pub use repair::{Correction, correct};
+pub use repair::{Correction, Fruitless, correct};
 pub use replan::{Revised, Revision, replan};
 pub use situation::{Done, Situation, Trouble};
 

@@ -5,9 +5,9 @@ use planwright_core::{Catalog, CheckedPlan, Code, Diagnostic, Diagnostics};
 use super::Judge;
 use super::merge::merged;
 use super::situation::Situation;
-use crate::create::{Attempt, CreateSettings, extract};
-use crate::model::{Message, Model, ModelError, ModelRequest, Usage, answer};
-use crate::prompt::{WRITING, answer_schema, feedback, tools_for};
+use crate::create::{Attempt, CreateSettings, declined, extract, only_words, said};
+use crate::model::{Declined, Message, Model, ModelError, ModelRequest, Usage, answer};
+use crate::prompt::{Moment, WRITING, feedback, plan_form, tools_for};
 
 /// What the model is told beside how plans are written.
 const ADAPTING: &str = "
@@ -27,6 +27,8 @@ pub struct Revision<'a> {
     pub situation: &'a Situation,
     /// The plan so far.
     pub before: &'a CheckedPlan,
+    /// When the plan is revised, and what the phrases of time in its goal mean.
+    pub moment: Moment<'a>,
     /// The tools that the plan may call.
     pub catalog: &'a Catalog,
     /// What says whether the new plan is sound.
@@ -43,6 +45,8 @@ pub struct Revised {
     pub plan: Option<(String, CheckedPlan)>,
     /// Every answer of the model, in order.
     pub attempts: Vec<Attempt>,
+    /// What the model said in place of a plan. It is not asked again then.
+    pub declined: Option<Declined>,
     /// Why the model did not answer, where it did not.
     pub failure: Option<ModelError>,
     /// What it has cost.
@@ -54,6 +58,7 @@ pub async fn replan(revision: &Revision<'_>) -> Revised {
     let Revision {
         model,
         situation,
+        moment,
         catalog,
         settings,
         ..
@@ -61,20 +66,23 @@ pub async fn replan(revision: &Revision<'_>) -> Revised {
     let goal = situation.goal.as_deref().unwrap_or_default();
     let tools = tools_for(catalog, goal, settings.tool_tokens);
     let text = format!(
-        "{}\nTools:\n{tools}\nWrite the steps that are to come now.",
+        "{}\n{}\nTools:\n{tools}\nWrite the steps that are to come now.",
+        moment.text(),
         situation.text()
     );
     let mut messages = vec![Message::User(text)];
     let mut revised = Revised::default();
-    for _ in 0..settings.tries.get() {
+    for tries_left in (0..settings.tries.get()).rev() {
         let request = ModelRequest {
-            answer: Some(answer_schema()),
+            answer: Some(plan_form(catalog)),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             ..ModelRequest::new(format!("{WRITING}{ADAPTING}"), messages.iter().cloned())
         };
-        let reply = match answer(model, request).await {
-            Ok(reply) => reply,
+        let answered = answer(model, request).await;
+        let (reply, cut_off) = match answered.and_then(|reply| reply.completed_or_cut(model.name()))
+        {
+            Ok(answered) => answered,
             Err(error) => {
                 revised.usage += error.usage;
                 revised.failure = Some(error);
@@ -82,22 +90,37 @@ pub async fn replan(revision: &Revision<'_>) -> Revised {
             }
         };
         revised.usage += reply.usage;
-        let (plan, diagnostics) = read(&reply.text, revision);
+        let text = reply.text;
+        if cut_off.is_none()
+            && let Some(words) = declined(&text)
+        {
+            revised.declined = Some(words);
+            revised.attempts.push(Attempt::new(text));
+            break;
+        }
+        let (plan, diagnostics) = match &cut_off {
+            Some(_) => unreadable("the answer was cut off at its greatest length"),
+            None => read(&text, revision),
+        };
+        let written = extract(&text).filter(|_| text.len() <= settings.reply_bytes);
         messages.push(Message::Assistant {
-            text: if reply.text.trim().is_empty() {
-                "(nothing)".to_owned()
-            } else {
-                reply.text.clone()
-            },
+            text: said(&text, written, settings.reply_bytes),
             calls: Vec::new(),
         });
         messages.push(Message::User(feedback(&diagnostics, false)));
+        let had_words = revised.attempts.last().is_some_and(|last| !last.holds_plan);
+        let is_talk = written.is_none() && had_words;
+        revised.failure = match cut_off {
+            Some(error) => Some(error).filter(|_| tries_left == 0),
+            None if is_talk => Some(only_words(model.name(), &text)),
+            None => None,
+        };
         revised.attempts.push(Attempt {
-            reply: reply.text,
+            holds_plan: written.is_some(),
             diagnostics,
-            repairs: Vec::new(),
+            ..Attempt::new(text)
         });
-        if plan.is_some() {
+        if plan.is_some() || revised.failure.is_some() {
             revised.plan = plan;
             break;
         }
@@ -105,13 +128,13 @@ pub async fn replan(revision: &Revision<'_>) -> Revised {
     revised
 }
 
+fn unreadable(message: &str) -> (Option<(String, CheckedPlan)>, Diagnostics) {
+    let finding = Diagnostic::error(Code::NotJson, message);
+    let help = "answer with one JSON object, {\"steps\": [...]}, of the steps that are to come now";
+    (None, Diagnostics::from_iter([finding.help(help)]))
+}
+
 fn read(reply: &str, revision: &Revision<'_>) -> (Option<(String, CheckedPlan)>, Diagnostics) {
-    let unreadable = |message: &str| {
-        let finding = Diagnostic::error(Code::NotJson, message);
-        let help =
-            "answer with one JSON object, {\"steps\": [...]}, of the steps that are to come now";
-        (None, Diagnostics::from_iter([finding.help(help)]))
-    };
     if reply.len() > revision.settings.reply_bytes {
         return unreadable("the answer is too long to be looked at");
     }

@@ -12,6 +12,7 @@ use super::protocol::{DELEGATES, INSTANCES, PROTOCOL, solution_schema};
 use super::solution::Solution;
 use super::state::AgentState;
 use super::telling;
+use crate::create::{declined, extract, said};
 use crate::model::{Message, ModelError, ModelRequest, Reply, answer};
 use crate::prompt::wrong;
 
@@ -43,7 +44,7 @@ impl Asking<'_> {
             bounds.context_tokens,
         );
         let mut messages = vec![Message::User(request)];
-        let mut last = Diagnostics::new();
+        let mut last = AgentEnd::Unsound(Diagnostics::new());
         for _ in 0..bounds.tries.get() {
             if bounds.asks.is_some_and(|most| state.asked >= most.get()) {
                 return Answer::None(AgentEnd::Bound(AgentBound::Asks));
@@ -53,6 +54,15 @@ impl Asking<'_> {
                 Ok(reply) => reply,
                 Err(end) => return Answer::None(end),
             };
+            let (reply, cut_off) = match reply.completed_or_cut(agent.model.name()) {
+                Ok(answer) => answer,
+                Err(error) => return Answer::None(AgentEnd::Model(error)),
+            };
+            if cut_off.is_none()
+                && let Some(words) = declined(&reply.text)
+            {
+                return Answer::None(AgentEnd::Declined(words));
+            }
             let judge = Judge {
                 world: &state.world,
                 done: &state.done,
@@ -70,13 +80,13 @@ impl Asking<'_> {
                 findings: &findings,
             });
             messages.push(Message::Assistant {
-                text: said(&reply, bounds.reply_bytes),
+                text: said(&reply.text, extract(&reply.text), bounds.reply_bytes),
                 calls: Vec::new(),
             });
             messages.push(Message::User(wrong(&findings) + MEND));
-            last = findings;
+            last = cut_off.map_or(AgentEnd::Unsound(findings), AgentEnd::Model);
         }
-        Answer::None(AgentEnd::Unsound(last))
+        Answer::None(last)
     }
 
     async fn ask(&self, state: &mut AgentState, messages: &[Message]) -> Result<Reply, AgentEnd> {
@@ -113,17 +123,5 @@ impl Asking<'_> {
                 Err(AgentEnd::Model(error))
             }
         }
-    }
-}
-
-/// An answer as the model hears it again. Providers take no message without words.
-fn said(reply: &Reply, most: usize) -> String {
-    let text = reply.text.trim();
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
-    match &text[..end.unwrap_or(0)] {
-        "" => "(nothing)".to_owned(),
-        text => text.to_owned(),
     }
 }

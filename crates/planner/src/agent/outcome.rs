@@ -7,7 +7,7 @@ use planwright_core::{Diagnostics, Value};
 
 use super::bounds::AgentBound;
 use super::state::AgentState;
-use crate::model::ModelError;
+use crate::model::{Declined, ModelError};
 
 /// How a loop ended.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub enum AgentEnd {
     Stuck,
     /// No answer of the round was sound; what was wrong with the last.
     Unsound(Diagnostics),
+    /// The model said something in place of a solution.
+    Declined(Declined),
     /// The model did not answer.
     Model(ModelError),
     /// Where the loop stands could not be kept.
@@ -59,6 +61,7 @@ impl AgentEnd {
             Self::Bound(_) => "bound",
             Self::Stuck => "stuck",
             Self::Unsound(_) => "unsound",
+            Self::Declined(declined) => declined.as_str(),
             Self::Model(_) => "model",
             Self::Unkept(_) => "unkept",
         }
@@ -78,6 +81,7 @@ impl fmt::Display for AgentEnd {
                 f.write_str("the same solution came twice in a row, and nothing had changed by it")
             }
             Self::Unsound(_) => f.write_str("no answer of the model was a sound solution"),
+            Self::Declined(declined) => write!(f, "the model {declined}"),
             Self::Model(error) => write!(f, "{error}"),
             Self::Unkept(why) => write!(f, "where the loop stands cannot be kept: {why}"),
         }

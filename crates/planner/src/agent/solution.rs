@@ -4,7 +4,7 @@ use planwright_core::{Code, Diagnostic, Object, Value};
 
 use super::world::World;
 use crate::create::extract;
-use crate::model::Reply;
+use crate::model::{Finish, Reply};
 
 /// What we note down in calls of the plan message, and what no dialect knows.
 const NOTES: [&str; 2] = ["_status", "_result"];
@@ -33,18 +33,16 @@ impl Solution {
             let finding = Diagnostic::error(Code::TooLarge, message);
             return Err(Box::new(finding.help("write a smaller solution")));
         }
+        if reply.finish == Finish::Length {
+            let finding = Diagnostic::error(
+                Code::TooLarge,
+                "the answer was cut off at its greatest length",
+            );
+            return Err(Box::new(finding.help("write a smaller solution")));
+        }
         let text = extract(&reply.text).ok_or_else(|| none("the answer holds no solution"))?;
-        let value = Value::from_json(text).map_err(|error| {
-            if reply.is_cut_off {
-                let finding = Diagnostic::error(
-                    Code::TooLarge,
-                    "the answer was cut off at its greatest length",
-                );
-                Box::new(finding.help("write a smaller solution"))
-            } else {
-                none(&format!("the answer is not JSON: {error}"))
-            }
-        })?;
+        let value = Value::from_json(text)
+            .map_err(|error| none(&format!("the answer is not JSON: {error}")))?;
         Self::of(&value)
     }
 

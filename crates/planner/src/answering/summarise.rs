@@ -4,9 +4,8 @@ use futures::StreamExt;
 
 use super::cited::cited;
 use super::evidence::Evidence;
-use crate::model::{
-    Delivery, Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, TEMPERATURE, Usage,
-};
+use crate::model::{Delivery, Message, Model, ModelError, ModelRequest, Piece, TEMPERATURE, Usage};
+use crate::prompt::Moment;
 
 const ANSWERING: &str = "You answer a question from the results of tools. Answer in the language of the question, plainly and shortly.
 - Rest on the results and on what was computed of them alone. Where a number was computed, take it as it is; compute nothing yourself that is there.
@@ -52,34 +51,31 @@ pub struct Answer {
 ///
 /// # Errors
 ///
-/// What the model fails with, and [`ModelErrorKind::Malformed`] where it says nothing.
+/// What the model fails with, and those of [`Reply::completed`](crate::model::Reply::completed): half an answer is none.
 pub async fn summarise(
     model: &dyn Model,
     evidence: &Evidence,
+    moment: Moment<'_>,
     settings: &AnswerSettings,
     mut hear: impl FnMut(&str) + Send,
 ) -> Result<Answer, ModelError> {
+    let text = format!(
+        "{}\n{}",
+        moment.text(),
+        evidence.text(settings.result_tokens)
+    );
     let request = ModelRequest {
         temperature: settings.temperature,
         max_tokens: settings.max_tokens,
         delivery: Delivery::Live,
-        ..ModelRequest::new(
-            ANSWERING,
-            [Message::User(evidence.text(settings.result_tokens))],
-        )
+        ..ModelRequest::new(ANSWERING, [Message::User(text)])
     };
     let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {
         match piece? {
             Piece::Text(text) => hear(&text),
-            Piece::Done(reply) if reply.text.trim().is_empty() => {
-                let error = ModelError::new(
-                    ModelErrorKind::Malformed,
-                    format!("`{}` said nothing", model.name()),
-                );
-                return Err(error.after(reply.usage));
-            }
             Piece::Done(reply) => {
+                let reply = reply.completed_in_words(model.name())?;
                 let steps = evidence.given.iter().map(|given| &*given.step);
                 let rests_on = cited(&reply.text, steps);
                 return Ok(Answer {
@@ -90,8 +86,5 @@ pub async fn summarise(
             }
         }
     }
-    Err(ModelError::new(
-        ModelErrorKind::Malformed,
-        format!("the answer of `{}` broke off", model.name()),
-    ))
+    Err(ModelError::broken_off(model.name()))
 }

@@ -4,10 +4,14 @@ use std::num::NonZeroU32;
 
 use planwright_core::{CheckContext, CheckedPlan, Diagnostics};
 
+use super::extract::declined;
 use super::meta::Origin;
 use super::reading::{Answered, read};
 use super::repair::Repair;
-use crate::model::{Message, Model, ModelError, ModelRequest, Reply, TEMPERATURE, Usage, answer};
+use crate::model::{
+    Declined, Message, Model, ModelError, ModelErrorKind, ModelRequest, Reply, TEMPERATURE, Usage,
+    answer, words_within,
+};
 use crate::prompt::{Notation, Task, feedback, feedback_in_lines};
 
 /// A plan that is to be created.
@@ -67,6 +71,8 @@ pub struct Created {
     pub plan: Option<CreatedPlan>,
     /// Every answer of the model, in order.
     pub attempts: Vec<Attempt>,
+    /// What the model said in place of a plan. It is not asked again then.
+    pub declined: Option<Declined>,
     /// Why the model did not answer, where it did not.
     pub failure: Option<ModelError>,
     /// What it has cost.
@@ -89,6 +95,8 @@ pub struct CreatedPlan {
 pub struct Attempt {
     /// What it said.
     pub reply: String,
+    /// Whether a plan was found in it, sound or not.
+    pub holds_plan: bool,
     /// What was found about it, after the repairs.
     pub diagnostics: Diagnostics,
     /// What was mended without asking.
@@ -137,14 +145,17 @@ impl<'a> Dialogue<'a> {
         let settings = self.creation.settings;
         let is_over = self.created.plan.is_some()
             || self.created.failure.is_some()
+            || self.created.declined.is_some()
             || self.seen.len() >= settings.tries.get() as usize;
-        (!is_over).then(|| request(settings, &self.messages))
+        (!is_over).then(|| request(self.creation, &self.messages))
     }
 
     /// Takes in what the model answers.
     pub(crate) fn take(&mut self, answer: Result<Reply, ModelError>) {
-        let reply = match answer {
-            Ok(reply) => reply,
+        let model = self.creation.model.name();
+        let answer = answer.and_then(|reply| reply.completed_or_cut(model));
+        let (reply, cut_off) = match answer {
+            Ok(answer) => answer,
             Err(error) => {
                 self.created.usage += error.usage;
                 self.created.failure = Some(error);
@@ -152,6 +163,13 @@ impl<'a> Dialogue<'a> {
             }
         };
         self.created.usage += reply.usage;
+        if cut_off.is_none()
+            && let Some(words) = declined(&reply.text)
+        {
+            self.created.declined = Some(words);
+            self.created.attempts.push(Attempt::new(reply.text));
+            return;
+        }
         let Answered {
             plan,
             notation,
@@ -161,7 +179,7 @@ impl<'a> Dialogue<'a> {
         } = read(&reply, self.creation);
         let most = self.creation.settings.reply_bytes;
         self.messages.push(Message::Assistant {
-            text: said(&reply, written.as_deref(), most),
+            text: said(&reply.text, written.as_deref(), most),
             calls: Vec::new(),
         });
         let is_repeated = self.seen.contains(&written);
@@ -173,32 +191,68 @@ impl<'a> Dialogue<'a> {
             }
         };
         self.messages.push(Message::User(found));
-        self.seen.push(written);
+        let is_last = self.seen.len() + 1 >= self.creation.settings.tries.get() as usize;
+        let is_talk = written.is_none() && matches!(self.seen.last(), Some(None));
+        self.created.failure = match cut_off {
+            Some(error) => Some(error).filter(|_| is_last && plan.is_none()),
+            None if is_talk => Some(only_words(model, &reply.text)),
+            None => None,
+        };
         self.created.attempts.push(Attempt {
-            reply: reply.text,
+            holds_plan: written.is_some(),
             diagnostics,
             repairs,
+            ..Attempt::new(reply.text)
         });
+        self.seen.push(written);
         self.created.plan = plan;
     }
 }
 
-fn request(settings: &CreateSettings, messages: &[Message]) -> ModelRequest {
+impl Attempt {
+    /// The words of an answer without a plan, as far as anybody wants to read them.
+    pub fn words(&self) -> &str {
+        words_within(self.reply.trim(), MAX_REPEATED)
+    }
+
+    pub(crate) fn new(reply: String) -> Self {
+        Self {
+            reply,
+            holds_plan: false,
+            diagnostics: Diagnostics::new(),
+            repairs: Vec::new(),
+        }
+    }
+}
+
+/// The failure of a model that answers in words, though it was told once that a plan is wanted.
+pub(crate) fn only_words(model: &str, words: &str) -> ModelError {
+    let message = format!("`{model}` writes no plan, but answers in words");
+    ModelError::new(ModelErrorKind::Declined, message)
+        .help("ask in other words, or ask another model")
+        .with_words(words)
+}
+
+fn request(creation: &Creation<'_>, messages: &[Message]) -> ModelRequest {
+    let settings = creation.settings;
     ModelRequest {
-        answer: settings.notation.answer_schema(),
+        answer: settings.notation.plan_form(creation.task.catalog),
         temperature: settings.temperature,
         max_tokens: settings.max_tokens,
         ..ModelRequest::new(settings.notation.writing(), messages.iter().cloned())
     }
 }
 
-/// An answer as the model hears it again: the plan alone, as far as there is one. Providers take no message without words.
-fn said(reply: &Reply, written: Option<&str>, most: usize) -> String {
-    let text = written.unwrap_or(reply.text.trim());
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
-    match &text[..end.unwrap_or(0)] {
+/// The most bytes of an answer without a plan that the model hears again.
+const MAX_REPEATED: usize = 2048;
+
+/// An answer as the model hears it again: the plan alone, of at most `most` bytes, if there is one. Providers take no message without words.
+pub(crate) fn said(reply: &str, written: Option<&str>, most: usize) -> String {
+    let text = match written {
+        Some(plan) => words_within(plan, most),
+        None => words_within(reply.trim(), MAX_REPEATED),
+    };
+    match text {
         "" => "(nothing)".to_owned(),
         text => text.to_owned(),
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::Declined;
+
 /// The part of `reply` that is meant to be the plan: JSON that looks like one, the last where there are several; else the part
 /// that comes nearest to being JSON. Nothing where there is no brace at all.
 pub fn extract(reply: &str) -> Option<&str> {
@@ -14,6 +16,18 @@ pub fn extract(reply: &str) -> Option<&str> {
     planned
         .or_else(|| candidates.iter().copied().find(is_json))
         .or_else(|| broken(reply))
+}
+
+/// What `reply` says in place of a plan or a solution: the last object with `cannot` or `ask`, if nothing in it looks like a plan.
+pub(crate) fn declined(reply: &str) -> Option<Declined> {
+    let values = candidates(reply).into_iter();
+    let values: Vec<Value> = values
+        .filter_map(|text| serde_json::from_str(text).ok())
+        .collect();
+    if values.iter().any(is_plan) {
+        return None;
+    }
+    values.iter().rev().find_map(Declined::of)
 }
 
 /// Whether a value has the look of a plan in some dialect.
@@ -109,6 +123,32 @@ mod tests {
     #[test]
     fn other_json_is_better_than_none() {
         check(r#"I would say {"answer": 1}."#, Some(r#"{"answer": 1}"#));
+    }
+
+    fn check_declined(reply: &str, expected: Option<Declined>) {
+        assert_eq!(declined(reply), expected, "{reply}");
+    }
+
+    #[test]
+    fn a_model_may_decline() {
+        let cannot = || Some(Declined::Cannot("there is no such tool".to_owned()));
+        check_declined(r#"{"cannot": "there is no such tool"}"#, cannot());
+        check_declined(
+            "Sorry:\n```json\n{\"cannot\": \" there is no such tool \"}\n```",
+            cannot(),
+        );
+        check_declined(
+            r#"{"ask": "which month?"}"#,
+            Some(Declined::Asks("which month?".to_owned())),
+        );
+        check_declined(r#"{"cannot": ""}"#, None);
+        check_declined(r#"{"ask": 1}"#, None);
+        check_declined("which month?", None);
+        check_declined(r#"{"steps": [], "ask": "which month?"}"#, None);
+        check_declined(
+            r#"{"steps": [{"tool": "a", "args": {"ask": "why"}}]}"#,
+            None,
+        );
     }
 
     #[test]

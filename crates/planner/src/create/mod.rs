@@ -9,8 +9,9 @@ mod repair;
 mod slots;
 mod written;
 
-pub(crate) use attempt::Dialogue;
 pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};
+pub(crate) use attempt::{Dialogue, only_words, said};
+pub(crate) use extract::declined;
 pub use extract::extract;
 pub use meta::Origin;
 pub(crate) use reading::beginning;

@@ -8,7 +8,7 @@ use super::attempt::{CreatedPlan, Creation};
 use super::repair::Repair;
 use super::slots::unfilled;
 use super::written::{NAME, Written};
-use crate::model::Reply;
+use crate::model::{Finish, Reply};
 use crate::prompt::Notation;
 
 /// How often something is mended: a name that is right now may show what else is wrong.
@@ -62,7 +62,9 @@ pub(super) fn read(reply: &Reply, creation: &Creation<'_>) -> Answered {
         }
         written = mended;
     }
-    if reply.is_cut_off && sound.is_none() {
+    // What comes behind the cut might have been the better plan, or the rest of this one.
+    if reply.finish == Finish::Length {
+        sound = None;
         let finding = Diagnostic::error(
             Code::TooLarge,
             "the answer was cut off at its greatest length",

@@ -8,6 +8,8 @@ mod error;
 mod find;
 mod grammar;
 mod help;
+#[cfg(feature = "providers")]
+mod http_date;
 mod meaning;
 mod now;
 mod phrase;
@@ -21,6 +23,8 @@ mod tests;
 pub use day::{DateRange, Day};
 pub use error::DateError;
 pub use find::{Mention, find};
+#[cfg(feature = "providers")]
+pub(crate) use http_date::http_date;
 pub use now::{Now, TimeError, Zone};
 pub(crate) use resolve::fixed_days;
 pub use resolve::resolve;

@@ -69,6 +69,11 @@ impl Now {
         self.today
     }
 
+    /// The moment in RFC 3339, in UTC, such as `2025-10-12T09:00:00.000Z`.
+    pub fn timestamp(&self) -> String {
+        format!("{:.3}", self.moment)
+    }
+
     /// The name of the zone, or its offset where it has none.
     pub fn zone(&self) -> String {
         let name = self.zone.iana_name().map(str::to_owned);

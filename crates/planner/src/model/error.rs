@@ -1,8 +1,9 @@
 //! Why a model did not answer.
 
-use std::time::Duration;
-
 use super::Usage;
+
+/// The most bytes of a model's words that a failure repeats.
+const MAX_SAID: usize = 2000;
 
 /// Why a model did not answer, after all attempts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,8 +16,8 @@ pub struct ModelError {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// How long the provider asks to be left alone.
-    pub retry_after: Option<Duration>,
+    /// The model's own words, as far as there are any; empty if there are none.
+    pub said: Box<str>,
     /// What it has cost all the same.
     pub usage: Usage,
 }
@@ -37,8 +38,16 @@ pub enum ModelErrorKind {
     Unavailable,
     /// No answer in time.
     Timeout,
-    /// What came is no answer, or half of one.
+    /// What came is no answer of the provider's protocol.
     Malformed,
+    /// The answer broke off before its end.
+    Interrupted,
+    /// The answer was cut off at its greatest length.
+    CutOff,
+    /// The model declined to answer, or a filter of its provider stopped the answer.
+    Declined,
+    /// The answer holds nothing.
+    Empty,
     /// A script has no further answer.
     Ended,
 }
@@ -50,7 +59,7 @@ impl ModelError {
             kind,
             message: message.into(),
             help: None,
-            retry_after: None,
+            said: Box::default(),
             usage: Usage::default(),
         }
     }
@@ -58,7 +67,7 @@ impl ModelError {
     /// An answer of `model` that ends in the middle.
     pub fn broken_off(model: &str) -> Self {
         let message = format!("the answer of `{model}` broke off");
-        Self::new(ModelErrorKind::Malformed, message)
+        Self::new(ModelErrorKind::Interrupted, message)
     }
 
     /// The same failure, with what to do about it.
@@ -68,10 +77,24 @@ impl ModelError {
         self
     }
 
+    /// The same failure, with the words that the model has said, cut to a few lines.
+    #[must_use]
+    pub fn with_words(mut self, words: &str) -> Self {
+        self.said = words_within(words.trim(), MAX_SAID).into();
+        self
+    }
+
     /// The same failure, with what it has cost.
     #[must_use]
     pub fn after(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
+}
+
+/// The beginning of `text` that takes at most `most` bytes.
+pub(crate) fn words_within(text: &str, most: usize) -> &str {
+    let mut ends = (0..=most.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }

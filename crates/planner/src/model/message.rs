@@ -2,7 +2,7 @@
 
 use planwright_core::Value;
 
-use super::Usage;
+use super::{ModelError, ModelErrorKind, Usage};
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,8 +47,23 @@ pub struct Reply {
     pub calls: Vec<ModelCall>,
     /// What it has cost, failed attempts included.
     pub usage: Usage,
-    /// Whether it was cut off for its length.
-    pub is_cut_off: bool,
+    /// Why it ends where it ends.
+    pub finish: Finish,
+}
+
+/// Why an answer ends where it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finish {
+    /// The model said all that it wanted to say.
+    #[default]
+    Complete,
+    /// The answer reached its greatest length.
+    Length,
+    /// The model declined to answer.
+    Refusal,
+    /// A filter of the provider stopped the answer, for this reason in the provider's word.
+    Filter(String),
 }
 
 impl Reply {
@@ -57,6 +72,64 @@ impl Reply {
         Self {
             text: text.into(),
             ..Self::default()
+        }
+    }
+
+    /// The answer, if it is a whole one: words or calls of tools, up to the end.
+    ///
+    /// # Errors
+    ///
+    /// The kinds [`CutOff`](ModelErrorKind::CutOff), [`Declined`](ModelErrorKind::Declined) and
+    /// [`Empty`](ModelErrorKind::Empty), with the model's own words.
+    pub fn completed(self, model: &str) -> Result<Self, ModelError> {
+        let (kind, message, help) = match &self.finish {
+            Finish::Complete if !self.text.trim().is_empty() || !self.calls.is_empty() => {
+                return Ok(self);
+            }
+            Finish::Complete => (
+                ModelErrorKind::Empty,
+                format!("`{model}` said nothing"),
+                "ask in other words, or ask another model",
+            ),
+            Finish::Length => (
+                ModelErrorKind::CutOff,
+                format!("the answer of `{model}` was cut off at its greatest length"),
+                "allow longer answers with `model.max_tokens`, or ask for less",
+            ),
+            Finish::Refusal => (
+                ModelErrorKind::Declined,
+                format!("`{model}` declined to answer"),
+                "ask in other words, or ask another model",
+            ),
+            Finish::Filter(reason) => (
+                ModelErrorKind::Declined,
+                format!("a filter of its provider stopped the answer of `{model}` ({reason})"),
+                "ask in other words, or ask another model",
+            ),
+        };
+        let error = ModelError::new(kind, message).help(help);
+        Err(error.with_words(&self.text).after(self.usage))
+    }
+
+    /// The same for a question that offered no tools: calls are no answer to it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`completed`](Self::completed).
+    pub fn completed_in_words(mut self, model: &str) -> Result<Self, ModelError> {
+        self.calls.clear();
+        self.completed(model)
+    }
+
+    /// The same for a question that is asked again, with less to answer, after an answer that was cut off: that one is given with its failure.
+    pub(crate) fn completed_or_cut(
+        self,
+        model: &str,
+    ) -> Result<(Self, Option<ModelError>), ModelError> {
+        match self.clone().completed_in_words(model) {
+            Ok(_) => Ok((self, None)),
+            Err(error) if error.kind == ModelErrorKind::CutOff => Ok((self, Some(error))),
+            Err(error) => Err(error),
         }
     }
 

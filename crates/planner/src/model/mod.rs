@@ -1,5 +1,6 @@
 //! What models are asked, and what they answer: one form for all providers, scripts, and clients that sample for us.
 
+mod declined;
 mod error;
 mod message;
 mod recorder;
@@ -16,8 +17,10 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+pub use declined::Declined;
+pub(crate) use error::words_within;
 pub use error::{ModelError, ModelErrorKind};
-pub use message::{Message, ModelCall, Reply};
+pub use message::{Finish, Message, ModelCall, Reply};
 pub use recorder::{Recorder, ScriptSink};
 pub use replay::{Replay, ReplayError};
 pub use request::{AnswerSchema, Delivery, ModelRequest, TEMPERATURE, ToolOffer};
@@ -56,7 +59,7 @@ pub enum Piece {
 ///
 /// # Errors
 ///
-/// What the model fails with, and [`ModelErrorKind::Malformed`] where its answer breaks off.
+/// What the model fails with, and [`ModelErrorKind::Interrupted`] if its answer breaks off.
 pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
     let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::replay::{Call, Entry, Tokens};
-use super::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply};
+use super::{Finish, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply};
 
 /// Where a script is kept.
 pub trait ScriptSink: Send + Sync + 'static {
@@ -95,7 +95,12 @@ fn entry(reply: &Reply) -> Entry {
             cached: reply.usage.cached_tokens,
             output: reply.usage.output_tokens,
         }),
-        is_cut_off: reply.is_cut_off,
+        is_cut_off: reply.finish == Finish::Length,
+        is_refused: reply.finish == Finish::Refusal,
+        filtered: match &reply.finish {
+            Finish::Filter(reason) => Some(reason.clone()),
+            _ => None,
+        },
         json: None,
         tokens_per_second: None,
     }
@@ -112,7 +117,7 @@ mod tests {
     impl ScriptSink for Kept {
         fn keep(&self, script: &str) -> io::Result<()> {
             let mut kept = self.0.lock().unwrap();
-            if kept.len() == 3 {
+            if kept.len() == 5 {
                 return Err(io::Error::other("the disk is full"));
             }
             kept.push(script.to_owned());
@@ -125,6 +130,8 @@ mod tests {
         let script = r#"[
             "one",
             {"text": "two", "usage": {"input": 3, "cached": 2, "output": 1}, "cut_off": true},
+            {"text": "I will not", "refused": true},
+            {"filtered": "SAFETY"},
             {"calls": [{"id": "x", "name": "add", "arguments": {"a": 1}}]},
             "four"
         ]"#;
@@ -133,10 +140,12 @@ mod tests {
         let recorder = Recorder::new(read(script), kept.clone());
         let request = ModelRequest::new("", []);
         let mut answers = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..5 {
             answers.push(answer(&recorder, request.clone()).await.unwrap());
         }
-        assert!(answers[1].is_cut_off);
+        let finishes: Vec<_> = answers.iter().map(|answer| &answer.finish).collect();
+        let filter = Finish::Filter("SAFETY".to_owned());
+        assert_eq!(finishes[1..4], [&Finish::Length, &Finish::Refusal, &filter]);
         let recorded = kept.0.lock().unwrap().clone();
         for (number, script) in recorded.iter().enumerate() {
             let again = read(script);

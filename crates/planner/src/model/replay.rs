@@ -15,7 +15,8 @@ use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Delivery, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, Usage,
+    Delivery, Finish, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
+    Usage,
 };
 
 /// How many letters are a token, by a rule of thumb.
@@ -57,6 +58,11 @@ pub(super) struct Entry {
     pub(super) tokens_per_second: Option<f64>,
     #[serde(default, rename = "cut_off", skip_serializing_if = "is_false")]
     pub(super) is_cut_off: bool,
+    #[serde(default, rename = "refused", skip_serializing_if = "is_false")]
+    pub(super) is_refused: bool,
+    /// The reason of a filter that stopped the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) filtered: Option<String>,
 }
 
 /// A call, as it stands in a script.
@@ -184,6 +190,12 @@ impl Entry {
             output: 0,
         });
         let calls = self.calls.into_iter().enumerate();
+        let finish = match (self.filtered, self.is_refused, self.is_cut_off) {
+            (Some(reason), ..) => Finish::Filter(reason),
+            (None, true, _) => Finish::Refusal,
+            (None, false, true) => Finish::Length,
+            (None, false, false) => Finish::Complete,
+        };
         Reply {
             text: self.text,
             calls: calls
@@ -200,7 +212,7 @@ impl Entry {
                 output_tokens: tokens.output,
                 cost: None,
             },
-            is_cut_off: self.is_cut_off,
+            finish,
         }
     }
 }

@@ -16,4 +16,5 @@ return ["hot"]
 - Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it where its condition is false; "on_error": "continue" goes on without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - `return` lists the ids of the steps whose results answer the question. Leave intermediate results out.
 - Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from what is told below, or from results, and make up none.
-- Use as few steps as will do."#;
+- Use as few steps as will do.
+- If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;

@@ -1,10 +1,5 @@
 //! Planwright's own dialect in half a page, and one example: all that a model needs to write a plan.
 
-use planwright_core::Value;
-use serde_json::json;
-
-use crate::model::AnswerSchema;
-
 /// Who the model is to be, and how a plan is written.
 pub const WRITING: &str = r#"You write plans. A plan is one JSON object: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
 
@@ -23,29 +18,5 @@ pub const WRITING: &str = r#"You write plans. A plan is one JSON object: calls o
 - "on_error": "continue" goes on without a step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - "output" lists the ids of the steps whose results answer the question. Leave intermediate results out.
 - Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from what is told below, or from results, and make up none.
-- Use as few steps as will do."#;
-
-/// The form of a plan, loose enough for every provider: `check` knows the rest.
-pub fn answer_schema() -> AnswerSchema {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "steps": {"type": "array", "minItems": 1, "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "tool": {"type": "string"},
-                    "args": {"type": "object"}
-                },
-                "required": ["id"]
-            }},
-            "output": {}
-        },
-        "required": ["steps"]
-    });
-    AnswerSchema {
-        name: "plan".to_owned(),
-        schema: Value::from(schema),
-    }
-}
+- Use as few steps as will do.
+- If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;

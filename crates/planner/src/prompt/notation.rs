@@ -1,5 +1,8 @@
 //! In what a model writes its plans, and what it is told of that.
 
+use planwright_core::Catalog;
+
+use super::form::plan_form;
 use super::{lines, native};
 use crate::model::AnswerSchema;
 
@@ -39,9 +42,9 @@ impl Notation {
         }
     }
 
-    /// The form of an answer, where it is one that providers know.
-    pub fn answer_schema(self) -> Option<AnswerSchema> {
-        (self == Self::Json).then(native::answer_schema)
+    /// The form of a plan with the tools of `catalog`, if it is one that providers know.
+    pub fn plan_form(self, catalog: &Catalog) -> Option<AnswerSchema> {
+        (self == Self::Json).then(|| plan_form(catalog))
     }
 
     /// What an answer is to be that holds no plan.

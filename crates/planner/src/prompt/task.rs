@@ -6,6 +6,7 @@ use planwright_core::{Catalog, Value};
 
 use super::choice::choice;
 use super::memory::Memory;
+use super::moment::Moment;
 use super::notation::Notation;
 
 /// A plan that is to be written.
@@ -13,10 +14,8 @@ use super::notation::Notation;
 pub struct Task<'a> {
     /// What is wanted, in somebody's words.
     pub goal: &'a str,
-    /// The day, such as `2025-10-12 (Sunday), Europe/Berlin`.
-    pub today: &'a str,
-    /// What the phrases of time in the goal mean.
-    pub times: &'a [TimePhrase],
+    /// When it is wanted.
+    pub moment: Moment<'a>,
     /// The tools that the plan may call.
     pub catalog: &'a Catalog,
     /// What is remembered of earlier questions.
@@ -25,31 +24,10 @@ pub struct Task<'a> {
     pub state: Option<&'a Value>,
 }
 
-/// What a phrase of time in the goal means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimePhrase {
-    /// As it stands in the goal.
-    pub phrase: String,
-    /// The first day.
-    pub from: String,
-    /// The last day.
-    pub to: String,
-}
-
 impl Task<'_> {
     /// The task in words, with tools for at most `tool_tokens` and memory for at most `memory_tokens`, for a plan in `notation`.
     pub fn text(&self, tool_tokens: usize, memory_tokens: usize, notation: Notation) -> String {
-        let mut text = format!("Today is {}.\n", self.today);
-        if !self.times.is_empty() {
-            text += "\nWhat the phrases of time in the question mean, both days included:\n";
-            for time in self.times {
-                let _ = writeln!(
-                    text,
-                    "- \"{}\": from {} to {}",
-                    time.phrase, time.from, time.to
-                );
-            }
-        }
+        let mut text = self.moment.text();
         let tools = choice(self.catalog, self.goal, self.memory, tool_tokens);
         let _ = write!(text, "\nTools:\n{tools}");
         if let Some(state) = self.state {

@@ -15,7 +15,7 @@ use super::keeper::{Keeper, Kept};
 use super::reading::Reading;
 use super::same::{forgotten, goes_on};
 use crate::create::{Attempt, Created, CreatedPlan, Creation, Dialogue};
-use crate::model::{Delivery, ModelError, ModelRequest, Piece, Reply, answer};
+use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, answer};
 
 /// A plan that is to be created and run.
 pub struct Streaming<'a> {
@@ -95,8 +95,13 @@ pub async fn stream(streaming: Streaming<'_>) -> Streamed {
     let mut dialogue = Dialogue::new(&creation);
     let mut ahead = None;
     if let Some(request) = dialogue.request() {
-        let answer = course.first(request, &mut ahead).await;
-        course.take(&mut dialogue, answer);
+        match course.first(request, &mut ahead).await {
+            // Only calls that merely read can have been made by then: the question is asked again.
+            Err(error) if error.kind == ModelErrorKind::Interrupted && course.written > 0 => {
+                dialogue.created.usage += error.usage;
+            }
+            answer => course.take(&mut dialogue, answer),
+        }
     }
     let ran = course.last(&mut dialogue, ahead).await;
     let (summary, unkept) = match ran {

@@ -12,7 +12,9 @@ use planwright_engine::backend::Simulated;
 use planwright_engine::{Engine, RunStatus};
 use planwright_planner::adapt::{Revision, Situation, correct, replan};
 use planwright_planner::create::CreateSettings;
+use planwright_planner::dates::{Now, Zone};
 use planwright_planner::model::{Message, ModelRequest};
+use planwright_planner::prompt::{Moment, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
@@ -38,10 +40,16 @@ async fn check(file: &Path) {
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
     let situation = Situation::of(&before, &summary).unwrap();
     let model = Heard::new(case["replies"].as_array().unwrap());
+    let now = Now::parse("2025-10-12T09:00:00Z", &Zone::utc()).unwrap();
+    let times = TimePhrase::all(situation.goal.as_deref().unwrap_or_default(), &now);
     let revision = Revision {
         model: &model,
         situation: &situation,
         before: &before,
+        moment: Moment {
+            today: "2025-10-12 (Sunday), UTC",
+            times: &times,
+        },
         catalog: &catalog,
         judge: &judge,
         settings: &CreateSettings::default(),
@@ -52,7 +60,14 @@ async fn check(file: &Path) {
             let mut troubles = situation.correctable(&before).into_iter();
             let trouble = troubles.find(|trouble| &*trouble.step == step);
             let trouble = trouble.unwrap_or_else(|| panic!("`{step}` cannot be corrected"));
-            correct(&revision, trouble).await.plan
+            let correction = correct(&revision, trouble).await;
+            if let Some(fruitless) = &correction.fruitless {
+                writeln!(found, "--- fruitless\nthe model {fruitless}").unwrap();
+            }
+            if let Some(failure) = &correction.failure {
+                writeln!(found, "--- failed\n{failure}").unwrap();
+            }
+            correction.plan
         }
         None => {
             let revised = replan(&revision).await;
@@ -62,6 +77,12 @@ async fn check(file: &Path) {
                 .flat_map(|attempt| &attempt.diagnostics)
             {
                 writeln!(found, "--- found\n{finding}").unwrap();
+            }
+            if let Some(declined) = &revised.declined {
+                writeln!(found, "--- declined\nthe model {declined}").unwrap();
+            }
+            if let Some(failure) = &revised.failure {
+                writeln!(found, "--- failed\n{failure}\nit said: {}", failure.said).unwrap();
             }
             revised.plan
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright_planner::model::{Message, ModelRequest};
-use planwright_planner::prompt::{Memory, Notation, Task, TimePhrase};
+use planwright_planner::prompt::{Memory, Moment, Notation, Task, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
@@ -49,8 +49,10 @@ async fn check(file: &Path) {
         model: &model,
         task: Task {
             goal: case["goal"].as_str().unwrap(),
-            today: case["today"].as_str().unwrap_or("2025-10-12 (Sunday), UTC"),
-            times: &times,
+            moment: Moment {
+                today: case["today"].as_str().unwrap_or("2025-10-12 (Sunday), UTC"),
+                times: &times,
+            },
             catalog: &catalog,
             memory: memory.as_ref(),
             state: state.as_ref(),
@@ -64,6 +66,15 @@ async fn check(file: &Path) {
     };
     let created = create(&creation).await;
     let requests = model.requests();
+    // Words without a plan go back as far as they may help, and no further.
+    for (attempt, request) in created.attempts.iter().zip(requests.iter().skip(1)) {
+        let heard = request.messages.iter().rev().nth(1);
+        let Some(Message::Assistant { text, .. }) = heard else {
+            panic!("{}: {heard:?}", file.display());
+        };
+        let most = if attempt.holds_plan { usize::MAX } else { 2048 };
+        assert!(text.len() <= most, "{}: {text}", file.display());
+    }
     assert_eq!(
         case["sound"],
         created.plan.is_some(),
@@ -90,8 +101,14 @@ fn shown(requests: &[ModelRequest], created: &Created) -> String {
             }
         }
     }
+    if let Some(declined) = &created.declined {
+        writeln!(text, "--- declined\nthe model {declined}").unwrap();
+    }
     if let Some(failure) = &created.failure {
         writeln!(text, "--- failed\n{failure}").unwrap();
+        if !failure.said.is_empty() {
+            writeln!(text, "--- said\n{}", failure.said).unwrap();
+        }
     }
     if let Some(plan) = &created.plan {
         writeln!(text, "--- plan\n{}", plan.text.trim_end()).unwrap();

@@ -2,7 +2,9 @@
 
 mod answers;
 mod anthropic;
+mod endings;
 mod failures;
+mod forms;
 mod gemini;
 mod ollama;
 mod openai;
@@ -16,8 +18,8 @@ use futures::StreamExt;
 use planwright_core::Value;
 use planwright_planner::model::providers::{self, Key, ProviderSettings};
 use planwright_planner::model::{
-    Delivery, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
-    Usage,
+    Delivery, Finish, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece,
+    Reply, Usage,
 };
 use planwright_testkit::model_server::{Answered, Ending, ModelServer};
 
@@ -124,7 +126,9 @@ fn reply(said: &Said) -> Reply {
             arguments: Value::from(call.arguments()),
         })
         .collect();
-    reply.is_cut_off = said.is_cut_off;
+    if said.is_cut_off {
+        reply.finish = Finish::Length;
+    }
     reply.usage = tokens();
     reply
 }

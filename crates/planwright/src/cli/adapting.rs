@@ -5,27 +5,32 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
+use planwright::core::{Diagnostics, Value};
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
 use planwright::engine::{RunSummary, Start};
 use planwright::kept::{self, KeptRun, Pinned};
-use planwright::planner::adapt::{Revision, Situation, Trouble, correct, replan};
+use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
 use planwright::planner::create::CreateSettings;
-use planwright::planner::model::{Model, ModelError};
+use planwright::planner::dates::{Now, Zone};
+use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::reading::Reading;
 use planwright::wire::{PlanTextV1, RevisionV1};
 
-use super::args::AdaptArguments;
+use super::args::{AdaptArguments, MomentArguments};
 use super::course::{Course, approved};
-use super::create::told;
+use super::create::{Day, told};
 use super::error::CommandError;
-use super::{keeping, model};
+use super::{dates, keeping, model};
 
 /// Who may write another plan, and how often.
 pub(crate) struct Adapting<'a> {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) config: &'a Config,
+    /// The moment of the run, whose zone is that of the phrases of time in its goal.
+    pub(crate) now: Now,
+    pub(crate) zone: Zone,
     /// How often it may write what comes next.
     pub(crate) replans: u32,
     /// Whether it may correct arguments that a tool refused.
@@ -44,7 +49,8 @@ impl AdaptArguments {
             return Ok(None);
         }
         let model = model::open(&self.model, config)?;
-        Ok(self.with(&model, config))
+        let moment = MomentArguments::default();
+        self.with(&model, config, &moment)
     }
 
     /// The same, by a model that is at hand.
@@ -52,14 +58,20 @@ impl AdaptArguments {
         &self,
         model: &Arc<dyn Model>,
         config: &'c Config,
-    ) -> Option<Adapting<'c>> {
-        (self.replan > 0 || self.repair).then(|| Adapting {
+        moment: &MomentArguments,
+    ) -> Result<Option<Adapting<'c>>, CommandError> {
+        if self.replan == 0 && !self.repair {
+            return Ok(None);
+        }
+        Ok(Some(Adapting {
             model: Arc::clone(model),
             config,
+            now: dates::now(moment)?,
+            zone: dates::zone(moment)?,
             replans: self.replan,
             repairs: self.repair,
             journal: Kept::InMemory(MemoryJournal::new()),
-        })
+        }))
     }
 }
 
@@ -85,7 +97,16 @@ impl Adapting<'_> {
             adapting: self,
             replans_left: self.replans,
             corrected: BTreeSet::new(),
+            usage: Usage::default(),
         }
+    }
+
+    /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
+    fn day(&self, goal: &str, plan: &CheckedPlan) -> Day {
+        let asked = plan.plan().metadata.get("timestamp");
+        let asked = asked.and_then(Value::as_text);
+        let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
+        Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
     fn read(&self, old: &PlanTextV1, text: &str, course: &Course<'_>) -> Reading {
@@ -116,6 +137,8 @@ pub(crate) struct Adaptation<'a> {
     replans_left: u32,
     /// The steps whose arguments were looked at.
     corrected: BTreeSet<Arc<str>>,
+    /// What the model's answers have cost.
+    pub(crate) usage: Usage,
 }
 
 impl Adaptation<'_> {
@@ -150,10 +173,13 @@ impl Adaptation<'_> {
             let plan = reading.check(&course.toolbox.catalog);
             (plan, reading.diagnostics)
         };
+        let goal = situation.goal.as_deref().unwrap_or_default();
+        let day = adapting.day(goal, before);
         let revision = Revision {
             model: self.adapting.model.as_ref(),
             situation: &situation,
             before,
+            moment: day.moment(),
             catalog: &course.toolbox.catalog,
             judge: &judge,
             settings: &CreateSettings::default(),
@@ -247,9 +273,20 @@ impl Adaptation<'_> {
             ));
             let correction = correct(revision, trouble).await;
             waiting.end();
+            self.usage += correction.usage;
             if let Some(error) = &correction.failure {
                 fail(error, course);
                 return None;
+            }
+            if let Some(fruitless) = &correction.fruitless {
+                course.printer.quote(&format!(
+                    "the arguments of `{}` stay as they are: {} {fruitless}",
+                    trouble.step,
+                    self.adapting.model.name()
+                ));
+                if let Fruitless::Unsound(findings) = fruitless {
+                    tell(findings, course);
+                }
             }
             if let Some((text, _)) = correction.plan {
                 course.printer.quote(&format!(
@@ -279,21 +316,21 @@ impl Adaptation<'_> {
         let waiting = told::Waiting::new(&format!("{model} writes what comes now"));
         let revised = replan(revision).await;
         waiting.end();
-        if let Some(error) = &revised.failure {
-            fail(error, course);
-        }
+        self.usage += revised.usage;
         let Some((text, _)) = revised.plan else {
-            for finding in revised
-                .attempts
-                .last()
-                .iter()
-                .flat_map(|attempt| &attempt.diagnostics)
-            {
-                course.printer.quote(&format!("  {finding}"));
+            if let Some(declined) = &revised.declined {
+                course.printer.quote(&format!("{model} {declined}"));
+                return None;
             }
-            course
-                .printer
-                .quote(&format!("{model} found no sound plan to go on with"));
+            if let Some(last) = revised.attempts.last() {
+                tell(&last.diagnostics, course);
+            }
+            match &revised.failure {
+                Some(error) => fail(error, course),
+                None => course
+                    .printer
+                    .quote(&format!("{model} found no sound plan to go on with")),
+            }
             return None;
         };
         course.printer.quote(&format!(
@@ -340,10 +377,11 @@ fn keep_to(pinned: &Pinned, therefore: &str, course: &Course<'_>) {
 }
 
 fn fail(error: &ModelError, course: &Course<'_>) {
-    course
-        .printer
-        .quote(&format!("the plan was not revised: {error}"));
-    if let Some(help) = &error.help {
-        course.printer.quote(&format!("  hint: {help}"));
+    told::failure("the plan was not revised", error, true, course.printer);
+}
+
+fn tell(findings: &Diagnostics, course: &Course<'_>) {
+    for finding in findings {
+        course.printer.quote(&format!("  {finding}"));
     }
 }

@@ -48,15 +48,7 @@ pub(crate) fn to_plan(
             )),
         );
     };
-    // The drawing escapes what is not its own: to escape it once more would show its colours as text.
-    printer.talk(&drawing::text(plan, &printer.talk_style()));
-    printer.quote(&text_report::dry_run(&preview(
-        plan,
-        &EvaluationLimits::default(),
-    )));
-    for line in effects(plan) {
-        printer.quote(&line);
-    }
+    show(plan, printer);
     let mut lines = BufReader::new(&terminal).lines();
     loop {
         let asked = write!(
@@ -73,8 +65,18 @@ pub(crate) fn to_plan(
     }
 }
 
+/// Shows a plan to the person who decides about it: its graph, every call with all its arguments, what its tools may do.
+pub(super) fn show(plan: &CheckedPlan, printer: Printer) {
+    // The drawing escapes what is not its own: to escape it once more would show its colours as text.
+    printer.talk(drawing::text(plan, &printer.talk_style()).trim_end());
+    printer.quote(text_report::dry_run(&preview(plan, &EvaluationLimits::default())).trim_end());
+    for line in effects(plan) {
+        printer.quote(&line);
+    }
+}
+
 /// What the tools of a plan may do, as far as one may believe them.
-pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
+fn effects(plan: &CheckedPlan) -> Vec<String> {
     let tools = tools_of(plan);
     let width = tools
         .iter()

@@ -8,6 +8,7 @@ use planwright::engine::journal::Journal;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunStatus, RunSummary, Start};
 use planwright::kept::{self, Begin};
+use planwright::planner::model::Usage;
 use planwright::reading::Reading;
 use planwright::telemetry::Telemetry;
 use planwright::wire::RevisionV1;
@@ -154,6 +155,7 @@ impl Course<'_> {
         let known = options.durations.clone();
         let mut revisions = self.revisions.clone();
         let mut revised: Option<Going> = None;
+        let mut usage = Usage::default();
         if let Some(mut adapting) = self.adapting.as_ref().map(Adapting::begin) {
             while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
                 let plan = revised.as_ref().map_or(self.plan, |going| &going.plan);
@@ -171,6 +173,7 @@ impl Course<'_> {
                     .await?;
                 revised = Some(going);
             }
+            usage = adapting.usage;
         }
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
@@ -186,6 +189,8 @@ impl Course<'_> {
             summary,
             revisions,
             revised: revised.map(|going| going.reading),
+            usage,
+            is_stored: self.store.is_some(),
             live,
         }))
     }
@@ -221,12 +226,10 @@ impl Course<'_> {
 
     fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
         output::report(
-            &ended.summary,
-            ended.revised.as_ref().unwrap_or(self.reading),
+            ended,
+            self.reading,
             self.format,
             self.max_output,
-            &ended.revisions,
-            &ended.live,
             self.printer,
         )?;
         let is_kept = self.store.is_some();
@@ -246,7 +249,25 @@ pub(crate) struct Ended {
     pub(crate) revisions: Vec<RevisionV1>,
     /// The last of these plans.
     pub(crate) revised: Option<Reading>,
+    /// What the model's answers cost that other plans were asked for with.
+    pub(crate) usage: Usage,
+    /// Whether other processes find it in the store.
+    pub(crate) is_stored: bool,
     pub(crate) live: Arc<Live>,
+}
+
+impl Ended {
+    /// A run that was never revised and is not stored.
+    pub(crate) fn of(summary: RunSummary, live: Arc<Live>) -> Self {
+        Self {
+            summary,
+            revisions: Vec::new(),
+            revised: None,
+            usage: Usage::default(),
+            is_stored: false,
+            live,
+        }
+    }
 }
 
 /// Whether another plan may help.

@@ -1,7 +1,5 @@
 //! `planwright dates PHRASE`: what a phrase of time means.
 
-use std::time::UNIX_EPOCH;
-
 use planwright::planner::dates::{Now, TimeError, Zone, resolve};
 use serde::Serialize;
 
@@ -43,17 +41,26 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
 
 /// The moment that phrases of time start from.
 pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
-    let refused = |error: TimeError| CommandError::new(error.to_string());
-    let zone = match &arguments.tz {
-        Some(name) => Zone::named(name).map_err(refused)?,
-        None => environment::zone()?,
-    };
+    let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
-        None => {
-            let since_1970 = keeping::now().duration_since(UNIX_EPOCH);
-            Now::at(since_1970.unwrap_or_default(), &zone)
-        }
+        None => Now::at(keeping::since_1970(), &zone),
     };
     now.map_err(refused)
+}
+
+/// The zone whose days are meant.
+pub(super) fn zone(arguments: &MomentArguments) -> Result<Zone, CommandError> {
+    match &arguments.tz {
+        Some(name) => Zone::named(name).map_err(refused),
+        None => environment::zone(),
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "errors are handed over where they are mapped"
+)]
+fn refused(error: TimeError) -> CommandError {
+    CommandError::new(error.to_string())
 }

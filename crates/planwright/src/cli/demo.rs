@@ -12,6 +12,7 @@ use planwright::telemetry::Telemetry;
 
 use super::app::run_id;
 use super::args::{DemoArguments, RunFormat};
+use super::course::Ended;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
@@ -58,15 +59,15 @@ pub(crate) async fn demo(
         return Ok(Exit::Interrupted);
     };
     signals.leave_on_next();
+    let ended = Ended::of(summary, live);
     output::report(
-        &summary,
+        &ended,
         &Reading::builtin(PLAN),
         arguments.format,
         None,
-        &[],
-        &live,
         printer,
     )?;
+    let summary = ended.summary;
     if watched {
         let savings = Savings::of(&summary);
         printer.talk(&savings.to_string());

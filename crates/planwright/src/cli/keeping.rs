@@ -1,8 +1,9 @@
 //! Keeps a run: what it began with, and what each process that drives it begins with.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use planwright::call_view::arguments;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{Durations, RunSummary, StepStatus};
 use planwright::wire::ToolSourcesV1;
@@ -72,8 +73,9 @@ pub(crate) fn end(
     }
     let exit = Exit::of_run(summary.status);
     if is_kept && format == RunFormat::Text && exit != Exit::Success {
-        for step in unknown(&summary.steps) {
-            let word = shell_word(&step);
+        for step in with_status(&summary.steps, StepStatus::Unknown) {
+            let step = &step.at;
+            let word = shell_word(step);
             printer.quote(&format!(
                 "a call of `{step}` was not answered, and may or may not have happened: look, then say \
                  `--retry {word}`, `--skip {word}` or `--set {word}=VALUE`"
@@ -84,14 +86,33 @@ pub(crate) fn end(
     exit
 }
 
-/// The steps, items and rounds of which nobody knows what became.
-fn unknown(steps: &[StepSummary]) -> Vec<String> {
+/// Says which calls wait for a decision, with all their arguments, and how to decide about each.
+pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
+    let run = short(&summary.run);
+    for step in with_status(&summary.steps, StepStatus::Waiting) {
+        let at = step.at.to_string();
+        let tool = step.tool.as_deref().unwrap_or_default();
+        printer.quote(&format!("{at} wants to call {tool}"));
+        for line in step.args.iter().flat_map(arguments) {
+            printer.quote(&format!("  {line}"));
+        }
+        let word = shell_word(&at);
+        printer.quote(&if is_stored {
+            format!("  hint: `planwright approve {run} {word}`, or `planwright reject {run} {word}`")
+        } else {
+            "  hint: this run is not stored; ask again without `--no-store`, or with `--approvals FILE`".to_owned()
+        });
+    }
+}
+
+/// The steps, items and rounds with this status.
+fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
     let mut found = Vec::new();
     for step in steps {
-        if step.parts.is_empty() && step.status == StepStatus::Unknown {
-            found.push(step.at.to_string());
+        if step.parts.is_empty() && step.status == status {
+            found.push(step);
         }
-        found.extend(unknown(&step.parts));
+        found.extend(with_status(&step.parts, status));
     }
     found
 }
@@ -138,6 +159,11 @@ pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
         workspace: path(&kept.workspace),
         folder: Some(PathBuf::from(&kept.folder)),
     }
+}
+
+/// How much time has passed since 1970.
+pub(super) fn since_1970() -> Duration {
+    now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 #[expect(

@@ -118,10 +118,11 @@ impl Live {
         }
     }
 
-    /// Says what the run has come to.
-    pub(crate) fn summary(&self, summary: &RunSummary) {
+    /// Says what the run has come to; `is_stored` says whether other processes can decide about it.
+    pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
         self.finish();
-        self.printer.talk(summary::summary(summary).trim_end());
+        self.printer
+            .talk(summary::summary(summary, is_stored).trim_end());
     }
 }
 

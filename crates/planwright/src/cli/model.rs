@@ -12,7 +12,7 @@ use planwright::planner::model::{Model, ModelError, Recorder, Replay};
 use self::record::ScriptFile;
 use super::args::ModelArguments;
 use super::error::CommandError;
-use super::{environment, outside, text_file};
+use super::{environment, keeping, outside, text_file};
 
 /// The variable that names the model, where no argument does.
 const VARIABLE: &str = "PLANWRIGHT_MODEL";
@@ -91,6 +91,7 @@ fn provider(
     wanted.max_tokens = settings.max_tokens;
     wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
     wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
+    wanted.now = Some(keeping::since_1970);
     wanted.seed = u64::from(std::process::id());
     let prices = settings.prices.filter(|_| known == name);
     wanted.prices = prices.map(|prices| Prices {

@@ -3,19 +3,19 @@
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
-use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
 use planwright::reading::Reading;
-use planwright::wire::{ReportStatus, ReportV1, RevisionV1, StepV1, Trim};
+use planwright::wire::{ReportStatus, ReportV1, StepV1, Trim};
 use serde::Serialize;
 
 use super::args::RunFormat;
+use super::course::Ended;
+use super::create::told;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::findings;
 use super::json as written;
 use super::keeping;
-use super::live::Live;
 use super::printer::Printer;
 use super::text_report;
 
@@ -26,19 +26,20 @@ pub(crate) fn findings(reading: &Reading, format: RunFormat, printer: Printer) {
     }
 }
 
-/// Prints what a run came to.
+/// Prints what a run came to that began with the plan of `reading`.
 pub(crate) fn report(
-    summary: &RunSummary,
+    ended: &Ended,
     reading: &Reading,
     format: RunFormat,
     max_output: Option<u64>,
-    revisions: &[RevisionV1],
-    live: &Live,
     printer: Printer,
 ) -> Result<(), CommandError> {
+    let summary = &ended.summary;
+    let reading = ended.revised.as_ref().unwrap_or(reading);
     match format {
         RunFormat::Text => {
-            live.summary(summary);
+            ended.live.summary(summary, ended.is_stored);
+            told::usage(ended.usage, printer);
             if Printer::shows_both() {
                 printer.talk("");
             }
@@ -47,8 +48,8 @@ pub(crate) fn report(
         }
         RunFormat::Json => {
             let findings = reading.diagnostics.iter().cloned();
-            let mut report =
-                ReportV1::of_run(summary, reading.dialect, findings).revised(revisions);
+            let mut report = ReportV1::of_run(summary, reading.dialect, findings)
+                .revised(&ended.revisions, ended.usage);
             if let Some(bytes) = max_output {
                 report = Trim::to(bytes).report(report);
             }

@@ -16,7 +16,7 @@ use planwright_store::HeldRun;
 use super::adapting::Kept;
 use super::app::rejected;
 use super::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
-use super::course::{Course, approved};
+use super::course::{Course, Ended, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
@@ -218,16 +218,13 @@ fn show_once_more(
     let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
     let Settings { config, .. } = settings::load(folder(kept))?;
     let max_output = guards::max_output(&arguments.guards, &config);
-    output::report(
-        &summary,
-        &reading,
-        arguments.format,
-        max_output,
-        &kept.revisions(),
-        &live,
-        printer,
-    )?;
-    Ok(Exit::of_run(summary.status))
+    let ended = Ended {
+        revisions: kept.revisions(),
+        is_stored: true,
+        ..Ended::of(summary, live)
+    };
+    output::report(&ended, &reading, arguments.format, max_output, printer)?;
+    Ok(Exit::of_run(ended.summary.status))
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.

@@ -12,9 +12,9 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::estimate;
 use planwright_mcp::gateway::{Client, ClientId, HostCall};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
-use planwright_planner::dates::{Now, find};
+use planwright_planner::dates::Now;
 use planwright_planner::model::Model;
-use planwright_planner::prompt::{Memory, Task, TimePhrase};
+use planwright_planner::prompt::{Memory, Moment, Task, TimePhrase};
 
 use super::answer;
 use super::execute::{Sound, Unsound};
@@ -157,9 +157,18 @@ impl PlanHost {
             .await?;
         let usage = UsageV1::from(created.usage);
         let Some(plan) = created.plan else {
-            return match created.failure {
-                Some(error) => Err(BadRequest(format!("no plan was written: {error}"))),
-                None => {
+            return match (created.failure, created.declined) {
+                (Some(error), _) if error.said.is_empty() => {
+                    Err(BadRequest(format!("no plan was written: {error}")))
+                }
+                (Some(error), _) => Err(BadRequest(format!(
+                    "no plan was written: {error}; it said: {}",
+                    error.said
+                ))),
+                (None, Some(declined)) => Err(BadRequest(format!(
+                    "no plan was written: the model {declined}"
+                ))),
+                (None, None) => {
                     let last = created.attempts.last();
                     let findings = last.into_iter().flat_map(|attempt| &attempt.diagnostics);
                     Ok(Err(answer::rejected(findings)))
@@ -202,17 +211,7 @@ impl PlanHost {
         let since_1970 = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Now::at(since_1970, &self.settings.zone)
             .map_err(|error| BadRequest(error.to_string()))?;
-        let times: Vec<TimePhrase> = find(goal, &now)
-            .into_iter()
-            .filter_map(|mention| {
-                let days = mention.meaning.ok()?;
-                Some(TimePhrase {
-                    phrase: mention.phrase,
-                    from: days.from.to_string(),
-                    to: days.to.to_string(),
-                })
-            })
-            .collect();
+        let times = TimePhrase::all(goal, &now);
         let store = self.settings.store.as_ref();
         let durations = store.and_then(|store| store.durations().ok());
         let durations = durations.unwrap_or_default();
@@ -226,8 +225,10 @@ impl PlanHost {
             model,
             task: Task {
                 goal,
-                today: &now.to_string(),
-                times: &times,
+                moment: Moment {
+                    today: &now.to_string(),
+                    times: &times,
+                },
                 catalog: &catalog,
                 memory,
                 state: None,
@@ -248,9 +249,11 @@ impl PlanHost {
 /// What was counted.
 fn tokens(usage: UsageV1) -> Option<Value> {
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
-        Value::object([
+        let cost = usage.cost.map(|cost| ("cost", Value::from(cost)));
+        let counts = [
             ("input_tokens", Value::from(usage.input_tokens)),
             ("output_tokens", Value::from(usage.output_tokens)),
-        ])
+        ];
+        Value::object(counts.into_iter().chain(cost))
     })
 }

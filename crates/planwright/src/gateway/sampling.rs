@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream};
 use planwright_core::Value;
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_planner::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
+    Finish, Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
 };
 use serde_json::json;
 
@@ -81,7 +81,11 @@ fn read(answer: &Value) -> Result<Piece, ModelError> {
     }
     let mut reply = Reply::text(text);
     reply.usage.requests = 1;
-    reply.is_cut_off = answer.get("stopReason").and_then(Value::as_text) == Some("maxTokens");
+    reply.finish = match answer.get("stopReason").and_then(Value::as_text) {
+        Some("maxTokens") => Finish::Length,
+        Some("refusal") => Finish::Refusal,
+        _ => Finish::Complete,
+    };
     Ok(Piece::Done(reply))
 }
 

@@ -2,7 +2,7 @@
 
 use planwright_core::{Diagnostic, Value};
 use planwright_planner::create::{Attempt, Created, Repair};
-use planwright_planner::model::{ModelError, Usage};
+use planwright_planner::model::{Declined, ModelError, Usage};
 use serde::Serialize;
 
 /// The schema's name and version.
@@ -23,10 +23,21 @@ pub struct CreatedV1 {
     pub cached: bool,
     /// What was found about each answer.
     pub attempts: Vec<AttemptV1>,
+    /// What the model said in place of a plan.
+    pub declined: Option<DeclinedV1>,
     /// What the answers cost.
     pub usage: UsageV1,
     /// Why the model did not answer, where it did not.
     pub error: Option<ModelErrorV1>,
+}
+
+/// What a model says in place of a plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeclinedV1 {
+    /// `cannot`, or `ask` for a question to the person.
+    pub kind: &'static str,
+    /// Its words.
+    pub text: String,
 }
 
 /// One answer.
@@ -36,6 +47,8 @@ pub struct AttemptV1 {
     pub diagnostics: Vec<Diagnostic>,
     /// What was mended without asking.
     pub repairs: Vec<RepairV1>,
+    /// The model's words, if there is no plan in them.
+    pub said: Option<String>,
 }
 
 /// Something that was mended.
@@ -50,6 +63,7 @@ pub struct RepairV1 {
 }
 
 /// What answers cost.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct UsageV1 {
     /// Requests that were sent, those that failed included.
@@ -71,6 +85,8 @@ pub struct ModelErrorV1 {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// The model's own words, as far as there are any.
+    pub said: Option<String>,
 }
 
 impl CreatedV1 {
@@ -81,6 +97,7 @@ impl CreatedV1 {
             plan: plan.and_then(|plan| Value::from_json(&plan.text).ok()),
             model_calls: created.attempts.len(),
             attempts: created.attempts.iter().map(AttemptV1::from).collect(),
+            declined: created.declined.as_ref().map(DeclinedV1::from),
             usage: UsageV1::from(created.usage),
             error: created.failure.as_ref().map(ModelErrorV1::from),
             ..Self::cached(None, model)
@@ -96,6 +113,7 @@ impl CreatedV1 {
             model: model.to_owned(),
             model_calls: 0,
             attempts: Vec::new(),
+            declined: None,
             usage: UsageV1::default(),
             error: None,
         }
@@ -107,6 +125,16 @@ impl From<&Attempt> for AttemptV1 {
         Self {
             diagnostics: attempt.diagnostics.iter().cloned().collect(),
             repairs: attempt.repairs.iter().map(RepairV1::from).collect(),
+            said: (!attempt.holds_plan).then(|| attempt.words().to_owned()),
+        }
+    }
+}
+
+impl From<&Declined> for DeclinedV1 {
+    fn from(declined: &Declined) -> Self {
+        Self {
+            kind: declined.as_str(),
+            text: declined.words().to_owned(),
         }
     }
 }
@@ -155,6 +183,7 @@ impl From<&ModelError> for ModelErrorV1 {
         Self {
             message: error.message.clone(),
             help: error.help.clone(),
+            said: Some(error.said.to_string()).filter(|said| !said.is_empty()),
         }
     }
 }

@@ -10,9 +10,10 @@ use planwright_engine::event::Address;
 use planwright_engine::run::{
     CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
 };
+use planwright_planner::model::Usage;
 use serde::Serialize;
 
-use super::RevisionV1;
+use super::{RevisionV1, UsageV1};
 
 /// The schema's name and version.
 pub const REPORT_SCHEMA: &str = "planwright.report/1";
@@ -62,6 +63,9 @@ pub struct ReportV1 {
     /// Why the run went on with another plan, each time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub revisions: Vec<RevisionV1>,
+    /// What the model's answers cost that the run asked for other plans or arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageV1>,
     /// What was found about the plan, before and during the run.
     #[cfg_attr(test, schemars(with = "Vec<super::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
@@ -241,9 +245,10 @@ impl ReportV1 {
         }
     }
 
-    /// The same report of a run that went on with other plans.
+    /// The same report of a run that went on with other plans; `usage` is what they cost.
     #[must_use]
-    pub fn revised(mut self, revisions: &[RevisionV1]) -> Self {
+    pub fn revised(mut self, revisions: &[RevisionV1], usage: Usage) -> Self {
+        self.usage = (usage.requests > 0).then(|| UsageV1::from(usage));
         self.replanned = revisions
             .iter()
             .any(|revision| revision.kind == "replanned");
@@ -273,6 +278,7 @@ impl ReportV1 {
             instances: IndexMap::new(),
             replanned: false,
             revisions: Vec::new(),
+            usage: None,
             diagnostics: diagnostics.into_iter().collect(),
         }
     }

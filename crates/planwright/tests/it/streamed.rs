@@ -15,7 +15,7 @@ use planwright::engine::{Engine, RunEvent, RunStatus, RunSummary};
 use planwright::kept::{KeepStreamed, KeptRun};
 use planwright::planner::create::{CreateSettings, Creation, Origin};
 use planwright::planner::model::Replay;
-use planwright::planner::prompt::Task;
+use planwright::planner::prompt::{Moment, Task};
 use planwright::planner::stream::{Streamed, Streaming, Told, stream};
 use planwright::reading::Reading;
 use planwright::wire::ToolSourcesV1;
@@ -112,8 +112,10 @@ impl Place {
                 model: &model,
                 task: Task {
                     goal: "tell",
-                    today: "2025-10-12 (Sunday), UTC",
-                    times: &[],
+                    moment: Moment {
+                        today: "2025-10-12 (Sunday), UTC",
+                        times: &[],
+                    },
                     catalog: &catalog,
                     memory: None,
                     state: None,

@@ -1,9 +1,10 @@
 //! Answers as `genai` gives them.
 
-use genai::chat::{ChatMessage, ChatResponse, MessageContent, StopReason, StreamEnd};
+use genai::chat::{ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, StreamEnd};
 use planwright_core::Value;
 
-use super::super::{ModelCall, Reply, Usage};
+use super::super::{Finish, ModelCall, Reply, Usage};
+use super::omitted::Omitted;
 
 /// An answer, and the message that goes back with the results of the calls that it asks for.
 #[derive(Debug)]
@@ -14,34 +15,54 @@ pub(super) struct Answer {
     pub(super) has_end: bool,
     /// Whether it says what it cost.
     pub(super) has_usage: bool,
+    /// Whether it says that it ends in the middle, for a reason that is none of the model's.
+    pub(super) is_interrupted: bool,
 }
 
 impl Answer {
     /// One that came as a whole.
     pub(super) fn whole(response: ChatResponse) -> Self {
+        let mut omitted = Omitted::default();
+        if let Some(body) = &response.captured_raw_body {
+            omitted.read(body);
+        }
         Self::new(
             response.content,
             response.reasoning_content,
             response.stop_reason.as_ref(),
             Some(&response.usage),
+            omitted,
         )
     }
 
     /// One that came piece by piece.
-    pub(super) fn live(end: StreamEnd) -> Self {
+    pub(super) fn live(end: StreamEnd, omitted: Omitted) -> Self {
         Self::new(
             end.captured_content.unwrap_or_default(),
             end.captured_reasoning_content,
             end.captured_stop_reason.as_ref(),
             end.captured_usage.as_ref(),
+            omitted,
         )
     }
 
+    /// One that was read without `genai`.
+    pub(super) fn of(reply: Reply) -> Self {
+        Self {
+            reply,
+            thoughts: None,
+            has_end: true,
+            has_usage: true,
+            is_interrupted: false,
+        }
+    }
+
     fn new(
-        content: MessageContent,
+        mut content: MessageContent,
         reasoning: Option<String>,
         stop: Option<&StopReason>,
         usage: Option<&genai::chat::Usage>,
+        omitted: Omitted,
     ) -> Self {
         let mut reply = Reply::text(content.texts().concat());
         reply.calls = content
@@ -53,8 +74,16 @@ impl Answer {
                 arguments: arguments(&call.fn_arguments),
             })
             .collect();
-        reply.is_cut_off = stop.is_some_and(StopReason::is_max_tokens);
+        reply.finish = stop.map_or(Finish::Complete, finish);
+        omitted.complete(&mut reply);
         reply.usage = usage.map(counted).unwrap_or_default();
+        for part in &mut content {
+            if let ContentPart::ToolCall(call) = part
+                && !call.fn_arguments.is_object()
+            {
+                call.fn_arguments = serde_json::json!({});
+            }
+        }
         let thoughts = (!reply.calls.is_empty()).then(|| {
             let has_reasoning = content.contains_reasoning_content();
             let message = ChatMessage::assistant(content);
@@ -68,6 +97,7 @@ impl Answer {
             thoughts,
             has_end: stop.is_some(),
             has_usage: usage.is_some(),
+            is_interrupted: matches!(stop, Some(StopReason::Other(word)) if is_interruption(word)),
         }
     }
 
@@ -77,8 +107,37 @@ impl Answer {
     }
 }
 
+fn finish(stop: &StopReason) -> Finish {
+    match stop {
+        StopReason::MaxTokens(_) => Finish::Length,
+        StopReason::ContentFilter(word) if word == "refusal" => Finish::Refusal,
+        StopReason::ContentFilter(word) => Finish::Filter(word.clone()),
+        StopReason::Other(word) if word == "sensitive" => Finish::Filter(word.clone()),
+        _ => Finish::Complete,
+    }
+}
+
+/// Whether a provider's word for the end of an answer says that the answer is none.
+fn is_interruption(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let is_malformed = word.starts_with("malformed_") || word.ends_with("_tool_call");
+    is_malformed
+        || matches!(
+            word.as_str(),
+            "abort"
+                | "cancelled"
+                | "error"
+                | "failed"
+                | "insufficient_system_resource"
+                | "network_error"
+                | "other"
+                | "timeout"
+                | "too_many_tool_calls"
+        )
+}
+
 /// Calls without parameters come in several ways.
-fn arguments(said: &serde_json::Value) -> Value {
+pub(super) fn arguments(said: &serde_json::Value) -> Value {
     let is_nothing = said.is_null() || said.as_str().is_some_and(|text| text.trim().is_empty());
     if is_nothing {
         return Value::from(serde_json::json!({}));

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Usage};
 use super::explanation;
+use super::pause::{self, Clock, in_words};
 use super::provider_name::ModelName;
 use super::settings::Key;
 
@@ -25,6 +26,8 @@ pub(super) struct Failure {
     pub(super) pause: Option<Duration>,
     /// What it says about a question that it refuses.
     pub(super) refusal: Option<String>,
+    /// The model's own words, as far as they came.
+    pub(super) said: String,
 }
 
 /// Whom it happened to.
@@ -32,6 +35,7 @@ pub(super) struct Failure {
 pub(super) struct Whose<'a> {
     pub(super) name: &'a ModelName,
     pub(super) key: Option<&'a Key>,
+    pub(super) now: Option<Clock>,
 }
 
 impl Failure {
@@ -43,6 +47,7 @@ impl Failure {
             may_pass: false,
             pause: None,
             refusal: None,
+            said: String::new(),
         }
     }
 
@@ -59,9 +64,19 @@ impl Failure {
     /// An answer that ends before its end.
     pub(super) fn broke_off(whose: Whose<'_>) -> Self {
         let message = format!("the answer of `{}` broke off", whose.name);
-        Self::new(ModelErrorKind::Unavailable, message)
+        Self::new(ModelErrorKind::Interrupted, message)
             .help("the connection was lost, or the provider gave up; ask again")
             .passing()
+    }
+
+    /// An answer of which only the beginning, `said`, was read.
+    pub(super) fn too_long(whose: Whose<'_>, allowed: usize, said: &str) -> Self {
+        let message = format!("the answer of `{}` exceeds {allowed} bytes", whose.name);
+        Self {
+            said: said.to_owned(),
+            ..Self::new(ModelErrorKind::CutOff, message)
+        }
+        .help("the model may repeat itself; ask again, or ask another model")
     }
 
     /// An answer that is not what the protocol says.
@@ -121,10 +136,24 @@ impl Failure {
 
     /// What is told when no further attempt is made.
     pub(super) fn into_error(self, usage: Usage) -> ModelError {
+        let message = match usage.requests {
+            attempts @ 2.. if self.may_pass => {
+                format!("{} ({attempts} attempts)", self.message)
+            }
+            _ => self.message,
+        };
+        let help = match self.pause {
+            Some(pause) if self.may_pass && !pause.is_zero() => Some(format!(
+                "ask again in {}, or ask another model",
+                in_words(pause)
+            )),
+            _ => self.help,
+        };
         ModelError {
-            help: self.help,
-            retry_after: self.pause,
-            ..ModelError::new(self.kind, self.message).after(usage)
+            help,
+            ..ModelError::new(self.kind, message)
+                .with_words(&self.said)
+                .after(usage)
         }
     }
 }
@@ -198,7 +227,7 @@ fn answered(status: StatusCode, body: &str, headers: &HeaderMap, whose: Whose<'_
     let code =
         serde_json::from_str(body).map_or_else(|_| String::new(), |body| explanation::code(&body));
     let mut failure = classified(status.as_u16(), &code, words, whose);
-    failure.pause = pause(headers);
+    failure.pause = pause::of_headers(headers, whose.now).or_else(|| pause::of_body(body));
     match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
         Some(b"false") => failure.may_pass = false,
         Some(b"true") if !matches!(status.as_u16(), 400 | 401 | 403 | 404) => {
@@ -257,6 +286,11 @@ fn classified(status: u16, code: &str, words: Option<String>, whose: Whose<'_>) 
             format!("`{name}` is somewhere else (status {status})"),
         )
         .help("give the base URL that it redirects to"),
+        400 | 413 if is_context_exceeded(code, words.as_deref()) => failure(
+            ModelErrorKind::Refused,
+            format!("the question is too long for `{name}`"),
+        )
+        .help("tell the model of fewer tools with `--tool-tokens`, or ask a model that reads more"),
         400..=499 => Failure {
             refusal: words.clone(),
             ..failure(
@@ -274,6 +308,7 @@ fn classified(status: u16, code: &str, words: Option<String>, whose: Whose<'_>) 
             ModelErrorKind::Unavailable,
             format!("`{name}` failed (status {status})"),
         )
+        .help("ask again later, or ask another model")
         .passing(),
         _ => failure(
             ModelErrorKind::Unavailable,
@@ -298,16 +333,15 @@ fn with_words(message: String, words: Option<String>) -> String {
     }
 }
 
-/// How long the provider asks to be left alone. A date says nothing to those who know no time.
-fn pause(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| -> Option<f64> {
-        let text = headers.get(name)?.to_str().ok()?;
-        let number: f64 = text.trim().parse().ok()?;
-        (number.is_finite() && number >= 0.0).then_some(number)
-    };
-    let milliseconds = number("retry-after-ms").map(|number| number / 1000.0);
-    let seconds = milliseconds.or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+/// Whether a refusal says that the question has more tokens than the model reads.
+fn is_context_exceeded(code: &str, words: Option<&str>) -> bool {
+    let words = words.unwrap_or_default().to_lowercase();
+    let says = |part: &str| words.contains(part);
+    code.contains("context_length")
+        || says("context length")
+        || says("context window")
+        || says("prompt is too long")
+        || says("input token count") && says("exceed")
 }
 
 #[cfg(test)]

@@ -20,11 +20,17 @@ mod provider;
 /// Questions as `genai` takes them.
 mod question;
 
+/// The form of an answer, within the rules of each provider.
+mod answer_form;
+
 /// One attempt at an answer.
 mod attempt;
 
 /// Answers as `genai` gives them.
 mod answer;
+
+/// The parts of an answer that `genai` does not read.
+mod omitted;
 
 /// What was thought before tools were called.
 mod thoughts;
@@ -34,6 +40,9 @@ mod failure;
 
 /// What a provider says about its failure.
 mod explanation;
+
+/// How long a provider asks to be left alone.
+mod pause;
 
 /// What is left out of a question because the model takes no such thing.
 mod refused_part;

@@ -147,6 +147,7 @@ impl Desk {
             chat: question::conversation(request, kind, &self.thoughts),
             options: question::options(request, &self.settings, model, &self.left_out),
             whose: self.whose(),
+            max_bytes: self.settings.max_bytes,
         }
     }
 
@@ -166,6 +167,7 @@ impl Desk {
         Whose {
             name: &self.name,
             key: self.settings.key.as_ref(),
+            now: self.settings.now,
         }
     }
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
-    MessageContent, ReasoningEffort, Tool, ToolCall, ToolResponse,
+    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool,
+    ToolCall, ToolResponse,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::{AnswerSchema, Message, ModelCall, ModelRequest};
+use super::super::{Message, ModelCall, ModelRequest};
+use super::answer_form;
 use super::refused_part::{LeftOut, Part};
 use super::settings::ProviderSettings;
 use super::thoughts::Thoughts;
@@ -84,12 +85,21 @@ fn assistant(text: &str, calls: &[ModelCall]) -> Option<ChatMessage> {
         ContentPart::ToolCall(ToolCall {
             call_id: call.id.clone(),
             fn_name: call.name.clone(),
-            fn_arguments: Value::from(&call.arguments),
+            fn_arguments: sent_arguments(call),
             thought_signatures: None,
         })
     });
     let parts: Vec<ContentPart> = words.into_iter().chain(calls).collect();
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
+}
+
+/// The arguments of a call as they go back to the provider. Providers take objects alone; what a model wrote instead is quoted in the
+/// result of its call.
+pub(super) fn sent_arguments(call: &ModelCall) -> Value {
+    match Value::from(&call.arguments) {
+        object @ Value::Object(_) => object,
+        _ => Value::Object(serde_json::Map::new()),
+    }
 }
 
 /// How it is to be answered.
@@ -119,47 +129,11 @@ pub(super) fn options(
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
     match &request.answer {
-        Some(answer) if !left_out.has(Part::AnswerSchema) => with_schema(options, answer, kind),
+        Some(answer) if !left_out.has(Part::AnswerSchema) => {
+            answer_form::add(options, answer, (kind, model))
+        }
         _ => options,
     }
-}
-
-/// The form of the answer, as far as the provider can see to it.
-fn with_schema(options: ChatOptions, answer: &AnswerSchema, kind: AdapterKind) -> ChatOptions {
-    let schema = Value::from(&answer.schema);
-    if is_ollama(kind) {
-        // `genai` has no way to hand it a schema.
-        return options.with_response_format(ChatResponseFormat::JsonMode);
-    }
-    if !keeps_names(kind) || is_strict(&schema) {
-        return options.with_response_format(JsonSpec::new(&answer.name, schema));
-    }
-    // `genai` makes schemas strict, and so demands what ours leave open.
-    let spec = json!({"name": answer.name, "schema": schema, "strict": false});
-    let format = json!({"type": "json_schema", "json_schema": spec});
-    options.with_extra_body(json!({ "response_format": format }))
-}
-
-/// Whether every object of a schema says all that it has, and demands all of it.
-fn is_strict(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => {
-            let is_object = map.get("type").is_some_and(|kind| kind == "object");
-            let is_whole = !is_object || demands_all(map);
-            is_whole && map.values().all(is_strict)
-        }
-        Value::Array(items) => items.iter().all(is_strict),
-        _ => true,
-    }
-}
-
-fn demands_all(map: &serde_json::Map<String, Value>) -> bool {
-    let is_closed = map.get("additionalProperties") == Some(&Value::Bool(false));
-    let empty = serde_json::Map::new();
-    let properties = map.get("properties").and_then(Value::as_object);
-    let required = map.get("required").and_then(Value::as_array);
-    let demands = |name: &String| required.is_some_and(|all| all.iter().any(|one| one == name));
-    is_closed && properties.unwrap_or(&empty).keys().all(demands)
 }
 
 fn is_ollama(kind: AdapterKind) -> bool {
@@ -196,38 +170,4 @@ fn keeps_names(kind: AdapterKind) -> bool {
 /// Whether `genai` would take the end of a name, such as that of `mistral-medium`, for how hard to think.
 fn has_effort(model: &str) -> bool {
     ReasoningEffort::from_model_name(model).0.is_some()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(schema: Value, expected: bool) {
-        assert_eq!(is_strict(&schema), expected, "{schema}");
-    }
-
-    #[test]
-    fn strict_schemas_are_known() {
-        check(json!({"type": "string"}), true);
-        check(json!({"type": "object"}), false);
-        check(
-            json!({"type": "object", "additionalProperties": false}),
-            true,
-        );
-        let whole = json!({
-            "type": "object",
-            "properties": {"a": {"type": "string"}},
-            "required": ["a"],
-            "additionalProperties": false,
-        });
-        check(whole.clone(), true);
-        check(json!({"type": "array", "items": whole}), true);
-        check(json!({"type": "array", "items": {"type": "object"}}), false);
-        let open = json!({
-            "type": "object",
-            "properties": {"a": {"type": "string"}},
-            "additionalProperties": false,
-        });
-        check(open, false);
-    }
 }

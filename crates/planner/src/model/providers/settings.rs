@@ -29,8 +29,12 @@ pub struct ProviderSettings {
     pub idle_timeout: Duration,
     /// How often a question is sent, the first time included.
     pub attempts: u32,
+    /// The most bytes that are read of an answer.
+    pub max_bytes: usize,
     /// How long the first wait between attempts is, where the provider does not say. The next are twice as long each.
     pub first_wait: Duration,
+    /// The time since 1970, for providers that say until when they ask to be left alone.
+    pub now: Option<fn() -> Duration>,
     /// What the chance in those waits is made of.
     pub seed: u64,
     /// What tokens cost.
@@ -68,7 +72,9 @@ impl ProviderSettings {
             begin_timeout: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(1),
             attempts: 3,
+            max_bytes: 4 * 1024 * 1024,
             first_wait: Duration::from_millis(500),
+            now: None,
             seed: 0,
             prices: None,
         }

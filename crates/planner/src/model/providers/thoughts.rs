@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use genai::chat::ChatMessage;
-use serde_json::Value;
 
 use super::super::ModelCall;
+use super::question::sent_arguments;
 
 /// How many messages are kept, the latest.
 const KEPT: usize = 128;
@@ -44,7 +44,7 @@ fn says(message: &ChatMessage, text: &str, calls: &[ModelCall]) -> bool {
     let is_same = |(said, call): (&&genai::chat::ToolCall, &ModelCall)| {
         said.call_id == call.id
             && said.fn_name == call.name
-            && said.fn_arguments == Value::from(&call.arguments)
+            && said.fn_arguments == sent_arguments(call)
     };
     said.len() == calls.len()
         && said.iter().zip(calls).all(is_same)

@@ -3,7 +3,7 @@
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-use super::protocol::{Protocol, Said, add, events};
+use super::protocol::{Protocol, Said, add, events, schema};
 
 pub(super) const ANTHROPIC: Protocol = Protocol {
     model: "anthropic:claude-sonnet-4-5",
@@ -121,9 +121,6 @@ fn failure(words: &str) -> Value {
 
 fn question() -> Value {
     let input = json!({"a": 1, "b": 2});
-    // Its structured outputs know closed objects only.
-    let mut schema = super::protocol::schema();
-    schema["additionalProperties"] = false.into();
     json!({
         "model": "claude-sonnet-4-5",
         "system": "Be brief.",
@@ -139,7 +136,7 @@ fn question() -> Value {
                 "content": [{"type": "tool_result", "content": "3", "tool_use_id": "call_1"}],
             },
         ],
-        "output_config": {"format": {"type": "json_schema", "schema": schema}},
+        "output_config": {"format": {"type": "json_schema", "schema": schema()}},
         "temperature": 0.1,
         "max_tokens": 500,
     })

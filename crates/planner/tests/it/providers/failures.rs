@@ -88,15 +88,15 @@ async fn what_is_no_answer_is_a_failure() {
 
 #[tokio::test]
 async fn half_an_answer_is_a_failure() {
-    use ModelErrorKind::{Timeout, Unavailable};
+    use ModelErrorKind::{Interrupted, Timeout};
     for protocol in &PROTOCOLS {
         let whole = protocol.answer(Delivery::Live, &HELLO);
         let all = whole.parts.len();
         // The end is missing, the last words and the end are missing; the connection is closed as it should be, or is not.
         for (parts, ending, kind, part) in [
-            (all - 1, Ending::Whole, Unavailable, "broke off"),
-            (all - 1, Ending::Closed, Unavailable, "broke off"),
-            (all - 2, Ending::Whole, Unavailable, "broke off"),
+            (all - 1, Ending::Whole, Interrupted, "broke off"),
+            (all - 1, Ending::Closed, Interrupted, "broke off"),
+            (all - 2, Ending::Whole, Interrupted, "broke off"),
             (
                 all - 1,
                 Ending::Silent,
@@ -112,7 +112,7 @@ async fn half_an_answer_is_a_failure() {
         let part = whole.parts[0].get(..40).unwrap().to_owned();
         let mut half = whole.ending(0, Ending::Closed);
         half.parts.push(part);
-        let expected = (Err((Unavailable, "broke off")), 3);
+        let expected = (Err((Interrupted, "broke off")), 3);
         check(protocol, Delivery::Whole, vec![half], expected).await;
     }
 }
@@ -174,7 +174,8 @@ async fn nobody_there_is_a_failure() {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Unavailable);
         assert_eq!(error.usage.requests, 3);
-        let expected = format!("`ollama:a` cannot be reached at {url}: connection refused");
+        let expected =
+            format!("`ollama:a` cannot be reached at {url}: connection refused (3 attempts)");
         assert!(error.message == expected, "{}", error.message);
     }
 }

@@ -126,7 +126,7 @@ fn question() -> Value {
         ],
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": schema(), "strict": false},
+            "json_schema": {"name": "answer", "schema": schema(), "strict": true},
         },
         "temperature": 0.1,
         "max_tokens": 500,

@@ -90,7 +90,12 @@ pub(super) fn add() -> Value {
     })
 }
 
-/// The form that questions ask for.
+/// The form that questions ask for: one that every provider can enforce.
 pub(super) fn schema() -> Value {
-    json!({"type": "object", "properties": {"sum": {"type": "integer"}, "why": {"type": "string"}}})
+    json!({
+        "type": "object",
+        "properties": {"sum": {"type": "integer"}, "why": {"type": "string"}},
+        "required": ["sum", "why"],
+        "additionalProperties": false,
+    })
 }

@@ -227,26 +227,37 @@ async fn a_whole_plan_that_says_otherwise_begins_again() {
 
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_runs_nothing_more() {
-    for (with_error, why) in [
-        (true, "the line is dead"),
-        (false, "the answer of `replay` broke off"),
-    ] {
-        let played = Scene {
-            breaks: Some((40, with_error)),
-            ..Scene::new(&[TWO_LEVELS])
-        }
-        .play()
-        .await;
-        let failure = played.streamed.created.failure.as_ref().unwrap();
-        assert_eq!(failure.message, why);
-        assert!(played.streamed.summary.is_none());
-        assert_eq!(played.early(), "a (given up) b (given up)");
-        let given_up = played
-            .calls
-            .iter()
-            .filter(|call| call.ends_with("given up"));
-        assert_eq!(given_up.count(), 2, "{:?}", played.calls);
+    let played = Scene {
+        breaks: Some((40, true)),
+        ..Scene::new(&[TWO_LEVELS])
     }
+    .play()
+    .await;
+    let failure = played.streamed.created.failure.as_ref().unwrap();
+    assert_eq!(failure.message, "the line is dead");
+    assert!(played.streamed.summary.is_none());
+    assert_given_up(&played);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_broke_off_is_asked_for_again() {
+    let played = Scene {
+        breaks: Some((40, false)),
+        ..Scene::new(&[TWO_LEVELS, TWO_LEVELS])
+    }
+    .play()
+    .await;
+    assert_given_up(&played);
+    assert_eq!(played.summary().status, RunStatus::Succeeded);
+    assert_eq!(played.streamed.created.attempts.len(), 1);
+}
+
+/// What ran early was given up with the answer.
+fn assert_given_up(played: &Played) {
+    assert_eq!(played.early(), "a (given up) b (given up)");
+    let calls = played.calls.iter();
+    let given_up = calls.filter(|call| call.ends_with("given up"));
+    assert_eq!(given_up.count(), 2, "{:?}", played.calls);
 }
 
 #[tokio::test(start_paused = true)]

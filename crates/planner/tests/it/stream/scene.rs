@@ -13,7 +13,7 @@ use planwright_engine::{
 };
 use planwright_planner::create::{CreateSettings, Creation, Origin};
 use planwright_planner::model::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Replay};
-use planwright_planner::prompt::{Notation, Task};
+use planwright_planner::prompt::{Moment, Notation, Task};
 use planwright_planner::stream::{Keeper, Streamed, Streaming, Told, stream};
 use serde_json::json;
 use tokio::time::Instant;
@@ -183,8 +183,10 @@ impl<'a> Scene<'a> {
             model: model.as_ref(),
             task: Task {
                 goal: "go",
-                today: "2025-10-12 (Sunday), UTC",
-                times: &[],
+                moment: Moment {
+                    today: "2025-10-12 (Sunday), UTC",
+                    times: &[],
+                },
                 catalog: &catalog,
                 memory: None,
                 state: None,

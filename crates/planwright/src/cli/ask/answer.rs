@@ -4,7 +4,7 @@ use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::legible;
 use planwright::planner::analysis::{Analysis, StepFailure, StepResult, analyze};
 use planwright::planner::answering::{Answer, AnswerSettings, Evidence, summarise};
-use planwright::planner::model::ModelError;
+use planwright::planner::model::{ModelError, ModelErrorKind};
 use planwright::wire::{AnswerV1, ModelErrorV1, ReportV1, Trim, UsageV1};
 
 use super::{Asking, Ran};
@@ -29,20 +29,26 @@ impl Asking<'_> {
             answer,
             ended,
             reading,
+            mut usage,
         } = ran;
+        usage += ended.usage;
         let summary = &ended.summary;
         ended.live.finish();
         let analysis = analysed(summary);
         let computed = analysis.to_text(ANALYSIS_TOKENS);
         let evidence = Evidence::of(&self.arguments.question, summary, computed);
         let reading = ended.revised.as_ref().unwrap_or(&reading);
-        let mut report = ReportV1::of_run(summary, reading.dialect, []).revised(&ended.revisions);
+        let mut report =
+            ReportV1::of_run(summary, reading.dialect, []).revised(&ended.revisions, ended.usage);
         if let Some(bytes) = self.max_output() {
             report = Trim::to(bytes).report(report);
         }
         let mut answer = answer.with_run(report, &evidence, analysis);
         // Where somebody has to decide first, or wanted it to end, there is no last word.
         if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
+            answer.usage = UsageV1::from(usage);
+            keeping::waiting(summary, ended.is_stored, self.printer);
+            told::usage(usage, self.printer);
             self.print(&answer, None)?;
             return Ok(keeping::end(
                 summary,
@@ -59,42 +65,58 @@ impl Asking<'_> {
             }
         };
         signals.leave_on_next();
+        let mut is_half = false;
         match summarised {
             Ok(said) => {
-                answer.usage = answer.usage.and(UsageV1::from(said.usage));
+                usage += said.usage;
                 answer.by = Some(self.model.name().to_owned());
                 answer.rests_on.clone_from(&said.rests_on);
                 answer.answer = Some(said.text);
-                self.print(&answer, Some(&evidence))?;
             }
-            Err(error) => {
-                self.say(&error);
-                answer.usage = answer.usage.and(UsageV1::from(error.usage));
+            Err(Unanswered { error, has_words }) => {
+                usage += error.usage;
+                is_half = is_half_an_answer(error.kind);
+                told::failure(
+                    "the results were not summed up",
+                    &error,
+                    !has_words,
+                    self.printer,
+                );
                 answer.error = Some(ModelErrorV1::from(&error));
-                answer.by = Some("analysis".to_owned());
-                answer.answer = Some(without_model(&evidence));
-                answer.rests_on = evidence
-                    .given
-                    .iter()
-                    .map(|given| given.step.to_string())
-                    .collect();
-                if self.arguments.format == RunFormat::Text {
-                    let text = answer.answer.as_deref().unwrap_or_default();
-                    self.printer.data_line(&legible::lines(text.trim_end()));
+                if !is_half {
+                    self.do_without(&mut answer, &evidence);
                 }
-                self.print(&answer, Some(&evidence))?;
             }
         }
-        Ok(keeping::end(
+        answer.usage = UsageV1::from(usage);
+        self.print(&answer, Some(&evidence))?;
+        told::usage(usage, self.printer);
+        let exit = keeping::end(
             summary,
             !self.arguments.no_store,
             RunFormat::Json,
             self.printer,
-        ))
+        );
+        Ok(match exit {
+            Exit::Success if is_half => Exit::Failed,
+            exit => exit,
+        })
+    }
+
+    /// Answers with what was computed, in the place of a model that is not there.
+    fn do_without(&self, answer: &mut AnswerV1, evidence: &Evidence) {
+        let text = without_model(evidence);
+        let steps = evidence.given.iter();
+        if self.arguments.format == RunFormat::Text {
+            self.printer.data_line(&legible::lines(text.trim_end()));
+        }
+        answer.by = Some("analysis".to_owned());
+        answer.rests_on = steps.map(|given| given.step.to_string()).collect();
+        answer.answer = Some(text);
     }
 
     /// The answer in words, shown as they come.
-    async fn summarise(&self, evidence: &Evidence) -> Result<Answer, ModelError> {
+    async fn summarise(&self, evidence: &Evidence) -> Result<Answer, Unanswered> {
         let is_text = self.arguments.format == RunFormat::Text;
         let waiting = told::Waiting::new(&format!("{} reads the results", self.model.name()));
         let mut waiting = Some(waiting);
@@ -103,6 +125,7 @@ impl Asking<'_> {
         let said = summarise(
             self.model.as_ref(),
             evidence,
+            self.day.moment(),
             &AnswerSettings::default(),
             |words| {
                 if let Some(waiting) = waiting.take() {
@@ -125,15 +148,7 @@ impl Asking<'_> {
             printer.data(&legible::lines(&said.text));
             printer.data("\n");
         }
-        said
-    }
-
-    fn say(&self, error: &ModelError) {
-        self.printer
-            .quote(&format!("the results were not summed up: {error}"));
-        if let Some(help) = &error.help {
-            self.printer.quote(&format!("  hint: {help}"));
-        }
+        said.map_err(|error| Unanswered { error, has_words })
     }
 
     /// Prints the document, or what the answer rests on and what is missing.
@@ -146,6 +161,24 @@ impl Asking<'_> {
         }
         self.print_document(answer)
     }
+}
+
+/// A model that has not summed up the results.
+struct Unanswered {
+    error: ModelError,
+    /// Whether words of it are on the screen.
+    has_words: bool,
+}
+
+/// Whether a model was there and gave no whole answer. What is computed is then no answer either: it was meant to be put in words.
+fn is_half_an_answer(kind: ModelErrorKind) -> bool {
+    matches!(
+        kind,
+        ModelErrorKind::CutOff
+            | ModelErrorKind::Declined
+            | ModelErrorKind::Empty
+            | ModelErrorKind::Interrupted
+    )
 }
 
 /// What can be computed of the results.

@@ -12,7 +12,7 @@ use planwright::core::plan::Mode;
 use planwright::engine::Confidential;
 use planwright::engine::options::RunOptions;
 use planwright::planner::create::CreatedPlan;
-use planwright::planner::model::Model;
+use planwright::planner::model::{Model, Usage};
 use planwright::reading::Reading;
 use planwright::telemetry::Telemetry;
 use planwright::wire::{AnswerV1, CreatedV1};
@@ -22,7 +22,7 @@ use super::ahead::created;
 use super::app::run_id;
 use super::args::{AdaptArguments, AskArguments, RunFormat};
 use super::course::{Course, Ended, approved};
-use super::create::{Known, Wanted, told};
+use super::create::{Day, Known, Wanted, told};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
@@ -59,12 +59,14 @@ pub(crate) async fn command(
     }
     let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.question, printer);
+    let day = known.day(&arguments.question);
     let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
     let asking = Asking {
         arguments,
         config: &config,
         toolbox: &toolbox,
         model: &model,
+        day,
         printer,
     };
     let came = if is_streamed {
@@ -85,6 +87,7 @@ struct Asking<'a> {
     config: &'a Config,
     toolbox: &'a Toolbox,
     model: &'a Arc<dyn Model>,
+    day: Day,
     printer: Printer,
 }
 
@@ -102,6 +105,8 @@ struct Ran {
     answer: AnswerV1,
     ended: Ended,
     reading: Reading,
+    /// What the plan has cost.
+    usage: Usage,
 }
 
 impl Asking<'_> {
@@ -116,13 +121,15 @@ impl Asking<'_> {
             created = wanted.ask(self.model.as_ref(), &arguments.planning) => created,
             () = signals.next() => return Ok(Came::Nothing(Exit::Interrupted)),
         };
-        told::tell(&created, self.printer);
+        told::tell(&created, self.model.name(), self.printer);
         let exit = create::exit(&created);
+        let usage = created.usage;
         let answer = AnswerV1::new(
             &arguments.question,
             CreatedV1::new(&created, self.model.name()),
         );
         let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
+            told::usage(usage, self.printer);
             self.print_document(&answer)?;
             return Ok(Came::Nothing(exit));
         };
@@ -150,7 +157,7 @@ impl Asking<'_> {
             (&plan, &reading),
             store.as_ref(),
             telemetry::open(self.config)?,
-        );
+        )?;
         let start = course.begin(&arguments.tools, &options, approved)?;
         let ended = course.go(start, options, signals).await?;
         Ok(match ended {
@@ -158,6 +165,7 @@ impl Asking<'_> {
                 answer,
                 ended,
                 reading,
+                usage,
             })),
             None => Came::Nothing(Exit::Interrupted),
         })
@@ -205,13 +213,15 @@ impl Asking<'_> {
         (plan, reading): (&'c CheckedPlan, &'c Reading),
         store: Option<&'c Store>,
         telemetry: Telemetry,
-    ) -> Course<'c> {
+    ) -> Result<Course<'c>, CommandError> {
         let adapting = AdaptArguments {
             replan: self.arguments.replan,
             repair: self.arguments.repair,
             model: self.arguments.model.clone(),
         };
-        Course {
+        let moment = &self.arguments.planning.moment;
+        let adapting = adapting.with(self.model, self.config, moment)?;
+        Ok(Course {
             id,
             plan,
             reading,
@@ -224,9 +234,9 @@ impl Asking<'_> {
             max_output: self.max_output(),
             printer: self.printer,
             telemetry,
-            adapting: adapting.with(self.model, self.config),
+            adapting,
             revisions: Vec::new(),
-        }
+        })
     }
 
     /// The most bytes that are shown of one value.

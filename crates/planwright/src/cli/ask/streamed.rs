@@ -69,7 +69,8 @@ impl Asking<'_> {
         let (Some(summary), Some(plan)) = (summary, &created.plan) else {
             live.finish();
             telemetry::close(telemetry).await;
-            told::tell(&created, self.printer);
+            told::tell(&created, self.model.name(), self.printer);
+            told::usage(created.usage, self.printer);
             if let Some(plan) = &created.plan {
                 self.is_to_run(plan);
             }
@@ -77,9 +78,9 @@ impl Asking<'_> {
             self.print_document(&answer)?;
             return Ok(Came::Nothing(create::exit(&created)));
         };
-        told::end(&created, self.printer);
+        told::end(&created, self.model.name(), self.printer);
         let reading = self.reading(&plan.text);
-        let mut course = self.course(&id, (&plan.checked, &reading), store.as_ref(), telemetry);
+        let mut course = self.course(&id, (&plan.checked, &reading), store.as_ref(), telemetry)?;
         if let Some(adapting) = &mut course.adapting {
             adapting.journal = keeper.journal();
         }
@@ -91,6 +92,7 @@ impl Asking<'_> {
                 answer,
                 ended,
                 reading,
+                usage: created.usage,
             })),
             None => Came::Nothing(Exit::Interrupted),
         })

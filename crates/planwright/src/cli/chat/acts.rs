@@ -80,13 +80,16 @@ pub(super) async fn take(
     }
     let exit = exit(&end);
     let message = (exit != Exit::Success).then(|| explained(&end));
+    let said = match &end {
+        AgentEnd::Model(error) => error.said.to_string(),
+        _ => String::new(),
+    };
     desk.shown.ended(Ended {
-        chat: &chat.id,
         end: end.as_str(),
         answer: output,
         message,
-        is_shown: false,
-        usage: chat.usage,
+        said,
+        ..Ended::of(&chat.id, chat.usage)
     })?;
     Ok(exit)
 }
@@ -169,7 +172,7 @@ fn exit(end: &AgentEnd) -> Exit {
         AgentEnd::Output | AgentEnd::NoCalls | AgentEnd::Shown => Exit::Success,
         AgentEnd::Waiting(_) => Exit::Waiting,
         AgentEnd::Cancelled => Exit::Interrupted,
-        AgentEnd::Unsound(_) => Exit::Rejected,
+        AgentEnd::Unsound(_) | AgentEnd::Declined(_) => Exit::Rejected,
         _ => Exit::Failed,
     }
 }

@@ -9,6 +9,7 @@ use planwright::dialects::document::nearest;
 use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary};
+use planwright::legible;
 use planwright::planner::model::{ModelCall, Usage};
 use planwright::reading::single_call;
 use planwright::wire::Trim;
@@ -20,6 +21,9 @@ use super::offers::{BOTH, CREATE, EXECUTE};
 use crate::cli::app::run_id;
 use crate::cli::error::CommandError;
 use crate::cli::keeping;
+
+/// The most letters of unreadable arguments that a model is told again.
+const MAX_ARGUMENTS: usize = 2000;
 
 /// Answers calls of the model.
 pub(super) struct Calling<'a> {
@@ -49,6 +53,12 @@ impl Calling<'_> {
     /// Makes a call; gives what the model is told of it.
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
+        if let Some(fault) = unreadable(&call.arguments) {
+            let shown = &self.desk.shown;
+            shown.line(&format!("  ✗ {}  was refused: {fault}", call.name));
+            shown.called(&call.name, &call.arguments, false, begin.elapsed());
+            return Told::bad(fault).text;
+        }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
         let told = match (&*call.name, argument("goal"), argument("plan_id")) {
             (CREATE, Some(goal), _) => self.create(goal).await,
@@ -101,6 +111,23 @@ impl Calling<'_> {
         }
         Told::bad(trouble(summary, step))
     }
+}
+
+/// Why arguments cannot be taken: a model writes them as JSON, and not always well. Its own words are repeated, since it does not see
+/// them otherwise.
+fn unreadable(arguments: &Value) -> Option<String> {
+    if matches!(arguments, Value::Object(_) | Value::Null) {
+        return None;
+    }
+    let text = arguments.to_inserted_text();
+    let fault = match Value::from_json(&text) {
+        Ok(value) => format!("a {} and no object", value.kind()),
+        Err(error) => format!("no JSON: {error}"),
+    };
+    let said = legible::shortened(&text, MAX_ARGUMENTS, "…");
+    Some(format!(
+        "the arguments are {fault}; call it again with a JSON object. They were: {said}"
+    ))
 }
 
 /// A value of at most so many bytes.

@@ -122,7 +122,7 @@ impl Calling<'_> {
             .ask(desk.model.as_ref(), &desk.arguments.planning)
             .await;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
-        told::tell(&created, desk.printer);
+        told::tell(&created, desk.model.name(), desk.printer);
         Ok(match created.plan {
             Some(plan) => Ok(plan.text),
             None => Err(without_plan(&created)),
@@ -161,7 +161,7 @@ impl Calling<'_> {
     pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> Told {
         let most = self.desk.arguments.bounds.result;
         Told {
-            text: outcome(id, summary, most).to_json(),
+            text: outcome(id, summary, most, self.desk.keeps()).to_json(),
             is_good: summary.status == RunStatus::Succeeded,
         }
     }
@@ -206,9 +206,11 @@ pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
 /// Why there is no plan, as the model is told.
 pub(super) fn without_plan(created: &Created) -> Told {
     let findings = created.attempts.last();
-    Told::bad(match (&created.failure, findings) {
-        (Some(error), _) => error.to_string(),
-        (None, last) => format!(
+    Told::bad(match (&created.failure, &created.declined, findings) {
+        (Some(error), ..) if error.said.is_empty() => error.to_string(),
+        (Some(error), ..) => format!("{error}; it said: {}", error.said),
+        (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
+        (None, None, last) => format!(
             "no sound plan was found; the last had these faults:\n{}",
             last.map(|last| wrong(&last.diagnostics))
                 .unwrap_or_default()
@@ -231,7 +233,7 @@ fn steps(id: &str, plan: &Plan) -> Value {
 }
 
 /// What a run came to, as the model is told.
-fn outcome(id: &str, summary: &RunSummary, most: u64) -> Value {
+fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value {
     let mut fields = Object::default();
     fields.insert("plan_id".into(), Value::from(id));
     fields.insert("run".into(), Value::Text(summary.run.clone()));
@@ -247,9 +249,14 @@ fn outcome(id: &str, summary: &RunSummary, most: u64) -> Value {
     }
     if summary.status == RunStatus::Waiting {
         let run = keeping::short(&summary.run);
-        let next = format!(
-            "a person decides with `planwright approve {run} STEP`, then `planwright resume {run}`"
-        );
+        let next = if is_stored {
+            format!(
+                "a person decides with `planwright approve {run} STEP`, then `planwright resume {run}`"
+            )
+        } else {
+            "a person would have to decide, but this run is not stored, so nobody can; it is over"
+                .to_owned()
+        };
         fields.insert("next".into(), Value::from(next));
     }
     fields.into()

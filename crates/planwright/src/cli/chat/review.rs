@@ -6,16 +6,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
-use planwright::drawing;
 use planwright::reading::Reading;
 
 use super::desk::Desk;
 use crate::cli::approvals::terminal;
-use crate::cli::consent::effects;
+use crate::cli::consent::show;
 use crate::cli::environment;
 use crate::cli::error::reason;
 use crate::cli::findings;
-use crate::cli::printer::Printer;
 
 /// What the person wants.
 pub(super) enum Reviewed {
@@ -76,13 +74,6 @@ pub(super) async fn review(
             }
             _ => {}
         }
-    }
-}
-
-fn show(plan: &CheckedPlan, printer: Printer) {
-    printer.quote(drawing::text(plan, &printer.style()).trim_end());
-    for line in effects(plan) {
-        printer.quote(&line);
     }
 }
 

@@ -7,9 +7,10 @@ use planwright::core::Value;
 use planwright::engine::StampedEvent;
 use planwright::legible;
 use planwright::planner::model::Usage;
-use planwright::wire::EventV1;
+use planwright::wire::{EventV1, UsageV1};
 
 use crate::cli::args::RunFormat;
+use crate::cli::create::told;
 use crate::cli::error::CommandError;
 use crate::cli::output;
 use crate::cli::printer::Printer;
@@ -33,8 +34,25 @@ pub(super) struct Ended<'a> {
     pub(super) is_shown: bool,
     /// Why there is none.
     pub(super) message: Option<String>,
+    /// The words of a model that gave no answer.
+    pub(super) said: String,
     /// What the model has cost so far.
     pub(super) usage: Usage,
+}
+
+impl<'a> Ended<'a> {
+    /// The end of a turn about which nothing else is known.
+    pub(super) fn of(chat: &'a str, usage: Usage) -> Self {
+        Self {
+            chat,
+            end: "answer",
+            answer: None,
+            is_shown: false,
+            message: None,
+            said: String::new(),
+            usage,
+        }
+    }
 }
 
 impl Shown {
@@ -100,8 +118,13 @@ impl Shown {
     /// The turn is over.
     pub(super) fn ended(&self, ended: Ended<'_>) -> Result<(), CommandError> {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_declined = matches!(ended.end, "ask" | "cannot");
         if let Some(message) = &ended.message {
-            self.printer.quote(&format!("error: {message}"));
+            let kind = if is_declined { "" } else { "error: " };
+            self.printer.quote(&format!("{kind}{message}"));
+        }
+        if !ended.said.is_empty() && !ended.is_shown {
+            self.printer.quote(&format!("  it said: {}", ended.said));
         }
         if self.format == RunFormat::Text {
             if let Some(answer) = ended.answer.as_ref().filter(|_| !ended.is_shown) {
@@ -113,21 +136,20 @@ impl Shown {
                     self.printer.data_line(text);
                 }
             }
+            told::usage(ended.usage, self.printer);
             return Ok(());
         }
-        let usage = Value::object([
-            ("requests", Value::from(ended.usage.requests)),
-            ("input_tokens", Value::from(ended.usage.input_tokens)),
-            ("output_tokens", Value::from(ended.usage.output_tokens)),
-        ]);
+        let usage = serde_json::to_value(UsageV1::from(ended.usage)).unwrap_or_default();
+        let said = Some(ended.said).filter(|said| !said.is_empty());
         let fields = vec![
             ("schema", Value::from("planwright.answer/1")),
             ("chat", Value::from(ended.chat)),
             ("end", Value::from(ended.end)),
             ("answer", ended.answer.unwrap_or_default()),
             ("message", ended.message.map_or(Value::Null, Value::from)),
+            ("said", said.map_or(Value::Null, Value::from)),
             ("calls", Value::from(calls)),
-            ("usage", usage),
+            ("usage", Value::from(usage)),
         ];
         if self.format == RunFormat::Events {
             self.event("answer", fields);

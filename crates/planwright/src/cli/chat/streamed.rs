@@ -80,8 +80,8 @@ impl Calling<'_> {
         } = streamed;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
         match &id {
-            Some(_) => told::end(&created, desk.printer),
-            None => told::tell(&created, desk.printer),
+            Some(_) => told::end(&created, desk.model.name(), desk.printer),
+            None => told::tell(&created, desk.model.name(), desk.printer),
         }
         if let Some(error) = unkept {
             return Err(keeper.fault(&error));

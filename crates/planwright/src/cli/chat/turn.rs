@@ -6,7 +6,6 @@ use futures::future::join_all;
 use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
-use planwright::wire::timestamp;
 
 use super::calls::Calling;
 use super::desk::Desk;
@@ -14,9 +13,9 @@ use super::kept::{Chat, KeptPlan, Talk};
 use super::offers::{SYSTEM, offers};
 use super::shown::Ended;
 use super::words::{self, Said};
+use crate::cli::create::Day;
 use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::keeping;
 use crate::cli::signals::Signals;
 
 /// What is said of a call that the person did not wait for.
@@ -26,7 +25,7 @@ const GIVEN_UP: &str = "error: the person gave this up before it was done";
 enum End {
     Answer { text: String, is_shown: bool },
     Bound(&'static str),
-    Model(ModelError),
+    Model { error: ModelError, is_shown: bool },
     Interrupted,
 }
 
@@ -38,31 +37,58 @@ pub(super) async fn take(
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
+    let day = desk.known.day(&words);
     say(chat, Message::User(words));
     keep(desk, chat)?;
-    let end = rounds(desk, chat, signals).await?;
-    let is_shown = matches!(end, End::Answer { is_shown: true, .. });
-    let (word, answer, message, exit) = match end {
-        End::Answer { text, .. } => ("answer", Some(Value::from(text)), None, Exit::Success),
+    let end = rounds(desk, chat, &day, signals).await?;
+    let ended = Ended::of(&chat.id, chat.usage);
+    let (ended, exit) = match end {
+        End::Answer { text, is_shown } => {
+            let answer = Some(Value::from(text));
+            (
+                Ended {
+                    answer,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Success,
+            )
+        }
         End::Bound(what) => {
-            let message = format!("nothing is left of the {what} that it may take");
-            ("bound", None, Some(message), Exit::Failed)
+            let message = Some(format!("nothing is left of the {what} that it may take"));
+            (
+                Ended {
+                    end: "bound",
+                    message,
+                    ..ended
+                },
+                Exit::Failed,
+            )
         }
-        End::Model(error) => {
+        End::Model { error, is_shown } => {
             let help = error.help.as_ref().map(|help| format!("\n  hint: {help}"));
-            let message = format!("{error}{}", help.unwrap_or_default());
-            ("model", None, Some(message), Exit::Failed)
+            let message = Some(format!("{error}{}", help.unwrap_or_default()));
+            let said = error.said.into();
+            (
+                Ended {
+                    end: "model",
+                    message,
+                    said,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Failed,
+            )
         }
-        End::Interrupted => ("interrupted", None, None, Exit::Interrupted),
+        End::Interrupted => (
+            Ended {
+                end: "interrupted",
+                ..ended
+            },
+            Exit::Interrupted,
+        ),
     };
-    desk.shown.ended(Ended {
-        chat: &chat.id,
-        end: word,
-        answer,
-        is_shown,
-        message,
-        usage: chat.usage,
-    })?;
+    desk.shown.ended(ended)?;
     Ok(exit)
 }
 
@@ -70,14 +96,10 @@ pub(super) async fn take(
 async fn rounds(
     desk: &Desk<'_>,
     chat: &mut Chat,
+    day: &Day,
     signals: &mut Signals,
 ) -> Result<End, CommandError> {
-    let today = timestamp(keeping::now());
-    let system: Arc<str> = format!(
-        "{SYSTEM}\n\nToday is {}.",
-        today.get(..10).unwrap_or(&today)
-    )
-    .into();
+    let system: Arc<str> = format!("{SYSTEM}\n\n{}", day.moment().text()).into();
     let bounds = &desk.arguments.bounds;
     for round in 1..=bounds.rounds.get() {
         let tokens = chat.usage.input_tokens + chat.usage.output_tokens;
@@ -95,11 +117,12 @@ async fn rounds(
             said = words::ask(desk, request) => said,
             () = signals.next() => return Ok(End::Interrupted),
         };
+        let reply = reply.and_then(|reply| reply.completed(desk.model.name()));
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
                 chat.usage += error.usage;
-                return Ok(End::Model(error));
+                return Ok(End::Model { error, is_shown });
             }
         };
         chat.usage += reply.usage;

@@ -17,9 +17,9 @@ use planwright::engine::{Durations, Engine};
 use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright::planner::dates::{Now, find};
 use planwright::planner::model::Model;
-use planwright::planner::prompt::{Memory, Notation, Task, TimePhrase};
+use planwright::planner::prompt::{Memory, Moment, Notation, Task, TimePhrase};
 use planwright::planner::stream::{Keeper, Streamed, Streaming, Told, stream};
-use planwright::wire::{CreatedV1, timestamp};
+use planwright::wire::CreatedV1;
 
 use super::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use super::error::CommandError;
@@ -27,7 +27,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{convert, dates, keeping, model, output, store, stored, text_file};
+use super::{convert, dates, model, output, store, stored, text_file};
 
 /// `planwright create GOAL`
 pub(crate) async fn command(
@@ -76,7 +76,8 @@ pub(crate) async fn command(
         }
         None => {
             let created = wanted.ask(model.as_ref(), &arguments.planning).await;
-            told::tell(&created, printer);
+            told::tell(&created, model.name(), printer);
+            told::usage(created.usage, printer);
             let report = CreatedV1::new(&created, model.name());
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
@@ -207,12 +208,41 @@ impl Known {
 }
 
 impl Known {
+    /// The day, and what the phrases of time in `text` mean.
+    pub(crate) fn day(&self, text: &str) -> Day {
+        Day::of(text, &self.now, &self.now)
+    }
+
     /// Says of which phrases of time the model has to make out the meaning by itself.
     pub(crate) fn mention_unclear_times(&self, goal: &str, printer: Printer) {
         for mention in find(goal, &self.now) {
             if let Err(error) = mention.meaning {
                 printer.quote(&format!("warning: {error}; {}", error.help()));
             }
+        }
+    }
+}
+
+/// What a model is told of the time of a question.
+#[derive(Clone, Debug)]
+pub(crate) struct Day {
+    today: String,
+    times: Vec<TimePhrase>,
+}
+
+impl Day {
+    /// The day of `now`, and what the phrases of time in `text` mean, which was said at the moment `asked`.
+    pub(crate) fn of(text: &str, asked: &Now, now: &Now) -> Self {
+        Self {
+            today: now.to_string(),
+            times: TimePhrase::all(text, asked),
+        }
+    }
+
+    pub(crate) fn moment(&self) -> Moment<'_> {
+        Moment {
+            today: &self.today,
+            times: &self.times,
         }
     }
 }
@@ -235,8 +265,7 @@ pub(crate) struct RunAhead<'a> {
 /// A plan that is wanted, and all that it is written from.
 pub(crate) struct Wanted<'a> {
     goal: &'a str,
-    today: String,
-    times: Vec<TimePhrase>,
+    day: Day,
     timestamp: String,
     catalog: &'a Catalog,
     durations: Durations,
@@ -256,20 +285,10 @@ impl<'a> Wanted<'a> {
         durations: Durations,
         config: &Config,
     ) -> Self {
-        let times = find(goal, &known.now).into_iter().filter_map(|mention| {
-            let days = mention.meaning.ok()?;
-            Some(TimePhrase {
-                phrase: mention.phrase,
-                from: days.from.to_string(),
-                to: days.to.to_string(),
-            })
-        });
-        let timestamp = timestamp(keeping::now());
         Self {
             goal,
-            today: known.now.to_string(),
-            times: times.collect(),
-            timestamp,
+            day: known.day(goal),
+            timestamp: known.now.timestamp(),
             catalog: &toolbox.catalog,
             durations,
             known,
@@ -338,8 +357,7 @@ impl<'a> Wanted<'a> {
     fn task(&self) -> Task<'_> {
         Task {
             goal: self.goal,
-            today: &self.today,
-            times: &self.times,
+            moment: self.day.moment(),
             catalog: self.catalog,
             memory: self.known.memory.as_ref(),
             state: self.known.state.as_ref(),

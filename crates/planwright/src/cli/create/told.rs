@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use planwright::legible;
 use planwright::planner::create::{Attempt, Created, Repair};
-use planwright::planner::model::Usage;
+use planwright::planner::model::{ModelError, Usage};
 
 use crate::cli::printer::Printer;
 
@@ -36,10 +36,10 @@ impl Waiting {
     }
 }
 
-/// Tells how it went: what was mended, what was wrong, what it cost.
-pub(crate) fn tell(created: &Created, printer: Printer) {
+/// Tells how it went: what was mended, what was wrong, why there is no plan.
+pub(crate) fn tell(created: &Created, model: &str, printer: Printer) {
     attempts(&created.attempts, printer);
-    end(created, printer);
+    end(created, model, printer);
 }
 
 /// Tells what was mended in the answers so far, and what was wrong.
@@ -51,6 +51,9 @@ pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
         if attempt.diagnostics.has_errors() {
             printer.talk(&format!("answer {number} of {last} was no sound plan:"));
             findings(attempt, printer);
+            if !attempt.holds_plan {
+                said(attempt.words(), printer);
+            }
         } else if is_last {
             findings(attempt, printer);
         }
@@ -60,20 +63,41 @@ pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
     }
 }
 
-/// Tells why there is no plan, where there is none, and what it cost.
-pub(crate) fn end(created: &Created, printer: Printer) {
+/// Tells why there is no plan.
+pub(crate) fn end(created: &Created, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
-        printer.quote(&format!("error: {error}"));
-        if let Some(help) = &error.help {
-            printer.quote(&format!("  hint: {help}"));
-        }
-    }
-    if created.plan.is_none() && created.failure.is_none() {
+        let last = created.attempts.last();
+        let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
+        failure("error", error, !is_told, printer);
+    } else if let Some(declined) = &created.declined {
+        printer.quote(&format!("{model} {declined}"));
+    } else if created.plan.is_none() {
         printer.talk(
             "no answer was a sound plan; ask in other words, or allow more of them with --tries",
         );
     }
-    if let Some(cost) = cost(created.usage) {
+}
+
+/// Tells why a model did not answer, with its own words if they are not on the screen already.
+pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
+    printer.quote(&format!("{what}: {error}"));
+    if with_words {
+        said(&error.said, printer);
+    }
+    if let Some(help) = &error.help {
+        printer.quote(&format!("  hint: {help}"));
+    }
+}
+
+fn said(words: &str, printer: Printer) {
+    if !words.is_empty() {
+        printer.quote(&format!("  it said: {words}"));
+    }
+}
+
+/// Tells what answers cost, if anybody counted.
+pub(crate) fn usage(usage: Usage, printer: Printer) {
+    if let Some(cost) = cost(usage) {
         printer.talk(&cost);
     }
 }
@@ -91,8 +115,8 @@ fn mended(repair: &Repair) -> String {
     )
 }
 
-/// What the answers cost, where anybody counted.
-pub(crate) fn cost(usage: Usage) -> Option<String> {
+/// What answers cost, if anybody counted.
+fn cost(usage: Usage) -> Option<String> {
     if usage.input_tokens + usage.output_tokens == 0 {
         return None;
     }

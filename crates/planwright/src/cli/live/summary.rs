@@ -19,7 +19,7 @@ const MOST_LINES: usize = 8;
 const LONGEST_LINE: usize = 2000;
 
 /// The summary, each line ended.
-pub(super) fn summary(run: &RunSummary) -> String {
+pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
     let steps = counted(run.steps.len(), "step");
     let took = time(run.duration);
     let failures: Vec<&StepSummary> = run
@@ -91,17 +91,20 @@ pub(super) fn summary(run: &RunSummary) -> String {
             counted(run.warnings.len() - MOST, "warning")
         );
     }
-    if let Some(hint) = hint(run) {
+    if let Some(hint) = hint(run, is_stored) {
         let _ = writeln!(text, "{}", styled(DIM, hint));
     }
     text
 }
 
-fn hint(run: &RunSummary) -> Option<&'static str> {
+fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
     match run.status {
         RunStatus::Succeeded => None,
         // What to say of a call in doubt is told for each of them.
         RunStatus::Waiting if !asks(&run.steps) => None,
+        RunStatus::Waiting if !is_stored => {
+            Some("decide with `--approvals FILE` or `--approve all` when you run it again")
+        }
         RunStatus::Waiting => {
             Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
         }

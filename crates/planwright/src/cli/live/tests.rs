@@ -99,7 +99,7 @@ impl Ran {
     }
 
     fn summary(&self) -> String {
-        plain(&summary(&self.summary))
+        plain(&summary(&self.summary, true))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod acts;
 mod bounds;
+mod half;
 #[cfg(target_os = "linux")]
 mod person;
 mod plans;

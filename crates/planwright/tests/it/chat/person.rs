@@ -64,6 +64,8 @@ fn a_person_lets_a_plan_run_or_does_not() {
         let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
         let screen = typed(&desk, &answers, line);
         assert!(screen.contains("run this plan? [r]un, [e]dit"), "{screen}");
+        // The call with its arguments stands above the question.
+        assert!(screen.contains("name = \"Rex\""), "{screen}");
         assert_eq!(came_to(&desk)["output"], expected, "{screen}");
     }
 }

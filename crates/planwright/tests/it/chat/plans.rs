@@ -57,17 +57,29 @@ fn a_plan_that_cannot_be_written_is_told() {
     let desk = desk();
     let answers = json!([
         calls(&[("plan_create_and_execute", json!({"goal": "fly"}))]),
-        "I cannot.",
-        "I cannot.",
-        "I cannot.",
+        {"text": "{\"cannot\": \"dogs do not fly\"}"},
         "It cannot be done."
     ]);
-    let (data, _) = chat(&desk, &answers, &["Fly."], 0);
+    let (data, talk) = chat(&desk, &answers, &["Fly."], 0);
     assert_eq!(data, "It cannot be done.\n");
-    assert!(
-        told(&desk)[0].starts_with("error: no sound plan was found"),
-        "{:?}",
-        told(&desk)
+    let expected = "says that it cannot: dogs do not fly";
+    assert!(talk.contains(expected), "{talk}");
+    assert_eq!(
+        told(&desk),
+        [format!("error: no plan was written: the model {expected}")]
+    );
+    let answers = json!([
+        calls(&[("plan_create", json!({"goal": "fly"}))]),
+        "I cannot.",
+        "I cannot, really.",
+        "It cannot be done."
+    ]);
+    chat(&desk, &answers, &["Fly."], 0);
+    assert_eq!(
+        told(&desk),
+        [
+            "error: `replay:answers.json` writes no plan, but answers in words; it said: I cannot, really."
+        ]
     );
 }
 

@@ -74,7 +74,7 @@ fn an_unsound_plan_has_changed_nothing() {
     let desk = desk(&json!({"echo": true}));
     let (_, talk) = chat(
         &desk,
-        &answers(&[unsound(), json!("No."), json!("No.")]),
+        &answers(&[unsound(), json!("No."), unsound()]),
         &["Tell."],
         0,
     );

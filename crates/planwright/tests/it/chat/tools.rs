@@ -125,7 +125,7 @@ fn programs_can_read_along() {
     assert_eq!(answer["calls"][0]["tool"], "simulated__list_dogs");
     assert_eq!(
         answer["usage"],
-        json!({"requests": 2, "input_tokens": 5, "output_tokens": 2})
+        json!({"requests": 2, "input_tokens": 5, "cached_tokens": 0, "output_tokens": 2, "cost": null})
     );
     let (data, _) = chat(&desk, &answers, &["How many?", "--format", "events"], 0);
     let events: Vec<Value> = data

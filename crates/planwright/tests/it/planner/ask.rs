@@ -75,11 +75,16 @@ fn what_is_kept_can_be_looked_at() {
 fn without_a_plan_nothing_is_called() {
     let desk = desk();
     desk.answers(&[json!("no"), json!("no"), json!("no")]);
-    let answer = desk.json(&["ask", "which dogs are there?"], 3);
+    let answer = desk.json(&["ask", "which dogs are there?"], 1);
     assert_eq!(
         (&answer["answer"], &answer["run"]),
         (&Value::Null, &Value::Null)
     );
+    assert_eq!(answer["usage"]["requests"], 2);
+    assert_eq!(answer["created"]["attempts"][0]["said"], "no");
+    let unsound = json!({"steps": [{"id": "a", "tool": "fly"}]});
+    desk.answers(&[json!("no"), unsound.clone(), unsound]);
+    desk.json(&["ask", "which dogs are there?"], 3);
     desk.answers(&[]);
     let answer = desk.json(&["ask", "which dogs are there?"], 1);
     assert_eq!(
@@ -120,6 +125,21 @@ fn a_call_that_needs_consent_waits_for_it() {
     let answer = desk.json(&["ask", "buy a bone"], 4);
     assert_eq!(answer["answer"], Value::Null);
     assert_eq!(answer["run"]["status"], "waiting");
+    desk.answers(&[json!({"steps": [{"id": "bone", "tool": "buy", "args": {"what": "bone"}}]})]);
+    let output = desk.run(&["ask", "buy a bone"]);
+    let said = stderr(&output);
+    for line in [
+        "bone wants to call buy",
+        "\n  what: \"bone\"\n  hint: `planwright approve ",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    desk.answers(&[json!({"steps": [{"id": "bone", "tool": "buy", "args": {"what": "bone"}}]})]);
+    let said = stderr(&desk.run(&["ask", "buy a bone", "--no-store"]));
+    assert!(
+        said.contains("  what: \"bone\"") && !said.contains("planwright approve"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -3,9 +3,11 @@
 mod adapting;
 mod ask;
 mod create;
+mod half;
 #[cfg(unix)]
 mod interrupted;
 pub(crate) mod streamed;
+mod usage;
 
 use std::fs;
 use std::path::Path;

@@ -166,7 +166,7 @@ fn the_plan_is_written_first_where_that_is_wished() {
 #[test]
 fn of_an_unsound_plan_only_what_reads_has_run() {
     let desk = desk(&json!({"echo": true}));
-    written(&desk, &[unsound(), json!("I cannot."), json!("No.")]);
+    written(&desk, &[unsound(), json!("I cannot."), unsound()]);
     let answer = desk.json(&["ask", "tell"], 3);
     assert_eq!(
         (&answer["answer"], &answer["run"]),
@@ -198,7 +198,7 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
     let report: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(report["status"], "succeeded");
 
-    written(&desk, &[unsound(), json!("I cannot."), json!("No.")]);
+    written(&desk, &[unsound(), json!("I cannot."), unsound()]);
     let output = desk.run(&["ask", "tell"]);
     assert_eq!(
         (output.status.code(), stdout(&output)),

@@ -13,6 +13,7 @@ fn check(
     let whose = Whose {
         name: &name,
         key: Some(&key),
+        now: None,
     };
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -101,6 +102,7 @@ fn failures_within_answers_are_told_apart() {
     let whose = Whose {
         name: &name,
         key: None,
+        now: None,
     };
     for (body, expected) in [
         (
@@ -121,4 +123,39 @@ fn failures_within_answers_are_told_apart() {
         let body = serde_json::from_str(body).unwrap();
         assert_eq!(Failure::reported(&body, whose).kind, expected, "{body}");
     }
+}
+
+#[test]
+fn failures_say_what_to_do() {
+    let name = ModelName::read("openai:gpt").unwrap();
+    let whose = Whose {
+        name: &name,
+        key: None,
+        now: None,
+    };
+    let told = |status: u16, wait: Option<&'static str>, body: &str| {
+        let status = StatusCode::from_u16(status).unwrap();
+        let mut headers = HeaderMap::new();
+        if let Some(wait) = wait {
+            headers.insert("retry-after", HeaderValue::from_static(wait));
+        }
+        let usage = Usage {
+            requests: 3,
+            ..Usage::default()
+        };
+        let error = answered(status, body, &headers, whose).into_error(usage);
+        (error.message, error.help.unwrap_or_default())
+    };
+    let long = r#"{"error": {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}}"#;
+    let (message, help) = told(400, None, long);
+    assert!(
+        message.starts_with("the question is too long for `openai:gpt`: "),
+        "{message}"
+    );
+    assert!(help.contains("`--tool-tokens`"), "{help}");
+    let (message, help) = told(500, None, "");
+    assert_eq!(message, "`openai:gpt` failed (status 500) (3 attempts)");
+    assert_eq!(help, "ask again later, or ask another model");
+    let (_, help) = told(429, Some("5400"), "");
+    assert_eq!(help, "ask again in 90 min, or ask another model");
 }

@@ -1,0 +1,218 @@
+//! Half an answer is a failure, with the words of the model; and a model may say that it cannot, or ask back.
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::program::{stderr, stdout};
+
+const NO: &str = "I can't help with that.";
+
+fn desk() -> Desk {
+    Desk::new(&json!({
+        "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": [{"name": "Rex", "age": 3}]},
+        "weather": {"fails": {"code": "down", "message": "no weather today"}}
+    }))
+}
+
+fn plan() -> Value {
+    json!({"json": {"steps": [{"id": "dogs", "tool": "list_dogs"}], "output": ["dogs"]}})
+}
+
+/// The ways in which an answer is none: the answer, what is said of it, and how often the model is asked in vain for a plan.
+fn halves() -> [(Value, &'static str, u64); 4] {
+    [
+        (
+            json!({"text": NO, "refused": true}),
+            "`replay:answers.json` declined to answer",
+            1,
+        ),
+        (
+            json!({"text": "Half a", "filtered": "SAFETY"}),
+            "a filter of its provider stopped the answer of `replay:answers.json` (SAFETY)",
+            1,
+        ),
+        (
+            json!({"text": "Half a", "cut_off": true}),
+            "the answer of `replay:answers.json` was cut off",
+            3,
+        ),
+        (json!(""), "`replay:answers.json` said nothing", 1),
+    ]
+}
+
+#[test]
+fn half_a_plan_is_a_failure() {
+    let desk = desk();
+    for (half, message, asked) in halves() {
+        desk.write("answers.json", &json!([half, half, half, half]));
+        for command in [
+            &["create", "list the dogs"][..],
+            &["ask", "which dogs?"],
+            &["ask", "which dogs?", "--no-stream"],
+        ] {
+            let output = desk.run(command);
+            let said = stderr(&output);
+            assert_eq!(
+                (output.status.code(), stdout(&output)),
+                (Some(1), String::new()),
+                "{said}"
+            );
+            assert!(said.contains(&format!("error: {message}")), "{said}");
+            let words = half["text"]
+                .as_str()
+                .map_or(String::new(), |text| format!("  it said: {text}\n"));
+            assert!(said.contains(&words), "{said}");
+            let report = desk.json(command, 1);
+            let created = report.get("created").unwrap_or(&report);
+            assert_eq!(created["usage"]["requests"], asked, "{report}");
+            assert!(
+                created["error"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with(message),
+                "{report}"
+            );
+            assert_eq!(
+                created["error"]["said"],
+                *half.get("text").unwrap_or(&Value::Null)
+            );
+        }
+    }
+}
+
+#[test]
+fn half_a_summary_is_a_failure() {
+    let desk = desk();
+    for (half, message, _) in halves() {
+        desk.write("answers.json", &json!([plan(), half]));
+        let output = desk.run(&["ask", "which dogs?"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains(&format!("the results were not summed up: {message}")),
+            "{said}"
+        );
+        let words = half["text"].as_str().unwrap_or_default();
+        assert!(
+            stdout(&output).trim_end() == words || said.contains(words),
+            "{said}"
+        );
+        let answer = desk.json(&["ask", "which dogs?"], 1);
+        assert_eq!(
+            (&answer["answer"], &answer["by"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .starts_with(message)
+        );
+        assert_eq!(answer["run"]["status"], "succeeded");
+    }
+}
+
+#[test]
+fn half_another_plan_is_a_failure() {
+    let desk = desk();
+    let failing = json!({"json": {"steps": [{"id": "sky", "tool": "weather"}]}});
+    for (half, message, asked) in halves() {
+        let answers = json!([
+            failing,
+            half,
+            half,
+            half,
+            "Nothing is known of the weather."
+        ]);
+        let left = usize::try_from(3 - asked).unwrap();
+        let answers: Vec<&Value> = answers.as_array().unwrap().iter().collect();
+        let answers = [&answers[..1], &answers[1 + left..]].concat();
+        desk.write("answers.json", &json!(answers));
+        let output = desk.run(&["ask", "how is the weather?", "--no-stream"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains(&format!("the plan was not revised: {message}")),
+            "{said}"
+        );
+        assert_eq!(stdout(&output), "Nothing is known of the weather.\n");
+    }
+}
+
+#[test]
+fn a_model_may_decline() {
+    let desk = desk();
+    for (kind, words, told) in [
+        (
+            "cannot",
+            "no tool knows cats",
+            "replay:answers.json says that it cannot: no tool knows cats",
+        ),
+        (
+            "ask",
+            "Which cats?",
+            "replay:answers.json asks: Which cats?",
+        ),
+    ] {
+        let declined = json!({"json": {kind: words}});
+        desk.write("answers.json", &json!([declined, plan(), "Rex."]));
+        for command in [
+            &["create", "list the cats"][..],
+            &["ask", "which cats?"],
+            &["ask", "which cats?", "--no-stream"],
+        ] {
+            let output = desk.run(command);
+            let said = stderr(&output);
+            assert_eq!(
+                (output.status.code(), stdout(&output)),
+                (Some(3), String::new()),
+                "{said}"
+            );
+            assert_eq!(said.lines().next(), Some(told), "{said}");
+            let report = desk.json(command, 3);
+            let created = report.get("created").unwrap_or(&report);
+            assert_eq!(created["declined"], json!({"kind": kind, "text": words}));
+            assert_eq!(created["usage"]["requests"], 1);
+        }
+    }
+}
+
+#[test]
+fn a_model_may_decline_another_plan() {
+    let desk = desk();
+    desk.write(
+        "plan.json",
+        &json!({"steps": [{"id": "sky", "tool": "weather"}]}),
+    );
+    for (arguments, answer, told) in [
+        (
+            ["--replan", "2"],
+            json!({"ask": "Which sky?"}),
+            "replay:answers.json asks: Which sky?",
+        ),
+        (
+            ["--replan", "2"],
+            json!({"cannot": "it rains"}),
+            "replay:answers.json says that it cannot: it rains",
+        ),
+        (
+            ["--repair", "--no-store"],
+            json!({"args": null}),
+            "the arguments of `sky` stay as they are: replay:answers.json says that other arguments would not help",
+        ),
+        (
+            ["--repair", "--no-store"],
+            json!({"city": "Graz"}),
+            "the arguments of `sky` stay as they are: replay:answers.json answered without `args`",
+        ),
+    ] {
+        desk.write(
+            "answers.json",
+            &json!([{ "json": answer }, {"json": {"steps": []}}]),
+        );
+        let output = desk.run(&[&["run", "plan.json"], &arguments[..]].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("{told}\n")), "{said}");
+    }
+}

@@ -1,0 +1,238 @@
+//! What answers cost, of everything that a command asks; and the time that models are told.
+
+use planwright_testkit::model_server::{Answered, ModelServer};
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::program::{planwright, stderr, stdout};
+
+fn desk() -> Desk {
+    Desk::new(&json!({
+        "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex"]},
+        "weather": {"fails": {"code": "bad", "message": "no such city"}}
+    }))
+}
+
+/// An answer that costs a thousand tokens and a hundred.
+fn answer(words: &Value) -> Answered {
+    let text = words
+        .as_str()
+        .map_or_else(|| words.to_string(), str::to_owned);
+    let message = json!({"role": "assistant", "content": text});
+    Answered::json(
+        200,
+        &json!({
+            "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
+        }),
+    )
+}
+
+/// The same answer piece by piece.
+fn live(words: &str) -> Answered {
+    let frames = [
+        json!({"choices": [{"delta": {"content": words}}]}),
+        json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+        json!({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}}),
+    ];
+    let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
+    let frames = frames.chain(["data: [DONE]\n\n".to_owned()]).collect();
+    Answered::new(200, "text/event-stream", frames)
+}
+
+/// What a command prints that asks a provider whose prices are known, and what the provider was asked.
+fn run(
+    desk: &Desk,
+    script: Vec<Answered>,
+    arguments: &[&str],
+    exit: i32,
+) -> (String, String, Vec<Value>) {
+    let server = ModelServer::start(script);
+    let settings = desk.path().join(".config/planwright");
+    std::fs::create_dir_all(&settings).unwrap();
+    let config = format!(
+        "[model]\nname = 'openai:m'\nbase_url = '{}/v1'\nprices = {{ input = 10, output = 100 }}\n",
+        server.url()
+    );
+    std::fs::write(settings.join("planwright.toml"), config).unwrap();
+    let mut command = planwright(desk.path());
+    let output = command
+        .args(arguments)
+        .args(["--simulate", "tools.json"])
+        .env("OPENAI_API_KEY", "sk-0815")
+        .env("TZ", "Europe/Vienna")
+        .output()
+        .unwrap();
+    let talk = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{talk}");
+    let asked = server.asked().into_iter().map(|asked| asked.body).collect();
+    (stdout(&output), talk, asked)
+}
+
+fn failing() -> Value {
+    json!({"steps": [{"id": "sky", "tool": "weather", "args": {"city": "Gras"}}]})
+}
+
+fn other() -> Value {
+    json!({"steps": [{"id": "dogs", "tool": "list_dogs"}], "output": ["dogs"]})
+}
+
+/// The words of a question, its instructions first.
+fn words(body: &Value) -> String {
+    let messages = body["messages"].as_array().unwrap().iter();
+    let texts = messages.map(|message| message["content"].as_str().unwrap_or_default());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+const COST: &str = "tokens read, ";
+
+#[test]
+fn everything_that_was_asked_counts() {
+    let desk = desk();
+    let script = || {
+        vec![
+            answer(&failing()),
+            answer(&json!({"args": null})),
+            answer(&other()),
+            live("Rex [dogs]."),
+        ]
+    };
+    let ask = [
+        "ask",
+        "which dogs were here last week?",
+        "--now",
+        "2025-10-12T09:00:00Z",
+        "--no-stream",
+        "--repair",
+        "--no-store",
+    ];
+    let (data, talk, asked) = run(&desk, script(), &ask, 0);
+    assert_eq!(data, "Rex [dogs].\n", "{talk}");
+    assert!(
+        talk.ends_with("4000 tokens read, 400 written, $0.0800\n"),
+        "{talk}"
+    );
+    assert_eq!(talk.matches(COST).count(), 1, "{talk}");
+    // Each of them is told what day it is, and what the phrase means.
+    for body in &asked {
+        let words = words(body);
+        let today = "Today is 2025-10-12 (Sunday), Europe/Vienna.";
+        assert!(words.contains(today), "{words}");
+        assert!(
+            words.contains("- \"last week\": from 2025-10-05 to 2025-10-12"),
+            "{words}"
+        );
+    }
+    let (data, ..) = run(
+        &desk,
+        script(),
+        &[&ask[..], &["--format", "json"]].concat(),
+        0,
+    );
+    let report: Value = serde_json::from_str(&data).unwrap();
+    let usage = |requests: u32| {
+        json!({
+            "requests": requests, "input_tokens": requests * 1000, "cached_tokens": 0,
+            "output_tokens": requests * 100, "cost": 0.02 * f64::from(requests),
+        })
+    };
+    assert_eq!(report["usage"], usage(4));
+    assert_eq!(report["run"]["usage"], usage(2));
+    assert_eq!(
+        report["created"]["plan"]["metadata"]["timestamp"],
+        "2025-10-12T09:00:00.000Z"
+    );
+}
+
+#[test]
+fn other_plans_of_a_run_count() {
+    let desk = desk();
+    let mut plan = failing();
+    plan["metadata"] =
+        json!({"query": "who was here last week?", "timestamp": "2025-10-12T09:00:00Z"});
+    desk.write("plan.json", &plan);
+    let run_plan = ["run", "plan.json", "--replan", "1", "--no-store"];
+    let (_, talk, asked) = run(&desk, vec![answer(&other())], &run_plan, 0);
+    assert!(
+        talk.contains("1000 tokens read, 100 written, $0.0200\n"),
+        "{talk}"
+    );
+    let words = words(&asked[0]);
+    // What a phrase meant when the plan was asked for is what it means now.
+    assert!(
+        words.contains("- \"last week\": from 2025-10-05 to 2025-10-12"),
+        "{words}"
+    );
+    assert!(words.contains("), Europe/Vienna.\n"), "{words}");
+    let json = [&run_plan[..], &["--format", "json"]].concat();
+    let (data, ..) = run(&desk, vec![answer(&other())], &json, 0);
+    let report: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(report["usage"]["cost"], 0.02);
+    assert_eq!(report["usage"]["requests"], 1);
+}
+
+#[test]
+fn a_conversation_counts_and_knows_the_day() {
+    let desk = desk();
+    let chat = [
+        "chat",
+        "Who was here last week?",
+        "--now",
+        "2025-10-12T09:00:00Z",
+        "--tz",
+        "UTC",
+        "--no-store",
+    ];
+    let (data, talk, asked) = run(&desk, vec![answer(&json!("Rex."))], &chat, 0);
+    assert_eq!(data, "Rex.\n");
+    assert!(
+        talk.contains("1000 tokens read, 100 written, $0.0200\n"),
+        "{talk}"
+    );
+    let words = words(&asked[0]);
+    assert!(
+        words.contains("Today is 2025-10-12 (Sunday), UTC."),
+        "{words}"
+    );
+    assert!(
+        words.contains("- \"last week\": from 2025-10-05 to 2025-10-12"),
+        "{words}"
+    );
+    let json = [&chat[..], &["--format", "json"]].concat();
+    let (data, ..) = run(&desk, vec![answer(&json!("Rex."))], &json, 0);
+    let report: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(report["usage"]["cost"], 0.02);
+}
+
+#[test]
+fn nobody_is_sent_to_a_run_that_is_not_stored() {
+    let desk = Desk::new(&json!({"pay": {"approval": true, "returns": "paid"}}));
+    let call = json!({"id": "c1", "type": "function", "function": {
+        "name": "plan_create_and_execute", "arguments": "{\"goal\": \"pay\"}",
+    }});
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let wish =
+        json!({"model": "m", "choices": [{"message": message, "finish_reason": "tool_calls"}]});
+    let plan = json!({"steps": [{"id": "pay", "tool": "pay"}]});
+    for (arguments, is_stored) in [
+        (vec!["chat", "Pay."], true),
+        (vec!["chat", "Pay.", "--no-store"], false),
+    ] {
+        let script = vec![
+            Answered::json(200, &wish),
+            answer(&plan),
+            answer(&json!("It waits.")),
+        ];
+        let (data, _, asked) = run(
+            &desk,
+            script,
+            &[&arguments[..], &["--no-stream"]].concat(),
+            0,
+        );
+        assert_eq!(data, "It waits.\n");
+        let told = words(&asked[2]);
+        assert!(told.contains("\"status\":\"waiting\""), "{told}");
+        assert_eq!(told.contains("planwright approve"), is_stored, "{told}");
+    }
+}
