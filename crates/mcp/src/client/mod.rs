@@ -36,7 +36,9 @@ mod transport;
 mod under_way;
 mod upstream;
 mod upstream_backend;
+mod upstream_client;
 mod upstreams;
+mod variants;
 mod view;
 mod watcher;
 
@@ -46,5 +48,6 @@ pub use connections::{Connections, ServerFailure};
 pub use following::ResourceFollowing;
 pub use http::{Consent, Tokens};
 pub use options::{ConnectOptions, ProcessObserver};
+pub use upstream_client::UpstreamClient;
 pub use upstreams::Upstreams;
 pub use view::{ChangeCounts, UpstreamServer, UpstreamState, UpstreamView};

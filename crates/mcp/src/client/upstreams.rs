@@ -17,11 +17,15 @@ use super::options::ConnectOptions;
 use super::server::Server;
 use super::upstream::Upstream;
 use super::upstream_backend::UpstreamBackend;
+use super::upstream_client::UpstreamClient;
 use super::view::{UpstreamServer, UpstreamState, UpstreamView};
 use crate::config::ServersConfig;
 
 /// How long after a number of starts in vain one more is allowed, where the options do not say.
 const RESTART_PAUSE: Duration = Duration::from_secs(30);
+
+/// The kind of results by which servers ask for input, since 2026-07-28.
+const INPUT_REQUIRED: &str = "input_required";
 
 /// The servers behind a gateway: started when they are first needed, side by side, each on its own. What they offer changes,
 /// and the view with it.
@@ -36,7 +40,7 @@ pub struct Upstreams {
 struct Inner {
     upstreams: Vec<Arc<Upstream>>,
     board: Arc<Board>,
-    capabilities: Arc<OnceLock<Value>>,
+    client: Arc<OnceLock<UpstreamClient>>,
 }
 
 impl Upstreams {
@@ -72,21 +76,26 @@ impl Upstreams {
             inner: Arc::new(Inner {
                 upstreams: upstreams.collect(),
                 board,
-                capabilities: Arc::default(),
+                client: Arc::default(),
             }),
         }
     }
 
-    /// Starts all servers that have not been started, side by side, and returns at once. They are told that the client
-    /// has these `capabilities` (`ClientCapabilities` as MCP writes them); those of the first call count. A server that
-    /// is needed before this was called is told that there are none.
+    /// [Starts](Self::start_for) all servers for a client of the newest revision that has these `capabilities` (`ClientCapabilities`
+    /// as MCP writes them).
+    pub fn start(&self, capabilities: &Value) {
+        self.start_for(&UpstreamClient::new(capabilities.clone()));
+    }
+
+    /// Starts all servers that have not been started, side by side, and returns at once. They are told what `client` can do;
+    /// the client of the first call counts. A server that is needed before this was called is told that there is none.
     ///
     /// Servers that failed are tried again, as far as [`ConnectOptions`] let them be. So this may be called whenever
     /// somebody wants to know what there is.
-    pub fn start(&self, capabilities: &Value) {
-        let capabilities = self.inner.capabilities.get_or_init(|| capabilities.clone());
+    pub fn start_for(&self, client: &UpstreamClient) {
+        let client = self.inner.client.get_or_init(|| client.clone());
         for upstream in &self.inner.upstreams {
-            upstream.start(capabilities);
+            upstream.start(client);
         }
     }
 
@@ -126,7 +135,7 @@ impl Upstreams {
         for upstream in &self.inner.upstreams {
             let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
                 Arc::clone(upstream),
-                Arc::clone(&self.inner.capabilities),
+                Arc::clone(&self.inner.client),
                 caller.clone(),
             ));
             backends.add(Arc::clone(&upstream.server.config.name), backend);
@@ -151,11 +160,18 @@ impl Upstreams {
         caller: Option<Arc<dyn Caller>>,
     ) -> Result<Value, UpstreamError> {
         let upstream = self.upstream(server)?;
-        let server = &upstream.server;
-        let session = upstream.session(&self.inner.capabilities).await?;
+        let server = upstream
+            .server_for(&self.inner.client, caller.as_ref())
+            .await?;
+        let session = server.session().await?;
         match session.request(method, &params, caller.as_ref()).await {
             Ok(result) => {
                 server.has_worked();
+                let kind = result.get("resultType").and_then(Value::as_text);
+                if kind == Some(INPUT_REQUIRED) && !session.greeting.is_stateless {
+                    let name = &server.config.name;
+                    return Err(UpstreamError::unasked_kind(name, INPUT_REQUIRED));
+                }
                 Ok(result)
             }
             Err(error) => Err(server.error(&session, error).await),
@@ -188,14 +204,14 @@ impl Upstreams {
         uri: &str,
     ) -> Result<ResourceFollowing, UpstreamError> {
         let upstream = self.upstream(server)?;
-        let session = upstream.session(&self.inner.capabilities).await?;
+        let session = upstream.session(&self.inner.client).await?;
         ResourceFollowing::begin(upstream, &session, Arc::from(uri)).await
     }
 
     /// Stops all servers, each with all that it started. Requests from now on fail.
     pub async fn shutdown(&self) {
         let stops = self.inner.upstreams.iter();
-        join_all(stops.map(|upstream| upstream.server.stop())).await;
+        join_all(stops.map(|upstream| upstream.stop())).await;
     }
 
     fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {

@@ -34,6 +34,7 @@ use super::changes::Subscriptions;
 use super::client::Client;
 use super::host::TaskRequest;
 use super::shared::{Gateway, Shared};
+use crate::revision::REVISIONS;
 
 type Context = RequestContext<RoleServer>;
 
@@ -61,7 +62,7 @@ impl ServerHandler for Front {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(capabilities::REVISIONS)
+        Cow::Borrowed(REVISIONS)
     }
 
     /// The tool whose arguments are compared with the headers of a request, where it wants some of them as headers.

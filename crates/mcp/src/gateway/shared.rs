@@ -10,7 +10,7 @@ use super::client::{Client, ClientId};
 use super::host::{Host, Passing};
 use super::listing::Listing;
 use super::suspended::SuspendedCalls;
-use crate::client::{UpstreamView, Upstreams};
+use crate::client::{UpstreamClient, UpstreamView, Upstreams};
 
 /// How long a list waits for servers that are still starting. What comes later is announced.
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
@@ -76,13 +76,25 @@ impl Shared {
 
     /// Starts the servers, unless that was done.
     pub(super) fn start(&self, client: &Client) {
-        if self.serves_many {
+        let first = if self.serves_many {
+            // Who comes later may be asked to fill in a form, too.
             let forms = Value::object([("form", Value::empty_object())]);
-            self.upstreams
-                .start(&Value::object([("elicitation", forms)]));
+            let asked = client.askable();
+            let mut capabilities = asked.as_object().cloned().unwrap_or_default();
+            capabilities.shift_remove("roots");
+            capabilities.entry("elicitation".into()).or_insert(forms);
+            UpstreamClient {
+                capabilities: Value::from(capabilities),
+                is_one_of_many: true,
+                ..client.as_upstream()
+            }
         } else {
-            self.upstreams.start(&client.capabilities);
-        }
+            UpstreamClient {
+                capabilities: client.capabilities.clone(),
+                ..client.as_upstream()
+            }
+        };
+        self.upstreams.start_for(&first);
     }
 
     /// What the servers offer, once all have started or enough time has passed.

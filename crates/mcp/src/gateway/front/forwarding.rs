@@ -28,7 +28,7 @@ impl Front {
         request: Subject,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (line, words) = Line::new(&client.id, made_for(client, context));
+        let (line, words) = Line::new(client, made_for(client, context));
         Work::new(request, start(Arc::new(line)), words)
             .conduct(client, &self.shared, context)
             .await
