@@ -103,14 +103,6 @@ impl UpstreamError {
         )
     }
 
-    /// An answer of `server` of a `kind` that its revision does not have, or that asks for nothing.
-    pub(crate) fn unasked_kind(server: &str, kind: &str) -> Self {
-        let message = format!(
-            "the server `{server}` answered with a result of the kind `{kind}`, which was not asked for, so whether the call happened is unknown"
-        );
-        Self::new(Self::UNAVAILABLE, message)
-    }
-
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {

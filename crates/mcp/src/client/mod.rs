@@ -15,7 +15,7 @@ mod greeting;
 mod handshake;
 mod http;
 mod inputs;
-mod line;
+pub(crate) mod line;
 mod link;
 mod listing;
 mod log;

@@ -8,6 +8,7 @@ use futures::future::join_all;
 use planwright_core::Value;
 use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use super::board::{Board, UpstreamNotification};
 use super::caller::{Caller, UpstreamError};
@@ -24,9 +25,6 @@ use crate::config::ServersConfig;
 /// How long after a number of starts in vain one more is allowed, where the options do not say.
 const RESTART_PAUSE: Duration = Duration::from_secs(30);
 
-/// The kind of results by which servers ask for input, since 2026-07-28.
-const INPUT_REQUIRED: &str = "input_required";
-
 /// The servers behind a gateway: started when they are first needed, side by side, each on its own. What they offer changes,
 /// and the view with it.
 ///
@@ -41,6 +39,7 @@ struct Inner {
     upstreams: Vec<Arc<Upstream>>,
     board: Arc<Board>,
     client: Arc<OnceLock<UpstreamClient>>,
+    started: OnceLock<Instant>,
 }
 
 impl Upstreams {
@@ -77,6 +76,7 @@ impl Upstreams {
                 upstreams: upstreams.collect(),
                 board,
                 client: Arc::default(),
+                started: OnceLock::new(),
             }),
         }
     }
@@ -93,6 +93,7 @@ impl Upstreams {
     /// Servers that failed are tried again, as far as [`ConnectOptions`] let them be. So this may be called whenever
     /// somebody wants to know what there is.
     pub fn start_for(&self, client: &UpstreamClient) {
+        self.inner.started.get_or_init(Instant::now);
         let client = self.inner.client.get_or_init(|| client.clone());
         for upstream in &self.inner.upstreams {
             upstream.start(client);
@@ -111,6 +112,20 @@ impl Upstreams {
         };
         let settled = changes.wait_for(|_| is_settled());
         matches!(tokio::time::timeout(patience, settled).await, Ok(Ok(_)))
+    }
+
+    /// Waits as [`Upstreams::settled`] does, but until `grace` after the servers were started first: a server that never answers
+    /// costs that much once, however often it is waited for.
+    pub async fn settled_within(&self, grace: Duration) -> bool {
+        let end = self.end_of_grace(grace);
+        self.settled(end.saturating_duration_since(Instant::now()))
+            .await
+    }
+
+    /// The moment `grace` after the servers were started first; now, if they were not.
+    pub fn end_of_grace(&self, grace: Duration) -> Instant {
+        let started = self.inner.started.get().copied();
+        started.map_or_else(Instant::now, |started| started + grace)
     }
 
     /// The newest view.
@@ -167,15 +182,20 @@ impl Upstreams {
         match session.request(method, &params, caller.as_ref()).await {
             Ok(result) => {
                 server.has_worked();
-                let kind = result.get("resultType").and_then(Value::as_text);
-                if kind == Some(INPUT_REQUIRED) && !session.greeting.is_stateless {
-                    let name = &server.config.name;
-                    return Err(UpstreamError::unasked_kind(name, INPUT_REQUIRED));
-                }
                 Ok(result)
             }
             Err(error) => Err(server.error(&session, error).await),
         }
+    }
+
+    /// Whether `server` may ask `caller` for input by a result, in the revision that is spoken with it.
+    pub(crate) async fn asks_by_results(&self, server: &str, caller: &Arc<dyn Caller>) -> bool {
+        let Ok(upstream) = self.upstream(server) else {
+            return false;
+        };
+        let server = upstream.server_for(&self.inner.client, Some(caller));
+        let session = server.await.ok().and_then(|server| server.running());
+        session.is_some_and(|session| session.greeting.is_stateless)
     }
 
     /// Tells `server` something. That it does not run is no failure: nobody is there to be told.

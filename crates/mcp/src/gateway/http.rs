@@ -5,18 +5,21 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use futures::future::BoxFuture;
-use http::{Request, Response, StatusCode};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::client::ClientId;
 use super::deliver::Slot;
 use super::front::Front;
+use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
 use super::shared::Gateway;
 
@@ -31,6 +34,7 @@ pub struct HttpService {
     service: StreamableHttpService<Front, Sessions>,
     sessions: Arc<Sessions>,
     gateway: Gateway,
+    most: usize,
 }
 
 impl HttpService {
@@ -47,6 +51,7 @@ impl HttpService {
             service: StreamableHttpService::new(front, Arc::clone(&sessions), config),
             sessions,
             gateway: gateway.clone(),
+            most,
         }
     }
 
@@ -57,9 +62,38 @@ impl HttpService {
         self.gateway.end_client(client);
     }
 
+    /// Answers a message that cannot be read, and hands on all else. (`rmcp` refuses such as media that is not supported.)
+    async fn read<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body<Data: Send> + Send + 'static,
+        B::Error: fmt::Display,
+    {
+        let kind = request.headers().get(CONTENT_TYPE);
+        let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        if request.method() != Method::POST || !is_json {
+            return self.handle(request).await;
+        }
+        let (parts, body) = request.into_parts();
+        let text = match collected(body, self.most).await {
+            Ok(text) => text,
+            Err(refusal) => return refusal,
+        };
+        let Incoming::Unreadable(Unreadable { reply, instead }) = incoming::read(&text) else {
+            return self
+                .handle(Request::from_parts(parts, Full::new(text)))
+                .await;
+        };
+        if let Some(instead) = instead.and_then(|instead| serde_json::to_vec(&*instead).ok()) {
+            // It has nothing to tell: the message answers a question of ours.
+            let instead = Full::new(Bytes::from(instead));
+            drop(self.handle(Request::from_parts(parts, instead)).await);
+        }
+        refused(StatusCode::BAD_REQUEST, &reply)
+    }
+
     async fn handle<B>(&self, mut request: Request<B>) -> Answer
     where
-        B: Body + Send + 'static,
+        B: Body<Data: Send> + Send + 'static,
         B::Error: fmt::Display,
     {
         let client = request.extensions().get().cloned();
@@ -91,6 +125,46 @@ impl HttpService {
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+/// The whole of a body of at most `most` bytes.
+async fn collected<B>(body: B, most: usize) -> Result<Bytes, Answer>
+where
+    B: Body,
+    B::Error: fmt::Display,
+{
+    let mut text = Vec::new();
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            let reason = format!("the request broke off: {error}");
+            let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
+            refused(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
+        })?;
+        let Ok(mut data) = frame.into_data() else {
+            continue;
+        };
+        if text.len() + data.remaining() > most {
+            let refusal = incoming::too_long(&text, most);
+            return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal.reply));
+        }
+        while data.has_remaining() {
+            let chunk = data.chunk();
+            text.extend_from_slice(chunk);
+            let length = chunk.len();
+            data.advance(length);
+        }
+    }
+    Ok(text.into())
+}
+
+fn refused(status: StatusCode, reply: &JsonRpcError) -> Answer {
+    let text = serde_json::to_vec(reply).unwrap_or_default();
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
 
 fn not_found() -> Answer {
     let text = Full::new(Bytes::from_static(b"Not Found: Session not found"));
@@ -133,9 +207,8 @@ fn answered(message: &str) -> Option<serde_json::Value> {
 
 impl<B> tower_service::Service<Request<B>> for HttpService
 where
-    B: Body + Send + 'static,
+    B: Body<Data: Send> + Send + 'static,
     B::Error: fmt::Display,
-    B::Data: Send + 'static,
 {
     type Response = Answer;
     type Error = Infallible;
@@ -147,7 +220,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.handle(request).await) })
+        Box::pin(async move { Ok(service.read(request).await) })
     }
 }
 

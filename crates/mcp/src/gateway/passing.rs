@@ -56,8 +56,11 @@ pub async fn completed(
         if kind != Some("input_required") {
             return Ok(result);
         }
-        if !asks_for_something(&result) {
-            return Err(UpstreamError::unasked_kind(server, "input_required"));
+        if !upstreams.asks_by_results(server, &caller).await || !asks_for_something(&result) {
+            let message = format!(
+                "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
+            );
+            return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message));
         }
         params = answered(params, &result, &caller).await?;
     }

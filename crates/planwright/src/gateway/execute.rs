@@ -12,7 +12,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_engine::{Engine, RunSummary, Start};
 use planwright_mcp::Caller;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
 
 use super::answer;
 use super::approver::{self, AtClient};
@@ -29,9 +29,6 @@ use crate::embedding::random_id;
 use crate::kept::{self, Begin, Stale};
 use crate::pins::PinPolicy;
 use crate::reading::Reading;
-
-/// How long a plan waits for servers that are still starting and may have the tools that it names.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
 const FULL_PLANS: u64 = 4;
@@ -115,7 +112,7 @@ impl PlanHost {
         read: impl Fn() -> Reading,
     ) -> Result<Sound, Unsound> {
         let mut changes = self.upstreams.changes();
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = self.upstreams.end_of_grace(CALL_GRACE);
         loop {
             changes.mark_unchanged();
             let mut reading = read();

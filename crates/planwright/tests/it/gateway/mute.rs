@@ -1,0 +1,121 @@
+//! A server that never answers holds up nobody who wants something of the others.
+
+use std::time::{Duration, Instant};
+
+use planwright_testkit::fake_server;
+use planwright_testkit::wire_client::WireClient;
+use serde_json::{Value, json};
+
+use super::serve::Behind;
+
+/// More than the requests take on a busy machine, and less than one that waits for the server.
+const LONG: Duration = Duration::from_secs(4);
+
+fn behind() -> Behind {
+    let mute = json!({"hang": true}).to_string();
+    let quick = json!({
+        "tools": [{"name": "echo", "annotations": {"readOnlyHint": true}}],
+        "resources": [{"uri": "x://y", "name": "y"}],
+        "prompts": [{"name": "p"}],
+        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+    });
+    let quick = quick.to_string();
+    let program = fake_server::program();
+    Behind::new(&[("mute", program, &[&mute]), ("quick", program, &[&quick])])
+}
+
+/// Lists once, which may wait a little, and then sends `requests`: all are answered at once, with what the ready server has.
+#[track_caller]
+fn check(client: &mut WireClient, requests: &[(&str, Value, &str)]) {
+    client.request("tools/list", json!({}));
+    let begun = Instant::now();
+    for (method, params, expected) in requests {
+        let answer = client.request(method, params.clone()).to_string();
+        assert!(answer.contains(expected), "{method} {params}: {answer}");
+    }
+    let took = begun.elapsed();
+    assert!(took < LONG, "{took:?}");
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({"name": tool, "arguments": arguments})
+}
+
+const STARTING: &str = "the server `mute` is still starting";
+
+#[test]
+fn in_plain_mode() {
+    let requests = [
+        ("tools/list", json!({}), r#""planwright/starting":["mute"]"#),
+        ("resources/list", json!({}), "x://y"),
+        ("prompts/list", json!({}), r#""name":"p""#),
+        ("tools/call", call("echo", json!({"a": 7})), r#"{\"a\":7}"#),
+    ];
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let behind = behind();
+        let mut client = behind.client(&["--mode", "plain"], revision, &[]);
+        check(&mut client, &requests);
+    }
+}
+
+#[test]
+fn in_search_mode() {
+    let echo = json!({"tool": "echo", "arguments": {"a": 7}});
+    let requests = [
+        ("tools/list", json!({}), STARTING_LISTED),
+        (
+            "tools/call",
+            call("search_tools", json!({"query": "echo"})),
+            STARTING,
+        ),
+        (
+            "tools/call",
+            call("call_tool", echo.clone()),
+            r#"{\"a\":7}"#,
+        ),
+        ("tools/call", call("call_tool", echo), r#"{\"a\":7}"#),
+    ];
+    let behind = behind();
+    let mut client = behind.client(&["--mode", "search"], "2025-11-25", &[]);
+    check(&mut client, &requests);
+}
+
+const STARTING_LISTED: &str = "The server `mute` is still starting.";
+
+#[test]
+fn in_plan_mode() {
+    let plan = json!({"plan": {"steps": [{"id": "a", "tool": "echo", "args": {"a": 7}}], "output": ["a"]}});
+    let requests = [
+        ("tools/list", json!({}), STARTING_LISTED),
+        (
+            "tools/call",
+            call("describe_tools", json!({"tools": ["echo"]})),
+            "echo",
+        ),
+        (
+            "tools/call",
+            call("describe_tools", json!({"tools": ["nil"]})),
+            STARTING,
+        ),
+        (
+            "tools/call",
+            call("execute_plan", plan),
+            r#""status":"succeeded""#,
+        ),
+    ];
+    let behind = behind();
+    let mut client = behind.client(&[], "2025-11-25", &[]);
+    check(&mut client, &requests);
+}
+
+/// What nobody has may still come; the refusal says so.
+#[test]
+fn what_is_unknown_names_the_server() {
+    let behind = behind();
+    let mut client = behind.client(&["--mode", "plain"], "2025-11-25", &[]);
+    let refused = client.request("tools/call", call("nil", json!({})));
+    assert_eq!(
+        refused["error"]["message"],
+        format!("unknown tool `nil`; {STARTING}")
+    );
+}
