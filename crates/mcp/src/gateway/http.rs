@@ -12,7 +12,10 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcError};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage,
+};
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +25,7 @@ use super::front::Front;
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
 use super::shared::Gateway;
+use super::uses;
 
 const SESSION: &str = "mcp-session-id";
 
@@ -78,10 +82,21 @@ impl HttpService {
             Ok(text) => text,
             Err(refusal) => return refusal,
         };
-        let Incoming::Unreadable(Unreadable { reply, instead }) = incoming::read(&text) else {
-            return self
-                .handle(Request::from_parts(parts, Full::new(text)))
-                .await;
+        let is_opening = |message: &ClientJsonRpcMessage| {
+            let is_initialize = matches!(message, JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_)));
+            is_initialize && !parts.headers.contains_key(SESSION)
+        };
+        let (reply, instead) = match incoming::read(&text) {
+            Incoming::Message(message) if is_opening(&message) => {
+                return self.open(Request::from_parts(parts, Full::new(text))).await;
+            }
+            Incoming::Message(_) | Incoming::Ignored => {
+                return self
+                    .handle(Request::from_parts(parts, Full::new(text)))
+                    .await;
+            }
+            Incoming::Unreadable(Unreadable { reply, instead }) => (reply, instead),
         };
         if let Some(instead) = instead.and_then(|instead| serde_json::to_vec(&*instead).ok()) {
             // It has nothing to tell: the message answers a question of ours.
@@ -91,22 +106,44 @@ impl HttpService {
         refused(StatusCode::BAD_REQUEST, &reply)
     }
 
+    /// Opens a session, if there is room for one.
+    async fn open(&self, request: Request<Full<Bytes>>) -> Answer {
+        let client = client_of(&request);
+        let Some(_opening) = self.sessions.make_room(&client).await else {
+            let reason = "too many sessions of this client have requests under way";
+            let error = ErrorData::internal_error(reason, None);
+            let refusal = JsonRpcError::new(None, error);
+            return refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
+        };
+        self.handle(request).await
+    }
+
     async fn handle<B>(&self, mut request: Request<B>) -> Answer
     where
         B: Body<Data: Send> + Send + 'static,
         B::Error: fmt::Display,
     {
-        let client = request.extensions().get().cloned();
-        let client = client.unwrap_or_else(ClientId::local);
+        let client = client_of(&request);
         let session = |headers: &http::HeaderMap| {
             let session = headers.get(SESSION)?.to_str().ok()?;
             Some(Arc::<str>::from(session))
         };
-        if let Some(session) = session(request.headers())
-            && !self.sessions.is_of(&session, &client)
-        {
-            // As of one that nobody has: a stranger learns nothing.
-            return not_found();
+        let mut in_use = None;
+        if let Some(session) = session(request.headers()) {
+            if !self.sessions.is_of(&session, &client) {
+                // As of one that nobody has: a stranger learns nothing.
+                return not_found();
+            }
+            let kind = match *request.method() {
+                Method::GET => uses::Request::Stream,
+                _ => uses::Request::Call,
+            };
+            let is_there = self
+                .sessions
+                .has_session(&session)
+                .await
+                .unwrap_or_default();
+            in_use = is_there.then(|| self.sessions.in_use(&session, kind));
         }
         let slot = Slot::default();
         request.extensions_mut().insert(slot.clone());
@@ -118,13 +155,22 @@ impl HttpService {
             self.sessions.opened(session, client).await;
         }
         response.map(|body| {
-            let body = body.map_frame(move |frame| frame.map_data(|data| filled(data, &slot)));
+            let body = body.map_frame(move |frame| {
+                // Until the last frame.
+                let _ = &in_use;
+                frame.map_data(|data| filled(data, &slot))
+            });
             BodyExt::boxed(body)
         })
     }
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+fn client_of<B>(request: &Request<B>) -> ClientId {
+    let client = request.extensions().get().cloned();
+    client.unwrap_or_else(ClientId::local)
+}
 
 /// The whole of a body of at most `most` bytes.
 async fn collected<B>(body: B, most: usize) -> Result<Bytes, Answer>

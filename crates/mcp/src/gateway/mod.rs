@@ -25,6 +25,7 @@ mod sessions;
 mod shared;
 mod suspended;
 mod translate;
+mod uses;
 
 pub use client::{Client, ClientId};
 pub use host::{Host, HostCall, Passing, SuspendedCall, TaskRequest};

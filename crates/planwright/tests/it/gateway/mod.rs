@@ -10,6 +10,7 @@ mod faces;
 mod fidelity;
 mod host;
 mod hostile;
+mod media;
 mod mute;
 mod names;
 mod pins;

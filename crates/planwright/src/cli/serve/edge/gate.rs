@@ -14,6 +14,7 @@ use planwright_mcp::gateway::ClientId;
 use super::access::Access;
 use super::limits::{Limits, Pace, UnderWay};
 use super::metrics::Metrics;
+use super::newcomers::Newcomer;
 use super::origin::Names;
 use super::refusal::{Refusal, Refused};
 use super::request::{Kept, read_body};
@@ -56,6 +57,9 @@ impl Gate {
     async fn admit(&self, request: Request<Body>) -> Result<(Request<Body>, Kept), Refusal> {
         let peer = request.extensions().get().copied();
         let client = self.identify(request.headers(), peer)?;
+        if let Some(newcomer) = request.extensions().get::<Newcomer>() {
+            newcomer.let_in();
+        }
         if let Some(pace) = &self.pace {
             pace.take(&client)
                 .map_err(|wait| Refusal::TooFast { wait })?;

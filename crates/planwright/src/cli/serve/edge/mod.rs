@@ -8,6 +8,7 @@ mod connections;
 mod gate;
 mod limits;
 mod metrics;
+mod newcomers;
 mod origin;
 mod refusal;
 mod request;
