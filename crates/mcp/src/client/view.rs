@@ -98,9 +98,13 @@ impl UpstreamView {
         self.servers
             .iter()
             .filter_map(|server| match &server.state {
+                UpstreamState::Ready => None,
                 UpstreamState::Failed(failure) => Some(failure.message.clone()),
-                _ if server.was_tried => None,
-                _ => Some(format!("the server `{}` is still starting", server.name)),
+                // What it offered when it ran last is known.
+                UpstreamState::Idle if server.was_tried => None,
+                UpstreamState::Idle | UpstreamState::Starting => {
+                    Some(format!("the server `{}` is still starting", server.name))
+                }
             })
     }
 

@@ -60,6 +60,7 @@ impl Sessions {
     /// Remembers who has opened a session, until it is closed.
     pub(super) async fn opened(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
+            drop(self.uses.begin(session.clone(), Request::Call));
             self.owners().insert(session, client);
         }
     }

@@ -52,6 +52,9 @@ fn beside(summary: &RunSummary) -> String {
             let _ = writeln!(text, "{at}: [{label}] (`--format json` has it)");
         }
     }
+    if !text.is_empty() {
+        text.insert(0, '\n');
+    }
     text
 }
 

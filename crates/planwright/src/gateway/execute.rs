@@ -115,20 +115,25 @@ impl PlanHost {
         let deadline = self.upstreams.end_of_grace(CALL_GRACE);
         loop {
             changes.mark_unchanged();
+            let seen = self.upstreams.view();
             let mut reading = read();
             if let Some(plan) = reading.check(&self.offered().catalog) {
                 return Ok(Sound { reading, plan });
             }
             let mut findings = reading.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
-            // A server that became ready during the check is settled, and its tools were not seen.
-            let may_come = is_unknown
-                && tokio::time::Instant::now() < deadline
-                && (changes.has_changed().unwrap_or(false)
-                    || !self.upstreams.settled(Duration::ZERO).await);
-            let changed = tokio::time::timeout_at(deadline, changes.changed());
-            if may_come && matches!(changed.await, Ok(Ok(()))) {
-                continue;
+            if is_unknown && tokio::time::Instant::now() < deadline {
+                // A server that became ready during the check is settled, and its tools were not seen.
+                let is_other = !Arc::ptr_eq(&seen, &self.upstreams.view());
+                if is_other {
+                    continue;
+                }
+                if !self.upstreams.settled(Duration::ZERO).await {
+                    let changed = tokio::time::timeout_at(deadline, changes.changed());
+                    if matches!(changed.await, Ok(Ok(()))) {
+                        continue;
+                    }
+                }
             }
             self.mention_missing(&mut reading);
             return Err(Unsound::Findings(Box::new(reading)));

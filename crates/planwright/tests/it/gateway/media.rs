@@ -37,7 +37,12 @@ fn behind() -> Behind {
         gives("all", json!([image(), audio(), file()])),
         gives("huge", json!([large()])),
     ]});
-    Behind::new(&[("fake", fake_server::program(), &[&script.to_string()])])
+    let behind = Behind::new(&[]);
+    let file = behind.folder().join("script.json");
+    std::fs::write(&file, script.to_string()).unwrap();
+    let file = format!("@{}", file.display());
+    behind.servers(&[("fake", fake_server::program(), &[&file])]);
+    behind
 }
 
 /// Runs a plan of these steps, and gives the structured answer and the blocks behind its text, which holds no data.
@@ -143,7 +148,17 @@ fn people_are_told_what_there_is() {
     let plan = json!({"steps": [{"id": "a", "tool": "caption"}, {"id": "b", "tool": "all"}], "output": ["a", "b"]});
     std::fs::write(behind.folder().join("plan.json"), plan.to_string()).unwrap();
     let text = behind.run(&["run", "plan.json", "--servers", "mcp.json"]);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @"
+    a: a chart
+
+    b:
+      - [image/png, 33 bytes]
+      - [audio/wav, 4 bytes]
+      - [application/x-a, 4 bytes, file:///a.bin]
+
+    a: [image/png, 33 bytes] (`--format json` has it)
+    a: [resource_link, file:///b] (`--format json` has it)
+    ");
     let json = behind.run(&[
         "run",
         "plan.json",

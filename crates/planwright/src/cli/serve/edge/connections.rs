@@ -91,6 +91,8 @@ impl House {
             }
         }
         drop(self.listener);
+        // Whoever has not been let in by now is not waited for.
+        while newcomers.make_room() {}
         let all_done = async { tokio::join!(put_away, graceful.shutdown()) };
         if tokio::time::timeout(patience, all_done).await.is_err() {
             tracing::warn!("some requests were not answered in time, and are given up");

@@ -12,6 +12,7 @@ use planwright::config::Serve;
 use planwright_mcp::gateway::ClientId;
 
 use super::access::Access;
+use super::cors;
 use super::limits::{Limits, Pace, UnderWay};
 use super::metrics::Metrics;
 use super::newcomers::Newcomer;
@@ -97,7 +98,17 @@ pub(super) async fn names(
     next: Next,
 ) -> Response {
     let response = match gate.names.check(request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let origin = request.headers().get(header::ORIGIN).cloned();
+            let mut response = match cors::preflight(request.method(), request.headers()) {
+                Some(response) => response,
+                None => next.run(request).await,
+            };
+            if let Some(origin) = origin {
+                cors::share(origin, response.headers_mut());
+            }
+            response
+        }
         Err(refusal) => refusal.into_response(),
     };
     if let Some(Refused(reason)) = response.extensions().get() {

@@ -5,6 +5,7 @@
 
 mod access;
 mod connections;
+mod cors;
 mod gate;
 mod limits;
 mod metrics;

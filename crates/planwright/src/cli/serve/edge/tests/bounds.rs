@@ -99,17 +99,27 @@ async fn each_client_has_its_pace() {
 #[tokio::test]
 async fn there_are_so_many_connections() {
     let (server, _) = Server::start(&[], "max_connections = 3").await;
-    let mut idle = Vec::new();
-    for count in 1..=2 {
-        idle.push(server.connect().await);
+    let mut busy = Vec::new();
+    for count in 1..3 {
+        let mut stream = server.connect().await;
+        let request = post(&[], "hang");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        busy.push(stream);
         // The one that asks is a connection too.
         figure(
             &server,
             &format!("planwright_http_connections {}", count + 1),
         )
         .await;
+        figure(
+            &server,
+            &format!("planwright_http_requests_under_way {count}"),
+        )
+        .await;
     }
-    idle.push(server.connect().await);
+    let mut last = server.connect().await;
+    last.write_all(post(&[], "hang").as_bytes()).await.unwrap();
+    busy.push(last);
     let answer = loop {
         let answer = server.get("/healthz", &[]).await;
         if !answer.starts_with("HTTP/1.1 200") {
@@ -117,7 +127,7 @@ async fn there_are_so_many_connections() {
         }
     };
     check(&answer, "503 Service Unavailable", &["retry-after: 1"]);
-    idle.clear();
+    busy.clear();
     loop {
         if server
             .get("/healthz", &[])
@@ -127,6 +137,37 @@ async fn there_are_so_many_connections() {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn those_who_are_not_let_in_shut_nobody_out() {
+    let (server, tokens) = Server::start(&["ada"], "max_connections = 16").await;
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = server.connect().await;
+        // The server may have closed it already.
+        let _ = stream
+            .write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n")
+            .await;
+        slow.push(stream);
+    }
+    check(&server.get("/healthz", &[]).await, "200 OK", &["ok"]);
+    let token = format!("authorization: Bearer {}", tokens[0]);
+    check(
+        &server.post(&[&token], "hello").await,
+        "200 OK",
+        &["token:ada"],
+    );
+    let mut known = server.connect().await;
+    let first = post(&[&token], "hang");
+    known.write_all(first.as_bytes()).await.unwrap();
+    // Who was let in stays, however many come.
+    figure(&server, "planwright_http_requests_under_way 1").await;
+    for _ in 0..100 {
+        slow.push(server.connect().await);
+    }
+    check(&server.get("/healthz", &[]).await, "200 OK", &["ok"]);
+    figure(&server, "planwright_http_requests_under_way 1").await;
 }
 
 /// Waits until a line stands in the figures.
