@@ -11,6 +11,9 @@ use super::limits::neighbourhood;
 /// What part of all connections those of one address may take before somebody is let in on them.
 const PART: u32 = 8;
 
+/// How many they may be at least: a client may open several at once.
+const LEAST: usize = 4;
+
 /// The connections on which nobody has been let in, by address, the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Newcomers {
@@ -33,9 +36,7 @@ impl Newcomers {
     /// For a port that takes `connections`.
     pub(super) fn new(connections: u32) -> Self {
         Self {
-            most: usize::try_from(connections / PART)
-                .unwrap_or(usize::MAX)
-                .max(1),
+            most: usize::try_from(connections / PART).map_or(usize::MAX, |most| most.max(LEAST)),
             waiting: Arc::default(),
         }
     }
@@ -118,16 +119,18 @@ mod tests {
     fn the_oldest_of_an_address_gives_way() {
         let newcomers = Newcomers::new(16);
         let (here, there) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-        let [first, second] = [newcomers.enter(here), newcomers.enter(here)];
-        let other = newcomers.enter(there);
-        first.let_in();
-        let third = newcomers.enter(here);
-        assert!(!has_ended(&first) && !has_ended(&second));
-        let fourth = newcomers.enter(here);
-        assert!(has_ended(&second) && !has_ended(&third) && !has_ended(&other));
-        assert!(newcomers.make_room() && has_ended(&third));
-        drop((fourth, other));
-        assert!(!newcomers.make_room());
-        assert!(newcomers.lock().is_empty() || newcomers.lock().values().all(|of| of.is_empty()));
+        let known = newcomers.enter(here);
+        let first = newcomers.enter(here);
+        known.let_in();
+        let others = [here; 3].map(|here| newcomers.enter(here));
+        let far = newcomers.enter(there);
+        assert!(!has_ended(&known) && !has_ended(&first));
+        let late = newcomers.enter(here);
+        assert!(has_ended(&first) && !has_ended(&known) && !has_ended(&far));
+        assert!(!others.iter().any(has_ended));
+        assert!(newcomers.make_room() && has_ended(&others[0]) && !has_ended(&far));
+        drop((others, late, far));
+        assert!(!newcomers.make_room() && !has_ended(&known));
+        assert!(newcomers.lock().is_empty());
     }
 }
