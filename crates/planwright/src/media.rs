@@ -45,14 +45,10 @@ impl<'a> Media<'a> {
 
     /// What it is, for people: `image/png, 1234 bytes`.
     pub fn label(&self) -> String {
-        let mut label = self.mime_type.unwrap_or(self.kind).to_owned();
-        if let Some(bytes) = self.bytes() {
-            label += &format!(", {bytes} bytes");
-        }
-        if let Some(uri) = self.uri {
-            label += &format!(", {uri}");
-        }
-        label
+        let mut parts = vec![self.mime_type.unwrap_or(self.kind).to_owned()];
+        parts.extend(self.bytes().map(|bytes| format!("{bytes} bytes")));
+        parts.extend(self.uri.map(str::to_owned));
+        parts.join(", ")
     }
 
     /// What it is, as data: its fields without the data.

@@ -50,12 +50,11 @@ impl Variants {
 
     /// Stops the server in all of them.
     pub(super) async fn stop(&self) {
-        let variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let servers: Vec<Arc<Server>> = variants
-            .iter()
-            .map(|variant| Arc::clone(&variant.server))
-            .collect();
-        drop(variants);
+        let servers: Vec<Arc<Server>> = {
+            let variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let servers = variants.iter().map(|variant| &variant.server);
+            servers.cloned().collect()
+        };
         join_all(servers.iter().map(|server| server.stop())).await;
     }
 }

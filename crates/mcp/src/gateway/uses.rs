@@ -1,10 +1,9 @@
 //! Which sessions over HTTP are in use, and which of them end when there are too many.
 
+use rmcp::transport::streamable_http_server::session::SessionId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-
-use rmcp::transport::streamable_http_server::session::SessionId;
+use tokio::time::Instant;
 
 use super::client::ClientId;
 
