@@ -16,6 +16,7 @@ mod names;
 mod pins;
 mod planning;
 mod pushing;
+mod retention;
 mod rounds;
 mod serve;
 mod unannotated;
