@@ -8,7 +8,7 @@ use super::serve::Behind;
 
 /// How long the server is waited for before it counts as failed: more than the requests take on a busy machine, and less than they
 /// would if each waited for it.
-const START_TIMEOUT: &str = "10s";
+const START_TIMEOUT: &str = "14s";
 
 fn behind() -> Behind {
     let mute = json!({"hang": true}).to_string();
