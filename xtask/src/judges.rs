@@ -38,6 +38,18 @@ const JUDGES: &[Environment] = &[
         ],
         programs: &["node_modules/@modelcontextprotocol/sdk/package.json"],
     },
+    // What servers are made with.
+    Environment {
+        folder: "typescript-server",
+        registry: Registry::Npm,
+        packages: &[
+            "@modelcontextprotocol/sdk@1.32.2",
+            "@modelcontextprotocol/server@2.4.0",
+            "@modelcontextprotocol/node@2.1.2",
+            "zod@4.3.6",
+        ],
+        programs: &["node_modules/@modelcontextprotocol/server/package.json"],
+    },
     Environment {
         folder: "python",
         registry: Registry::PyPi,

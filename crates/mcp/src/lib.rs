@@ -4,6 +4,9 @@
 /// `mcp.json`: which servers there are.
 mod config;
 
+/// The revisions of MCP that are spoken.
+mod revision;
+
 /// Servers that are started, called and stopped.
 mod client;
 
@@ -19,8 +22,8 @@ pub mod gateway;
 
 pub use client::{
     Caller, ChangeCounts, ConnectOptions, Connections, Consent, ProcessObserver, ResourceFollowing,
-    ServerFailure, Tokens, UpstreamError, UpstreamNotification, UpstreamServer, UpstreamState,
-    UpstreamView, Upstreams,
+    ServerFailure, Tokens, UpstreamClient, UpstreamError, UpstreamNotification, UpstreamServer,
+    UpstreamState, UpstreamView, Upstreams,
 };
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,

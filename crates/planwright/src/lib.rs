@@ -532,6 +532,9 @@ pub mod pins;
 /// Text that comes from elsewhere, made fit for a terminal.
 pub mod legible;
 
+/// Images, audio and resources that tools give.
+pub mod media;
+
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 

@@ -13,6 +13,9 @@ use crate::times::to_nanos;
 /// How many pages are given back in one go, so that runs under way need not wait for all of them.
 const PAGES: i64 = 512;
 
+/// How many runs are forgotten until the size is looked at again.
+const AT_A_TIME: usize = 64;
+
 /// Which runs are to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prune {
@@ -47,8 +50,46 @@ impl Store {
     ///
     /// [`StoreError::File`]. What was forgotten before stays forgotten.
     pub fn prune(&self, prune: &Prune, holder: &Holder) -> Result<Pruned, StoreError> {
+        let ids = self.read(|connection| candidates(connection, prune))?;
+        self.forget(ids, prune, holder)
+    }
+
+    /// Forgets the oldest of the runs that [`Store::prune`] would forget, until the store has `most` bytes or none of them is left.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Store::prune`].
+    pub fn prune_to(
+        &self,
+        most: u64,
+        prune: &Prune,
+        holder: &Holder,
+    ) -> Result<Pruned, StoreError> {
+        let mut all = Pruned::default();
+        if self.read(used_bytes)? <= most {
+            return Ok(all);
+        }
+        let mut ids = self.read(|connection| candidates(connection, prune))?;
+        while !ids.is_empty() && most < self.read(used_bytes)? {
+            // The oldest stand at the end.
+            let some = ids.split_off(ids.len().saturating_sub(AT_A_TIME));
+            let pruned = self.forget(some, prune, holder)?;
+            all.runs.splice(..0, pruned.runs);
+            all.held.splice(..0, pruned.held);
+            all.values += pruned.values;
+            all.bytes += pruned.bytes;
+        }
+        Ok(all)
+    }
+
+    fn forget(
+        &self,
+        ids: Vec<String>,
+        prune: &Prune,
+        holder: &Holder,
+    ) -> Result<Pruned, StoreError> {
         let mut pruned = Pruned::default();
-        for id in self.read(|connection| candidates(connection, prune))? {
+        for id in ids {
             let lease = match self.lease(&id, holder) {
                 Err(StoreError::Held { .. }) => {
                     pruned.held.push(id);
@@ -169,6 +210,14 @@ fn vacuum(connection: &Connection) -> Result<i64, Fault> {
     // Until then the file is as long as before. Where a reader is in the way, the next commit of somebody does it.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(0)
+}
+
+/// The bytes of the store that something needs.
+fn used_bytes(connection: &Connection) -> Result<u64, Fault> {
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let used = pages.saturating_sub(free_pages(connection)?);
+    Ok(used.unsigned_abs().saturating_mul(size.unsigned_abs()))
 }
 
 fn free_pages(connection: &Connection) -> Result<i64, Fault> {

@@ -8,6 +8,7 @@ use planwright_core::Value;
 use planwright_engine::backend::{RetryAdvice, ToolError};
 
 use super::object::with;
+use super::upstream_client::UpstreamClient;
 
 /// The client for whom a request is made. What the server asks or tells while the request is under way goes to it.
 pub trait Caller: Send + Sync + 'static {
@@ -38,6 +39,11 @@ pub trait Caller: Send + Sync + 'static {
     /// What goes into `_meta` of each request that is made for it: `traceparent`, `tracestate`, `baggage`. An object, or
     /// `null` where there is nothing.
     fn meta(&self) -> Value;
+
+    /// How the client can be asked, by which a server that several clients use is spoken to.
+    fn abilities(&self) -> Option<UpstreamClient> {
+        None
+    }
 
     /// Who the client is, where several callers may be the same: one for each of its requests, say. Callers that do not
     /// tell are clients of their own.

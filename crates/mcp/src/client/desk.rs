@@ -53,6 +53,11 @@ impl Desk {
         }
     }
 
+    /// What the server was told that its clients can do.
+    pub(super) fn capabilities(&self) -> &Value {
+        &self.capabilities
+    }
+
     /// Where answers go.
     pub(super) fn answer_through(&self, sender: Sender) {
         // There is one connection for each desk, and this is called once.

@@ -1,9 +1,10 @@
 //! Finds out which revision of MCP a server speaks.
 //!
 //! Revision 2026-07-28 begins with `server/discover` and has no `initialize`; earlier ones refuse `server/discover`
-//! with an error, upon which `initialize` follows on the same connection. A server that answers neither way within a
-//! short time gets both, and the first good answer counts: so a server that needs long to get up, as `npx` does where
-//! it downloads first, is waited for whatever it speaks. (`rmcp` has this handshake too, but there the late refusal of
+//! with an error, upon which `initialize` follows on the same connection. A server started for a client of an earlier revision
+//! gets `initialize` first, since it may ask its client by requests, which 2026-07-28 does not have. A server that answers
+//! neither way within a short time gets both, and the first good answer counts: so a server that needs long to get up, as
+//! `npx` does where it downloads first, is waited for whatever it speaks. (`rmcp` has this handshake too, but there the late refusal of
 //! `server/discover` is taken for the answer to `initialize`, and the connection fails.)
 
 use std::time::Duration;
@@ -36,37 +37,99 @@ pub(super) enum HandshakeError {
     Unexpected,
 }
 
-/// Connects as `client` and says what the other side is. One that is silent on `server/discover` for as long as
-/// `patience` gets `initialize` as well.
+/// Which greetings a server gets, in this order, until it answers one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Greetings {
+    first: Greeting,
+    then: Option<Greeting>,
+}
+
+/// One way to greet a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Greeting {
+    /// `server/discover`, at the newest revision.
+    Discover,
+    /// `initialize`, which proposes this revision.
+    Initialize(ProtocolVersion),
+}
+
+impl Greetings {
+    /// Prefers the newest revision, or one with `initialize` if `is_earlier`.
+    pub(super) fn preferring(is_earlier: bool) -> Self {
+        let initialize = Greeting::Initialize(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let (first, then) = if is_earlier {
+            (initialize, Greeting::Discover)
+        } else {
+            (Greeting::Discover, initialize)
+        };
+        Self {
+            first,
+            then: Some(then),
+        }
+    }
+
+    /// Proposes `revision` and nothing else.
+    pub(super) fn only(revision: &ProtocolVersion) -> Self {
+        let first = if revision.has_initialize() {
+            Greeting::Initialize(revision.clone())
+        } else {
+            Greeting::Discover
+        };
+        Self { first, then: None }
+    }
+}
+
+impl Greeting {
+    fn id(&self) -> RequestId {
+        match self {
+            Self::Discover => DISCOVER,
+            Self::Initialize(_) => INITIALIZE,
+        }
+    }
+
+    fn message(&self, client: &ClientConfig) -> ClientJsonRpcMessage {
+        match self {
+            Self::Discover => discover(client),
+            Self::Initialize(revision) => initialize(client, revision),
+        }
+    }
+}
+
+/// Connects as `client` and says what the other side is. A server that is silent on the first of `greetings` for as long as
+/// `patience` gets the other one as well.
 pub(super) async fn shake_hands<T>(
     transport: &mut T,
     client: &ClientConfig,
+    greetings: Greetings,
     patience: Duration,
 ) -> Result<ServerPeerInfo, HandshakeError>
 where
     T: Transport<RoleClient>,
 {
-    send(transport, discover(client)).await?;
-    let mut is_initializing = false;
+    let Greetings { first, mut then } = greetings;
+    send(transport, first.message(client)).await?;
+    // The greetings that may still be answered, the latest at the end.
+    let mut open = vec![first];
     let mut has_asked_again = false;
     let patience = tokio::time::sleep(patience);
     tokio::pin!(patience);
     loop {
         let message = tokio::select! {
             message = transport.receive() => message.ok_or(HandshakeError::Closed)?,
-            () = &mut patience, if !is_initializing => {
-                is_initializing = true;
-                send(transport, initialize(client)).await?;
+            () = &mut patience, if then.is_some() => {
+                greet_next(transport, client, &mut then, &mut open).await?;
                 continue;
             }
         };
-        match message {
+        let refusal = match message {
             ServerJsonRpcMessage::Response(response) => match response.result {
                 ServerResult::DiscoverResult(result) => {
                     let newest = ProtocolVersion::LATEST;
                     if result.supported_versions.contains(&newest) {
                         return Ok(ServerPeerInfo::from_discover_result(newest, result));
                     }
+                    open.retain(|greeting| *greeting != Greeting::Discover);
+                    HandshakeError::Unexpected
                 }
                 ServerResult::InitializeResult(result) => {
                     if result.protocol_version.has_initialize() {
@@ -74,26 +137,33 @@ where
                     }
                     return Ok(result.into());
                 }
-                _ if matches(&response.id, &DISCOVER) => {}
+                _ if matches(&response.id, &DISCOVER) => {
+                    open.retain(|greeting| *greeting != Greeting::Discover);
+                    HandshakeError::Unexpected
+                }
                 _ => return Err(HandshakeError::Unexpected),
             },
             ServerJsonRpcMessage::Error(error) => {
-                // An error without an id answers the latest request.
-                let answers_initialize = match &error.id {
-                    Some(id) => matches(id, &INITIALIZE),
-                    None => is_initializing,
+                // An error without an id answers the latest greeting.
+                let answered = match &error.id {
+                    Some(id) => open.iter().position(|one| matches(id, &one.id())),
+                    None => open.len().checked_sub(1),
                 };
-                if answers_initialize {
+                let Some(answered) = answered else {
+                    continue;
+                };
+                let greeting = open.remove(answered);
+                let is_discover = greeting == Greeting::Discover;
+                if is_discover && is_final(error.error.code) {
                     return Err(HandshakeError::Refused(Box::new(error.error)));
                 }
-                if is_final(error.error.code) {
-                    return Err(HandshakeError::Refused(Box::new(error.error)));
-                }
-                if !is_initializing && !has_asked_again && speaks_the_newest(&error.error) {
+                if is_discover && !has_asked_again && speaks_the_newest(&error.error) {
                     has_asked_again = true;
-                    send(transport, discover(client)).await?;
+                    send(transport, greeting.message(client)).await?;
+                    open.push(greeting);
                     continue;
                 }
+                HandshakeError::Refused(Box::new(error.error))
             }
             ServerJsonRpcMessage::Request(request) => {
                 let answer = match request.request {
@@ -109,13 +179,27 @@ where
                 continue;
             }
             ServerJsonRpcMessage::Notification(_) => continue,
-        }
-        // Whatever it was, the server is awake and does not speak the newest revision.
-        if !is_initializing {
-            is_initializing = true;
-            send(transport, initialize(client)).await?;
+        };
+        // Whatever it was, the server is awake and does not want that greeting.
+        greet_next(transport, client, &mut then, &mut open).await?;
+        if open.is_empty() {
+            return Err(refusal);
         }
     }
+}
+
+/// Sends the greeting that was not sent yet, if there is one.
+async fn greet_next<T: Transport<RoleClient>>(
+    transport: &mut T,
+    client: &ClientConfig,
+    then: &mut Option<Greeting>,
+    open: &mut Vec<Greeting>,
+) -> Result<(), HandshakeError> {
+    if let Some(greeting) = then.take() {
+        send(transport, greeting.message(client)).await?;
+        open.push(greeting);
+    }
+    Ok(())
 }
 
 async fn send<T: Transport<RoleClient>>(
@@ -162,10 +246,8 @@ fn discover(client: &ClientConfig) -> ClientJsonRpcMessage {
     ClientJsonRpcMessage::request(ClientRequest::DiscoverRequest(request), DISCOVER)
 }
 
-fn initialize(client: &ClientConfig) -> ClientJsonRpcMessage {
-    let params = client
-        .clone()
-        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+fn initialize(client: &ClientConfig, revision: &ProtocolVersion) -> ClientJsonRpcMessage {
+    let params = client.clone().with_protocol_version(revision.clone());
     let request = InitializeRequest::new(params);
     ClientJsonRpcMessage::request(ClientRequest::InitializeRequest(request), INITIALIZE)
 }

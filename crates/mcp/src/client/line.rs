@@ -13,19 +13,29 @@ const READ_AHEAD: usize = 64 << 10;
 
 /// Reads lines of at most `limit` bytes.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     read: BufReader<R>,
     line: Vec<u8>,
     is_done: bool,
+    /// Whether the line goes on beyond the limit.
+    is_cut: bool,
     limit: usize,
 }
 
+/// A line, or what of it is within the limit.
+#[cfg(feature = "gateway")]
+pub(crate) enum Line<'a> {
+    Whole(&'a [u8]),
+    Beginning(&'a [u8]),
+}
+
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(super) fn new(read: R, limit: usize) -> Self {
+    pub(crate) fn new(read: R, limit: usize) -> Self {
         Self {
             read: BufReader::with_capacity(READ_AHEAD, read),
             line: Vec::new(),
             is_done: false,
+            is_cut: false,
             limit,
         }
     }
@@ -37,26 +47,55 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     ///
     /// The stream's own, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
     pub(super) async fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.advance(false).await?;
+        Ok(self.is_done.then(|| self.line.trim_ascii()))
+    }
+
+    /// The next line as [`next`](Self::next) gives it, but that of a line beyond the limit the beginning comes, and the rest is
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The stream's own.
+    #[cfg(feature = "gateway")]
+    pub(crate) async fn next_or_beginning(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.advance(true).await?;
+        Ok(self.is_done.then(|| {
+            if self.is_cut {
+                Line::Beginning(&self.line)
+            } else {
+                Line::Whole(self.line.trim_ascii())
+            }
+        }))
+    }
+
+    /// Reads to the end of a line, after which the line is done, or to the end of the stream.
+    async fn advance(&mut self, cuts: bool) -> io::Result<()> {
         if self.is_done {
             self.line.clear();
             self.line.shrink_to(KEPT_CAPACITY);
             self.is_done = false;
+            self.is_cut = false;
         }
         loop {
             let available = self.read.fill_buf().await?;
             if available.is_empty() {
-                return Ok(None);
+                return Ok(());
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(available.len());
-            if self.line.len() + taken > self.limit {
-                return Err(io::ErrorKind::FileTooLarge.into());
+            let room = self.limit.saturating_sub(self.line.len());
+            if taken > room {
+                if !cuts {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                self.is_cut = true;
             }
-            self.line.extend_from_slice(&available[..taken]);
+            self.line.extend_from_slice(&available[..taken.min(room)]);
             self.read.consume(end.map_or(taken, |end| end + 1));
             if end.is_some() {
                 self.is_done = true;
-                return Ok(Some(self.line.trim_ascii()));
+                return Ok(());
             }
         }
     }

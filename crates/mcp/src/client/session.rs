@@ -12,7 +12,7 @@ use rmcp::transport::Transport;
 use super::connection::{Connection, SendFailure};
 use super::desk::{Desk, Hearing};
 use super::greeting::Greeting;
-use super::handshake::{HandshakeError, shake_hands};
+use super::handshake::{Greetings, HandshakeError, shake_hands};
 use super::http::HttpFailure;
 use super::link::Link;
 use super::log::Log;
@@ -23,6 +23,7 @@ use super::process::Process;
 use super::transport::PipeTransport;
 use super::watcher::Counterpart;
 use crate::config::{ProgramConfig, Reach, ServerConfig};
+use crate::revision;
 
 /// A server that runs and that is connected.
 #[derive(Debug)]
@@ -58,8 +59,8 @@ impl Session {
                 let (transport, link) =
                     super::http::open(&config.name, http, Arc::clone(&mailbox), options)
                         .map_err(StartError::from)?;
-                return Self::over(transport, Link::Http(link), mailbox, options, counterpart)
-                    .await;
+                let link = Link::Http(link);
+                return Self::over(transport, link, mailbox, (config, options), counterpart).await;
             }
         };
         let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
@@ -72,7 +73,7 @@ impl Session {
         );
         let mailbox = transport.mailbox();
         let link = Link::process(process, transport.fault());
-        Self::over(transport, link, mailbox, options, counterpart).await
+        Self::over(transport, link, mailbox, (config, options), counterpart).await
     }
 
     /// Connects over a `transport` whose messages arrive in `mailbox`.
@@ -80,22 +81,24 @@ impl Session {
         mut transport: T,
         link: Link,
         mailbox: Arc<Mailbox>,
-        options: &ConnectOptions,
+        (config, options): (&ServerConfig, &ConnectOptions),
         counterpart: Counterpart,
     ) -> Result<Self, StartError>
     where
         T: Transport<RoleClient> + 'static,
     {
-        let Counterpart {
-            capabilities,
-            watcher,
-        } = counterpart;
+        let Counterpart { client, watcher } = counterpart;
+        let greetings = match config.protocol.as_deref().and_then(revision::named) {
+            Some(revision) => Greetings::only(revision),
+            None => Greetings::preferring(client.is_asked_by_requests),
+        };
+        let capabilities = client.capabilities;
         let (name, version) = options.client.clone();
         let client = ClientConfig::new(
             client_capabilities(&capabilities),
             Implementation::new(name, version),
         );
-        let info = match shake_hands(&mut transport, &client, link.patience()).await {
+        let info = match shake_hands(&mut transport, &client, greetings, link.patience()).await {
             Ok(info) => info,
             Err(error) => return Err(StartError::handshake(error, &link).await),
         };

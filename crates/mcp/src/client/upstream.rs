@@ -3,18 +3,23 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use futures::future::join;
 use planwright_core::Value;
 use planwright_engine::backend::ToolError;
 use tokio::sync::mpsc;
 
 use super::abort::AbortOnDrop;
 use super::board::{Board, UpstreamNotification};
+use super::caller::Caller;
 use super::followed::Followed;
 use super::server::Server;
 use super::session::{Session, StartError};
 use super::tending::{Signal, Tending};
+use super::upstream_client::UpstreamClient;
+use super::variants::Variants;
 use super::view::UpstreamState;
 use super::watcher::{Counterpart, ListKind, Watcher};
+use crate::config::Reach;
 
 /// A server and its place on the board.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ pub(super) struct Upstream {
     pub(super) followed: Arc<Followed>,
     board: Arc<Board>,
     index: usize,
+    variants: Variants,
     // What follows the session that runs. A plain mutex: it is held for one look-up.
     tended: Mutex<Option<Tended>>,
 }
@@ -39,6 +45,7 @@ impl Upstream {
             followed: Arc::default(),
             board,
             index,
+            variants: Variants::default(),
             tended: Mutex::default(),
         }
     }
@@ -46,15 +53,49 @@ impl Upstream {
     /// The running server, which is started if it does not run; it is told that its clients have `capabilities`.
     pub(super) async fn session(
         self: &Arc<Self>,
-        capabilities: &OnceLock<Value>,
+        client: &OnceLock<UpstreamClient>,
     ) -> Result<Arc<Session>, ToolError> {
-        self.introduce(capabilities.get());
+        self.introduce(client.get());
         self.server.session().await
     }
 
+    /// The server as it is spoken to for `caller`: in the one session that there is, unless it takes several at no cost and that
+    /// session does not let it ask `caller` as it could directly.
+    pub(super) async fn server_for(
+        self: &Arc<Self>,
+        client: &OnceLock<UpstreamClient>,
+        caller: Option<&Arc<dyn Caller>>,
+    ) -> Result<Arc<Server>, ToolError> {
+        let session = self.session(client).await?;
+        let asked = caller.and_then(|caller| caller.abilities());
+        let is_open = matches!(self.server.config.reach, Reach::Http(_))
+            && client.get().is_some_and(|client| client.is_one_of_many);
+        let Some(asked) = asked.filter(|_| is_open) else {
+            return Ok(Arc::clone(&self.server));
+        };
+        let mut asked = asked.shared();
+        let is_served = if session.greeting.is_stateless {
+            // Each request says what its client can do.
+            !asked.is_asked_by_requests || self.server.config.protocol.is_some()
+        } else {
+            // It asks by requests, whichever revision the client speaks.
+            asked.is_asked_by_requests = true;
+            *session.desk.capabilities() == asked.capabilities
+        };
+        if is_served {
+            return Ok(Arc::clone(&self.server));
+        }
+        Ok(self.variants.of(self, asked))
+    }
+
+    /// Stops the server in all its sessions.
+    pub(super) async fn stop(&self) {
+        join(self.server.stop(), self.variants.stop()).await;
+    }
+
     /// Starts the server if it was not started before, or could not be.
-    pub(super) fn start(self: &Arc<Self>, capabilities: &Value) {
-        self.introduce(Some(capabilities));
+    pub(super) fn start(self: &Arc<Self>, client: &UpstreamClient) {
+        self.introduce(Some(client));
         let view = self.board.view();
         let is_to_start = view.servers.get(self.index).is_some_and(|server| {
             matches!(server.state, UpstreamState::Failed(_))
@@ -66,10 +107,15 @@ impl Upstream {
     }
 
     /// Says on whose behalf it will be started. The first word counts.
-    pub(super) fn introduce(self: &Arc<Self>, capabilities: Option<&Value>) {
+    pub(super) fn introduce(self: &Arc<Self>, client: Option<&UpstreamClient>) {
         let watcher: Weak<Self> = Arc::downgrade(self);
+        let mut client = client.cloned().unwrap_or_default();
+        if client.is_one_of_many && matches!(self.server.config.reach, Reach::Http(_)) {
+            // Clients of earlier revisions get sessions of their own.
+            client.is_asked_by_requests = false;
+        }
         self.server.introduce(Counterpart {
-            capabilities: capabilities.cloned().unwrap_or_default(),
+            client,
             watcher: Some(watcher),
         });
     }

@@ -8,6 +8,7 @@ use futures::future::join_all;
 use planwright_core::Value;
 use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use super::board::{Board, UpstreamNotification};
 use super::caller::{Caller, UpstreamError};
@@ -17,6 +18,7 @@ use super::options::ConnectOptions;
 use super::server::Server;
 use super::upstream::Upstream;
 use super::upstream_backend::UpstreamBackend;
+use super::upstream_client::UpstreamClient;
 use super::view::{UpstreamServer, UpstreamState, UpstreamView};
 use crate::config::ServersConfig;
 
@@ -36,7 +38,8 @@ pub struct Upstreams {
 struct Inner {
     upstreams: Vec<Arc<Upstream>>,
     board: Arc<Board>,
-    capabilities: Arc<OnceLock<Value>>,
+    client: Arc<OnceLock<UpstreamClient>>,
+    started: OnceLock<Instant>,
 }
 
 impl Upstreams {
@@ -72,21 +75,28 @@ impl Upstreams {
             inner: Arc::new(Inner {
                 upstreams: upstreams.collect(),
                 board,
-                capabilities: Arc::default(),
+                client: Arc::default(),
+                started: OnceLock::new(),
             }),
         }
     }
 
-    /// Starts all servers that have not been started, side by side, and returns at once. They are told that the client
-    /// has these `capabilities` (`ClientCapabilities` as MCP writes them); those of the first call count. A server that
-    /// is needed before this was called is told that there are none.
+    /// [Starts](Self::start_for) all servers for a client of the newest revision that has these `capabilities` (`ClientCapabilities`
+    /// as MCP writes them).
+    pub fn start(&self, capabilities: &Value) {
+        self.start_for(&UpstreamClient::new(capabilities.clone()));
+    }
+
+    /// Starts all servers that have not been started, side by side, and returns at once. They are told what `client` can do;
+    /// the client of the first call counts. A server that is needed before this was called is told that there is none.
     ///
     /// Servers that failed are tried again, as far as [`ConnectOptions`] let them be. So this may be called whenever
     /// somebody wants to know what there is.
-    pub fn start(&self, capabilities: &Value) {
-        let capabilities = self.inner.capabilities.get_or_init(|| capabilities.clone());
+    pub fn start_for(&self, client: &UpstreamClient) {
+        self.inner.started.get_or_init(Instant::now);
+        let client = self.inner.client.get_or_init(|| client.clone());
         for upstream in &self.inner.upstreams {
-            upstream.start(capabilities);
+            upstream.start(client);
         }
     }
 
@@ -102,6 +112,20 @@ impl Upstreams {
         };
         let settled = changes.wait_for(|_| is_settled());
         matches!(tokio::time::timeout(patience, settled).await, Ok(Ok(_)))
+    }
+
+    /// Waits as [`Upstreams::settled`] does, but until `grace` after the servers were started first: a server that never answers
+    /// costs that much once, however often it is waited for.
+    pub async fn settled_within(&self, grace: Duration) -> bool {
+        let end = self.end_of_grace(grace);
+        self.settled(end.saturating_duration_since(Instant::now()))
+            .await
+    }
+
+    /// The moment `grace` after the servers were started first; now, if they were not.
+    pub fn end_of_grace(&self, grace: Duration) -> Instant {
+        let started = self.inner.started.get().copied();
+        started.map_or_else(Instant::now, |started| started + grace)
     }
 
     /// The newest view.
@@ -126,7 +150,7 @@ impl Upstreams {
         for upstream in &self.inner.upstreams {
             let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
                 Arc::clone(upstream),
-                Arc::clone(&self.inner.capabilities),
+                Arc::clone(&self.inner.client),
                 caller.clone(),
             ));
             backends.add(Arc::clone(&upstream.server.config.name), backend);
@@ -151,8 +175,10 @@ impl Upstreams {
         caller: Option<Arc<dyn Caller>>,
     ) -> Result<Value, UpstreamError> {
         let upstream = self.upstream(server)?;
-        let server = &upstream.server;
-        let session = upstream.session(&self.inner.capabilities).await?;
+        let server = upstream
+            .server_for(&self.inner.client, caller.as_ref())
+            .await?;
+        let session = server.session().await?;
         match session.request(method, &params, caller.as_ref()).await {
             Ok(result) => {
                 server.has_worked();
@@ -160,6 +186,16 @@ impl Upstreams {
             }
             Err(error) => Err(server.error(&session, error).await),
         }
+    }
+
+    /// Whether `server` may ask `caller` for input by a result, in the revision that is spoken with it.
+    pub(crate) async fn asks_by_results(&self, server: &str, caller: &Arc<dyn Caller>) -> bool {
+        let Ok(upstream) = self.upstream(server) else {
+            return false;
+        };
+        let server = upstream.server_for(&self.inner.client, Some(caller));
+        let session = server.await.ok().and_then(|server| server.running());
+        session.is_some_and(|session| session.greeting.is_stateless)
     }
 
     /// Tells `server` something. That it does not run is no failure: nobody is there to be told.
@@ -188,14 +224,14 @@ impl Upstreams {
         uri: &str,
     ) -> Result<ResourceFollowing, UpstreamError> {
         let upstream = self.upstream(server)?;
-        let session = upstream.session(&self.inner.capabilities).await?;
+        let session = upstream.session(&self.inner.client).await?;
         ResourceFollowing::begin(upstream, &session, Arc::from(uri)).await
     }
 
     /// Stops all servers, each with all that it started. Requests from now on fail.
     pub async fn shutdown(&self) {
         let stops = self.inner.upstreams.iter();
-        join_all(stops.map(|upstream| upstream.server.stop())).await;
+        join_all(stops.map(|upstream| upstream.stop())).await;
     }
 
     fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {

@@ -87,6 +87,27 @@ impl UpstreamView {
         servers.chain(self.absent.iter())
     }
 
+    /// The servers whose first start is not over yet.
+    pub fn starting(&self) -> impl Iterator<Item = &Arc<str>> {
+        let starting = self.servers.iter().filter(|server| !server.was_tried);
+        starting.map(|server| &server.name)
+    }
+
+    /// Why tools of servers are not known, one clause for each server.
+    pub fn missing(&self) -> impl Iterator<Item = String> {
+        self.servers
+            .iter()
+            .filter_map(|server| match &server.state {
+                UpstreamState::Ready => None,
+                UpstreamState::Failed(failure) => Some(failure.message.clone()),
+                // What it offered when it ran last is known.
+                UpstreamState::Idle if server.was_tried => None,
+                UpstreamState::Idle | UpstreamState::Starting => {
+                    Some(format!("the server `{}` is still starting", server.name))
+                }
+            })
+    }
+
     /// The tools of all servers, in the order of the view and of each server's list.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.servers.iter().flat_map(|server| &server.tools)

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use planwright_core::Value;
 
 use super::session::{Session, StartError};
+use super::upstream_client::UpstreamClient;
 
 /// Who follows one server over all its starts. Nothing here may wait.
 pub(super) trait Watcher: std::fmt::Debug + Send + Sync {
@@ -33,8 +34,8 @@ pub(super) trait Watcher: std::fmt::Debug + Send + Sync {
 /// On whose behalf a server is connected to: what it is told of us, and who follows it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counterpart {
-    /// What the clients behind us can do, as MCP writes it; `null` where there are none.
-    pub(super) capabilities: Value,
+    /// The client that it is started for.
+    pub(super) client: UpstreamClient,
     /// Who follows the server.
     pub(super) watcher: Option<Weak<dyn Watcher>>,
 }

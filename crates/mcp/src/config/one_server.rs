@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 
 use super::expand::expand;
 use super::http::URL_FIELDS;
 use super::{ProgramConfig, ServerConfig, duration};
+use crate::revision;
 
 /// Shorter values are no secrets worth hiding: they would blank out half of every message.
 const SHORTEST_SECRET: usize = 6;
@@ -94,6 +96,19 @@ impl<'a> ServerReader<'a> {
                     "`trusted` must be true or false",
                     "write `true`, or leave it out",
                 ),
+            }
+        }
+        if let Some(value) = fields.shift_remove("protocol") {
+            let revision = value.as_str().and_then(revision::named);
+            self.config.protocol = revision.map(|revision| revision.as_str().into());
+            if revision.is_none() {
+                let known = revision::REVISIONS.iter().map(ProtocolVersion::as_str);
+                let known = known.collect::<Vec<_>>().join("`, `");
+                self.problem(
+                    "/protocol",
+                    &format!("`protocol` is {value}, which is no revision of MCP that is spoken"),
+                    &format!("write one of `{known}`, or leave it out"),
+                );
             }
         }
         if let Some(value) = fields.shift_remove("timeout") {

@@ -43,6 +43,9 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// The longest that its start may take.
     pub start_timeout: Option<Duration>,
+    /// The only revision of MCP to speak with it, such as `2025-11-25`. Without one, the revision of the client that it is started for
+    /// is preferred.
+    pub protocol: Option<Arc<str>>,
     /// Values that must not be repeated in a message, such as keys and tokens.
     pub secrets: Vec<Arc<str>>,
 }
@@ -139,6 +142,7 @@ impl ServerConfig {
             trusted: false,
             timeout: None,
             start_timeout: None,
+            protocol: None,
             secrets: Vec::new(),
         }
     }

@@ -50,6 +50,9 @@ fn check(text: &str) -> String {
                 lines.push(format!("  {name} {duration:?}"));
             }
         }
+        if let Some(revision) = &server.protocol {
+            lines.push(format!("  speaks {revision}"));
+        }
         if !server.secrets.is_empty() {
             lines.push(format!("  secrets {:?}", server.secrets));
         }
@@ -298,4 +301,22 @@ fn reads_lengths_of_time() {
         let value = serde_json::from_str(text).unwrap();
         assert_eq!(super::duration::read(&value), expected, "{text}");
     }
+}
+
+#[test]
+fn the_revision_is_one_that_is_spoken() {
+    assert_snapshot!(check(
+        r#"{"mcpServers": {
+            "old": {"command": "a", "protocol": "2025-11-25"},
+            "odd": {"command": "a", "protocol": "2023-01-01"},
+            "number": {"command": "a", "protocol": 2025}
+        }}"#
+    ), @r#"
+    old: "a" []
+      speaks 2025-11-25
+    unusable /mcpServers/odd/protocol the server `odd` cannot be started: `protocol` is "2023-01-01", which is no revision of MCP that is spoken
+      help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
+    unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is no revision of MCP that is spoken
+      help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
+    "#);
 }

@@ -1,19 +1,10 @@
 //! What the gateway says that it can do.
 
 use planwright_core::Value;
-use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 
 use super::shared::Shared;
 use crate::client::{UpstreamState, UpstreamView};
-
-/// The revisions that are spoken, the oldest first.
-pub(super) const REVISIONS: &[ProtocolVersion] = &[
-    ProtocolVersion::V_2024_11_05,
-    ProtocolVersion::V_2025_03_26,
-    ProtocolVersion::V_2025_06_18,
-    ProtocolVersion::V_2025_11_25,
-    ProtocolVersion::V_2026_07_28,
-];
 
 /// The requests that are answered.
 pub(super) const METHODS: &[&str] = &[

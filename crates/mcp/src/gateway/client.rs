@@ -8,6 +8,8 @@ use rmcp::RoleServer;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::RequestContext;
 
+use crate::client::UpstreamClient;
+
 /// Who a client is. What belongs to one is never shown to another.
 ///
 /// Whoever lets clients in over HTTP puts it into the request's extensions; all others are [`ClientId::local`].
@@ -99,6 +101,15 @@ impl Client {
             Some((*capability, self.capabilities.get(capability)?.clone()))
         });
         Value::object(fields)
+    }
+
+    /// What servers have to know of it.
+    pub(super) fn as_upstream(&self) -> UpstreamClient {
+        UpstreamClient {
+            capabilities: self.askable(),
+            is_asked_by_requests: self.is_asked_directly(),
+            is_one_of_many: false,
+        }
     }
 
     /// Whether it can show a form to a person.

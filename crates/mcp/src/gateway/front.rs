@@ -13,6 +13,7 @@ mod tools;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use planwright_core::Value;
 use rmcp::RoleServer;
@@ -33,7 +34,9 @@ use super::capabilities;
 use super::changes::Subscriptions;
 use super::client::Client;
 use super::host::TaskRequest;
+use super::listing::Listing;
 use super::shared::{Gateway, Shared};
+use crate::revision::REVISIONS;
 
 type Context = RequestContext<RoleServer>;
 
@@ -43,6 +46,8 @@ pub(super) struct Front {
     shared: Arc<Shared>,
     subscriptions: Subscriptions,
     expected: news::Expected,
+    /// Whether the client is told of changes.
+    is_told: Arc<AtomicBool>,
 }
 
 impl Front {
@@ -51,6 +56,7 @@ impl Front {
             shared: Arc::clone(&gateway.0),
             subscriptions: Subscriptions::default(),
             expected: news::Expected::default(),
+            is_told: Arc::default(),
         }
     }
 }
@@ -61,7 +67,7 @@ impl ServerHandler for Front {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(capabilities::REVISIONS)
+        Cow::Borrowed(REVISIONS)
     }
 
     /// The tool whose arguments are compared with the headers of a request, where it wants some of them as headers.
@@ -80,7 +86,8 @@ impl ServerHandler for Front {
         context.peer.set_peer_info(request.clone());
         let client = Client::of(&context);
         if self.shared.passes() {
-            self.shared.listing(&client).await;
+            // What they can do, and what they say to models, is told now or never.
+            self.shared.settle(&client, true).await;
         } else {
             self.shared.start(&client);
         }
@@ -90,7 +97,8 @@ impl ServerHandler for Front {
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = Client::of(&context);
         if self.shared.passes() {
-            self.shared.listing(&client).await;
+            // What they can do, and what they say to models, is told now or never.
+            self.shared.settle(&client, true).await;
         } else {
             self.shared.start(&client);
         }
@@ -272,6 +280,17 @@ impl ServerHandler for Front {
 }
 
 impl Front {
+    /// What the servers offer, once they are ready or have been waited for.
+    async fn listing(&self, client: &Client) -> Arc<Listing> {
+        self.shared.settle(client, self.is_told()).await;
+        self.shared.current()
+    }
+
+    /// Whether the client hears of what is not there yet as soon as it is.
+    fn is_told(&self) -> bool {
+        self.is_told.load(Ordering::Relaxed)
+    }
+
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
         let client = Client::of(context);
         self.shared.start(&client);

@@ -5,20 +5,27 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use futures::future::BoxFuture;
-use http::{Request, Response, StatusCode};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage,
+};
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::client::ClientId;
 use super::deliver::Slot;
 use super::front::Front;
+use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
 use super::shared::Gateway;
+use super::uses;
 
 const SESSION: &str = "mcp-session-id";
 
@@ -31,6 +38,7 @@ pub struct HttpService {
     service: StreamableHttpService<Front, Sessions>,
     sessions: Arc<Sessions>,
     gateway: Gateway,
+    most: usize,
 }
 
 impl HttpService {
@@ -47,6 +55,7 @@ impl HttpService {
             service: StreamableHttpService::new(front, Arc::clone(&sessions), config),
             sessions,
             gateway: gateway.clone(),
+            most,
         }
     }
 
@@ -57,22 +66,84 @@ impl HttpService {
         self.gateway.end_client(client);
     }
 
-    async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    /// Answers a message that cannot be read, and hands on all else. (`rmcp` refuses such as media that is not supported.)
+    async fn read<B>(&self, request: Request<B>) -> Answer
     where
-        B: Body + Send + 'static,
+        B: Body<Data: Send> + Send + 'static,
         B::Error: fmt::Display,
     {
-        let client = request.extensions().get().cloned();
-        let client = client.unwrap_or_else(ClientId::local);
+        let kind = request.headers().get(CONTENT_TYPE);
+        let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        if request.method() != Method::POST || !is_json {
+            return self.handle(request).await;
+        }
+        let (parts, body) = request.into_parts();
+        let text = match collected(body, self.most).await {
+            Ok(text) => text,
+            Err(refusal) => return refusal,
+        };
+        let is_opening = |message: &ClientJsonRpcMessage| {
+            let is_initialize = matches!(message, JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_)));
+            is_initialize && !parts.headers.contains_key(SESSION)
+        };
+        let (reply, instead) = match incoming::read(&text) {
+            Incoming::Message(message) if is_opening(&message) => {
+                return self.open(Request::from_parts(parts, Full::new(text))).await;
+            }
+            Incoming::Message(_) | Incoming::Ignored => {
+                return self
+                    .handle(Request::from_parts(parts, Full::new(text)))
+                    .await;
+            }
+            Incoming::Unreadable(Unreadable { reply, instead }) => (reply, instead),
+        };
+        if let Some(instead) = instead.and_then(|instead| serde_json::to_vec(&*instead).ok()) {
+            // It has nothing to tell: the message answers a question of ours.
+            let instead = Full::new(Bytes::from(instead));
+            drop(self.handle(Request::from_parts(parts, instead)).await);
+        }
+        refused(StatusCode::BAD_REQUEST, &reply)
+    }
+
+    /// Opens a session, if there is room for one.
+    async fn open(&self, request: Request<Full<Bytes>>) -> Answer {
+        let client = client_of(&request);
+        let Some(_opening) = self.sessions.make_room(&client).await else {
+            let reason = "too many sessions of this client have requests under way";
+            let error = ErrorData::internal_error(reason, None);
+            let refusal = JsonRpcError::new(None, error);
+            return refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
+        };
+        self.handle(request).await
+    }
+
+    async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    where
+        B: Body<Data: Send> + Send + 'static,
+        B::Error: fmt::Display,
+    {
+        let client = client_of(&request);
         let session = |headers: &http::HeaderMap| {
             let session = headers.get(SESSION)?.to_str().ok()?;
             Some(Arc::<str>::from(session))
         };
-        if let Some(session) = session(request.headers())
-            && !self.sessions.is_of(&session, &client)
-        {
-            // As of one that nobody has: a stranger learns nothing.
-            return not_found();
+        let mut in_use = None;
+        if let Some(session) = session(request.headers()) {
+            if !self.sessions.is_of(&session, &client) {
+                // As of one that nobody has: a stranger learns nothing.
+                return not_found();
+            }
+            let kind = match *request.method() {
+                Method::GET => uses::Request::Stream,
+                _ => uses::Request::Call,
+            };
+            let is_there = self
+                .sessions
+                .has_session(&session)
+                .await
+                .unwrap_or_default();
+            in_use = is_there.then(|| self.sessions.in_use(&session, kind));
         }
         let slot = Slot::default();
         request.extensions_mut().insert(slot.clone());
@@ -84,13 +155,62 @@ impl HttpService {
             self.sessions.opened(session, client).await;
         }
         response.map(|body| {
-            let body = body.map_frame(move |frame| frame.map_data(|data| filled(data, &slot)));
+            let body = body.map_frame(move |frame| {
+                // Until the last frame.
+                let _ = &in_use;
+                frame.map_data(|data| filled(data, &slot))
+            });
             BodyExt::boxed(body)
         })
     }
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+fn client_of<B>(request: &Request<B>) -> ClientId {
+    let client = request.extensions().get().cloned();
+    client.unwrap_or_else(ClientId::local)
+}
+
+/// The whole of a body of at most `most` bytes.
+async fn collected<B>(body: B, most: usize) -> Result<Bytes, Answer>
+where
+    B: Body,
+    B::Error: fmt::Display,
+{
+    let mut text = Vec::new();
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            let reason = format!("the request broke off: {error}");
+            let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
+            refused(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
+        })?;
+        let Ok(mut data) = frame.into_data() else {
+            continue;
+        };
+        if text.len() + data.remaining() > most {
+            let refusal = incoming::too_long(&text, most);
+            return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal.reply));
+        }
+        while data.has_remaining() {
+            let chunk = data.chunk();
+            text.extend_from_slice(chunk);
+            let length = chunk.len();
+            data.advance(length);
+        }
+    }
+    Ok(text.into())
+}
+
+fn refused(status: StatusCode, reply: &JsonRpcError) -> Answer {
+    let text = serde_json::to_vec(reply).unwrap_or_default();
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
 
 fn not_found() -> Answer {
     let text = Full::new(Bytes::from_static(b"Not Found: Session not found"));
@@ -133,9 +253,8 @@ fn answered(message: &str) -> Option<serde_json::Value> {
 
 impl<B> tower_service::Service<Request<B>> for HttpService
 where
-    B: Body + Send + 'static,
+    B: Body<Data: Send> + Send + 'static,
     B::Error: fmt::Display,
-    B::Data: Send + 'static,
 {
     type Response = Answer;
     type Error = Infallible;
@@ -147,7 +266,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.handle(request).await) })
+        Box::pin(async move { Ok(service.read(request).await) })
     }
 }
 

@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use planwright_core::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::client::ClientId;
-use crate::client::{Caller, UpstreamError};
+use super::client::Client;
+use crate::client::{Caller, UpstreamClient, UpstreamError};
 
 /// What a call has to say to its client before it is over.
 #[derive(Debug)]
@@ -35,16 +35,18 @@ pub(super) struct Question {
 pub(super) struct Line {
     words: mpsc::UnboundedSender<Word>,
     client: Arc<str>,
+    abilities: UpstreamClient,
     meta: Value,
 }
 
 impl Line {
     /// A line to `client`, and where its words come out. `meta`: what goes into requests that are made for it.
-    pub(super) fn new(client: &ClientId, meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
+    pub(super) fn new(client: &Client, meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
         let (words, heard) = mpsc::unbounded_channel();
         let line = Self {
             words,
-            client: client.as_str().into(),
+            client: client.id.as_str().into(),
+            abilities: client.as_upstream(),
             meta,
         };
         (line, heard)
@@ -80,6 +82,10 @@ impl Caller for Line {
 
     fn meta(&self) -> Value {
         self.meta.clone()
+    }
+
+    fn abilities(&self) -> Option<UpstreamClient> {
+        Some(self.abilities.clone())
     }
 
     fn client(&self) -> Option<Arc<str>> {

@@ -71,10 +71,15 @@ impl Listing {
         find(&self.prompts, &self.prompts_by_name, name)
     }
 
+    /// The server that lists the resource at `address`.
+    pub(super) fn owner(&self, address: &str) -> Option<Arc<str>> {
+        self.addresses.get(address).cloned()
+    }
+
     /// The servers that may have the resource at `address`, the likeliest first.
     pub(super) fn servers_of(&self, address: &str) -> Vec<Arc<str>> {
-        if let Some(server) = self.addresses.get(address) {
-            return vec![Arc::clone(server)];
+        if let Some(server) = self.owner(address) {
+            return vec![server];
         }
         let mut templates: Vec<&(String, Arc<str>)> = self
             .templates

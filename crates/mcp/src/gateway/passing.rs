@@ -9,9 +9,6 @@ use super::client::Client;
 use crate::client::backend::asks_for_something;
 use crate::client::{Caller, UpstreamError, Upstreams};
 
-/// The first revision of MCP in which results ask for input.
-const FIRST_WITH_REQUESTS: &str = "2026-07-28";
-
 /// How often one request may be asked for more input.
 const ROUND_LIMIT: usize = 10;
 
@@ -59,7 +56,7 @@ pub async fn completed(
         if kind != Some("input_required") {
             return Ok(result);
         }
-        if !asks_by_results(upstreams, server) || !asks_for_something(&result) {
+        if !upstreams.asks_by_results(server, &caller).await || !asks_for_something(&result) {
             let message = format!(
                 "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
             );
@@ -71,16 +68,6 @@ pub async fn completed(
         UpstreamError::UNAVAILABLE,
         format!("the server `{server}` asked for more input {ROUND_LIMIT} times"),
     ))
-}
-
-/// Whether the revision that is spoken with `server` lets it ask by a result.
-fn asks_by_results(upstreams: &Upstreams, server: &str) -> bool {
-    let view = upstreams.view();
-    let revision = view
-        .server(server)
-        .and_then(|server| server.revision.as_deref());
-    // Revisions are dates.
-    revision.is_some_and(|revision| revision >= FIRST_WITH_REQUESTS)
 }
 
 /// The parameters of the next round: with the client's answers to what the result asks.

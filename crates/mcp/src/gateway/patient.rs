@@ -1,17 +1,25 @@
-//! A stream whose client need not begin at the beginning.
+//! A stream whose client need not begin at the beginning, nor say only what can be read.
+
+use std::io;
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, Empty};
 
 use super::ended::SessionEnd;
+use super::incoming::{self, Incoming, Unreadable};
+use crate::client::line::{Line, LineReader};
+
+/// The longest message that is read.
+const LONGEST_MESSAGE: usize = 16 << 20;
 
 /// The messages of a stream from the first request on. What is told or answered before that is about nothing that there is, and
-/// `rmcp` would end for it.
+/// `rmcp` would end for it. It reads the messages here, since `rmcp` is silent on what it cannot read.
 pub(super) struct Patient<R: AsyncRead, W: AsyncWrite> {
-    stream: AsyncRwTransport<RoleServer, R, W>,
+    input: LineReader<R>,
+    output: AsyncRwTransport<RoleServer, Empty, W>,
     has_begun: bool,
     end: SessionEnd,
 }
@@ -23,9 +31,38 @@ where
 {
     pub(super) fn new((input, output): (R, W)) -> Self {
         Self {
-            stream: AsyncRwTransport::new(input, output),
+            input: LineReader::new(input, LONGEST_MESSAGE),
+            output: AsyncRwTransport::new(tokio::io::empty(), output),
             has_begun: false,
             end: SessionEnd::default(),
+        }
+    }
+
+    /// The next message that can be read; nothing at the end of the stream.
+    async fn read(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let incoming = match self.input.next_or_beginning().await {
+                Ok(Some(Line::Whole(line))) => incoming::read(line),
+                Ok(Some(Line::Beginning(line))) => {
+                    Incoming::Unreadable(incoming::too_long(line, LONGEST_MESSAGE))
+                }
+                Ok(None) => return None,
+                Err(error) => {
+                    tracing::error!(%error, "the client cannot be read any more");
+                    return None;
+                }
+            };
+            match incoming {
+                Incoming::Message(message) => return Some(*message),
+                Incoming::Ignored => {}
+                Incoming::Unreadable(Unreadable { reply, instead }) => {
+                    // A task of its own: who waits for the next message may stop waiting at any time.
+                    tokio::spawn(self.output.send(ServerJsonRpcMessage::Error(reply)));
+                    if let Some(instead) = instead {
+                        return Some(*instead);
+                    }
+                }
+            }
         }
     }
 }
@@ -35,18 +72,18 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    type Error = <AsyncRwTransport<RoleServer, R, W> as Transport<RoleServer>>::Error;
+    type Error = io::Error;
 
     fn send(
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.stream.send(message)
+        self.output.send(message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let Some(mut message) = self.stream.receive().await else {
+            let Some(mut message) = self.read().await else {
                 self.end.signal();
                 return None;
             };
@@ -62,6 +99,6 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.stream.close().await
+        self.output.close().await
     }
 }

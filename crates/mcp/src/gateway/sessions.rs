@@ -19,6 +19,7 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use super::client::ClientId;
 use super::deliver::{Slot, slot};
 use super::ended::{ClientEnd, SessionEnd};
+use super::uses::{InUse, Opening, Request, Uses};
 
 /// The sessions of a gateway.
 #[derive(Debug, Default)]
@@ -27,6 +28,7 @@ pub(super) struct Sessions {
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
     clients: Mutex<HashMap<ClientId, ClientEnd>>,
+    uses: Uses,
 }
 
 impl Sessions {
@@ -36,9 +38,29 @@ impl Sessions {
         owners.get(session).is_none_or(|owner| owner == client)
     }
 
+    /// Room for one more session of `client`. If there is none, the session ends that was idle for longest: of that client if it has
+    /// too many, or else of all. `None` if requests are under way in all of them.
+    pub(super) async fn make_room(&self, client: &ClientId) -> Option<Opening> {
+        let owned = self.owners().clone();
+        let (opening, idle) = self.uses.open(client, &owned)?;
+        if let Some(idle) = idle {
+            tracing::debug!(%client, "an idle session ends, since there are too many");
+            if let Err(error) = self.close_session(&idle).await {
+                tracing::debug!(%error, "an idle session had ended by itself");
+            }
+        }
+        Some(opening)
+    }
+
+    /// Notes that a request of a session is under way, until what this gives is dropped.
+    pub(super) fn in_use(&self, session: &str, request: Request) -> InUse {
+        self.uses.begin(session.into(), request)
+    }
+
     /// Remembers who has opened a session, until it is closed.
     pub(super) async fn opened(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
+            drop(self.uses.begin(session.clone(), Request::Call));
             self.owners().insert(session, client);
         }
     }
@@ -119,6 +141,7 @@ impl SessionManager for Sessions {
         }
         let closed = self.local.close_session(id).await;
         self.owners().remove(id);
+        self.uses.forget(id);
         closed
     }
 

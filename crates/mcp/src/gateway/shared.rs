@@ -10,13 +10,16 @@ use super::client::{Client, ClientId};
 use super::host::{Host, Passing};
 use super::listing::Listing;
 use super::suspended::SuspendedCalls;
-use crate::client::{UpstreamView, Upstreams};
+use crate::client::{UpstreamClient, UpstreamView, Upstreams};
 
-/// How long a list waits for servers that are still starting. What comes later is announced.
-const LIST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long after their start servers that are still starting are waited for by a client that is told of what comes later.
+pub const TOLD_GRACE: Duration = Duration::from_secs(1);
 
-/// How long a call waits for a server that is still starting, if no other has the tool.
-const CALL_PATIENCE: Duration = Duration::from_mins(1);
+/// The same for the lists of a client that nobody can tell.
+const UNTOLD_GRACE: Duration = Duration::from_secs(5);
+
+/// The same for a call of what no server that is ready has.
+pub const CALL_GRACE: Duration = Duration::from_secs(10);
 
 /// An MCP server in front of others.
 ///
@@ -76,20 +79,32 @@ impl Shared {
 
     /// Starts the servers, unless that was done.
     pub(super) fn start(&self, client: &Client) {
-        if self.serves_many {
+        let first = if self.serves_many {
+            // Who comes later may be asked to fill in a form, too.
             let forms = Value::object([("form", Value::empty_object())]);
-            self.upstreams
-                .start(&Value::object([("elicitation", forms)]));
+            let asked = client.askable();
+            let mut capabilities = asked.as_object().cloned().unwrap_or_default();
+            capabilities.shift_remove("roots");
+            capabilities.entry("elicitation".into()).or_insert(forms);
+            UpstreamClient {
+                capabilities: Value::from(capabilities),
+                is_one_of_many: true,
+                ..client.as_upstream()
+            }
         } else {
-            self.upstreams.start(&client.capabilities);
-        }
+            UpstreamClient {
+                capabilities: client.capabilities.clone(),
+                ..client.as_upstream()
+            }
+        };
+        self.upstreams.start_for(&first);
     }
 
-    /// What the servers offer, once all have started or enough time has passed.
-    pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
+    /// Starts the servers, and waits until they are ready or enough time has passed since they were started first.
+    pub(super) async fn settle(&self, client: &Client, is_told: bool) {
         self.start(client);
-        self.upstreams.settled(LIST_PATIENCE).await;
-        self.current()
+        let grace = if is_told { TOLD_GRACE } else { UNTOLD_GRACE };
+        self.upstreams.settled_within(grace).await;
     }
 
     /// What `find` finds in what the servers offer, where that is passed on. Servers that are still starting are waited for where that may help.
@@ -105,7 +120,7 @@ impl Shared {
         if let Some(found) = find(&self.current()) {
             return Some(found);
         }
-        self.upstreams.settled(CALL_PATIENCE).await;
+        self.upstreams.settled_within(CALL_GRACE).await;
         find(&self.current())
     }
 

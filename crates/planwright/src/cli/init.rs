@@ -124,10 +124,10 @@ mod tests {
             let Some(name) = of["$ref"].as_str().and_then(|path| path.rsplit('/').next()) else {
                 continue;
             };
-            // Neither telemetry nor the model is a project's affair.
+            // Neither the store nor telemetry nor the model is a project's affair.
             let fields = &schema["$defs"][name]["properties"];
             let fields = fields.as_object().unwrap().keys();
-            for field in fields.filter(|_| !matches!(&**table, "telemetry" | "model")) {
+            for field in fields.filter(|_| !matches!(&**table, "store" | "telemetry" | "model")) {
                 let key = format!("{table}.{field}");
                 let inner = format!("{key}.");
                 let mut shown = shown.iter();

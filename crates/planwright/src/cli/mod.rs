@@ -83,7 +83,8 @@ pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.color);
     // Whoever starts a server is not there to see what it could not do.
-    let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn");
+    // That a client asks for what cannot be is its own affair, and it is told.
+    let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
     let logging = logging::start(arguments.log.as_deref(), usual);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,

@@ -1,6 +1,7 @@
 //! `planwright serve`: the gateway, over stdio or HTTP.
 
 pub(crate) mod edge;
+mod retention;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use planwright::mcp::{ServersConfig, Upstreams};
 use tokio_util::sync::CancellationToken;
 
 use self::edge::{Edge, EdgeSettings, Metrics};
+use self::retention::Keeper;
 use super::args::ServeArguments;
 use super::error::CommandError;
 use super::exit::Exit;
@@ -51,6 +53,10 @@ pub(crate) async fn serve(
     if telemetry.is_on() {
         settings.observers.push(Arc::new(Told(telemetry.clone())));
     }
+    let retention = settings.store.clone().map(|store| {
+        let keeper = Keeper::new(store, &config, settings.recall_for, printer);
+        tokio::spawn(keeper.run())
+    });
     match arguments.listen {
         None => {
             if std::io::stdin().is_terminal() {
@@ -61,6 +67,9 @@ pub(crate) async fn serve(
             over_stdio(settings, &upstreams, signals).await?;
         }
         Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
+    }
+    if let Some(retention) = retention {
+        retention.abort();
     }
     upstreams.shutdown().await;
     telemetry::close(telemetry).await;

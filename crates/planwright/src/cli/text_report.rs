@@ -11,6 +11,7 @@ use planwright::core::Value;
 use planwright::engine::RunSummary;
 use planwright::engine::run::StepPreview;
 use planwright::legible;
+use planwright::media::Media;
 
 use self::layout::Room;
 use super::printer::Printer;
@@ -34,7 +35,27 @@ pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
             usize::MAX
         },
     };
-    output(&summary.output, room)
+    output(&summary.output, room) + &beside(summary)
+}
+
+/// What steps that the output names have given beside their text, a line each.
+fn beside(summary: &RunSummary) -> String {
+    let mut text = String::new();
+    for step in &summary.steps {
+        let shown = summary.output.get(step.at.step.as_str());
+        if shown.is_none() || shown == Some(&Value::from(step.content.clone())) {
+            continue;
+        }
+        for media in step.content.iter().filter_map(Media::of) {
+            let (at, label) = (step.at.to_string(), media.label());
+            let (at, label) = (legible::one_line(&at), legible::one_line(&label));
+            let _ = writeln!(text, "{at}: [{label}] (`--format json` has it)");
+        }
+    }
+    if !text.is_empty() {
+        text.insert(0, '\n');
+    }
+    text
 }
 
 fn output(value: &Value, room: Room) -> String {

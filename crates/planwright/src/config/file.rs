@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use super::model::ModelTable;
 use super::serve::ServeTable;
+use super::store::StoreTable;
 use super::telemetry::TelemetryTable;
 use super::tools::{PinWord, Unannotated};
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
@@ -42,6 +43,8 @@ pub(super) struct ConfigFile {
     pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
     /// How `serve` treats its clients, who may reach it over HTTP, and how much it takes.
     pub(super) serve: ServeTable,
+    /// How long and up to which size `serve` stores runs.
+    pub(super) store: StoreTable,
     /// Where spans and metrics of runs go.
     pub(super) telemetry: TelemetryTable,
     /// Which model is asked where one writes plans, and how.

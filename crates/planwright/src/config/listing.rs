@@ -61,6 +61,7 @@ impl Config {
         self.list_outside(&mut list);
         self.list_stages(&mut list);
         self.serve.list(&mut list);
+        self.retention.list(&mut list);
         self.telemetry.list(&mut list);
         self.model.list(&mut list);
         list.0

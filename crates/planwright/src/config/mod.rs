@@ -13,6 +13,7 @@ mod serve;
 mod settled;
 mod source;
 mod stages;
+mod store;
 mod telemetry;
 mod tools;
 mod words;
@@ -25,6 +26,7 @@ pub use serve::Serve;
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
 pub use stages::Stage;
+pub use store::Retention;
 pub use telemetry::TelemetrySettings;
 pub use words::{is_tool_pattern, rate, size, time};
 

@@ -14,6 +14,7 @@ use super::outside::{OutsideRules, Place};
 use super::serve::Serve;
 use super::source::{ConfigSource, Origin};
 use super::stages::{self, Stage};
+use super::store::Retention;
 use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
 use crate::pins::PinPolicy;
@@ -31,6 +32,7 @@ pub struct Config {
     pub(super) outside: OutsideRules,
     pub(super) stages: Vec<Stage>,
     pub(super) serve: Serve,
+    pub(super) retention: Retention,
     pub(super) telemetry: TelemetrySettings,
     pub(super) model: ModelSettings,
 }
@@ -111,6 +113,11 @@ impl Config {
         &self.serve
     }
 
+    /// How long and up to which size `serve` stores runs.
+    pub fn retention(&self) -> &Retention {
+        &self.retention
+    }
+
     /// Where spans and metrics of runs go.
     pub fn telemetry(&self) -> &TelemetrySettings {
         &self.telemetry
@@ -129,6 +136,7 @@ impl Config {
         self.tools.add(source);
         self.outside.add(source);
         self.serve.add(source);
+        self.retention.add(source);
         self.telemetry.add(source);
         self.model.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());

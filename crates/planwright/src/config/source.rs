@@ -81,6 +81,7 @@ impl ConfigSource {
             .chain(super::outside::faults(self))
             .chain(super::stages::faults(self))
             .chain(super::serve::faults(self))
+            .chain(super::store::faults(self))
             .chain(super::telemetry::faults(self))
             .chain(super::model::faults(self));
         for (span, message, help) in faults_of_tables {

@@ -23,7 +23,12 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "" | "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
-        other => return Err(format!("`{other}` is no unit of time; use ms, s, m or h")),
+        "d" => number * 86_400.0,
+        other => {
+            return Err(format!(
+                "`{other}` is no unit of time; use ms, s, m, h or d"
+            ));
+        }
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
 }

@@ -4,13 +4,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
+use planwright_core::plan::Output;
 use planwright_core::{Diagnostic, Object, StepId, Value};
+use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{Because, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
+use super::attached::Attached;
+use super::bounds::Bounds;
 use crate::kept::Stale;
 use crate::reading::recalled;
-use crate::wire::Trim;
+
+/// What is said of a plan without `output` whose results are too large to be shown whole.
+const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
 
 /// The address of a run's output.
 pub(super) fn output_address(run: &str) -> String {
@@ -29,14 +35,16 @@ pub(super) fn answer(structured: Object, is_error: bool) -> Value {
     result(vec![text_block(text)], Some(structured), is_error)
 }
 
-/// An answer in the form of another system, as text of its own; `whole`: the run whose output is longer than what is shown.
+/// An answer in the form of another system, as text of its own, with what is `attached`; `whole`: the run whose output is longer
+/// than what is shown.
 pub(super) fn foreign(
     structured: Value,
     text: String,
-    whole: Option<&str>,
+    (attached, whole): (Vec<Value>, Option<&str>),
     is_error: bool,
 ) -> Value {
     let mut blocks = vec![text_block(text)];
+    blocks.extend(attached);
     blocks.extend(whole.map(output_link));
     result(blocks, Some(structured), is_error)
 }
@@ -53,6 +61,20 @@ pub(super) fn refused(message: &str) -> Value {
 /// An answer of text alone.
 pub(super) fn told(text: String, structured: Value) -> Value {
     result(vec![text_block(text)], Some(structured), false)
+}
+
+/// What a tool that is no server's gave, in the form in which servers answer.
+pub(super) fn of_tool(output: ToolOutput) -> Value {
+    let is_content = output.value == Value::from(output.content.clone());
+    let text = output.text.as_deref().map(str::to_owned);
+    let text = text.unwrap_or_else(|| output.value.to_inserted_text());
+    let mut blocks = Vec::new();
+    if output.content.is_empty() || !is_content {
+        blocks.push(text_block(text));
+    }
+    blocks.extend(output.content);
+    let structured = (!is_content).then(|| Value::object([("result", output.value)]));
+    result(blocks, structured, false)
 }
 
 /// A plan that is not sound: each finding, its place and its fix, in few words.
@@ -122,7 +144,7 @@ fn at(finding: &Diagnostic) -> &str {
 }
 
 /// What a run came to: what the plan selects, and where it did not succeed, why, and how to go on. No value is longer than
-/// `most` bytes; what is, is a resource.
+/// `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
 ///
 /// `rerun` names the steps whose results a new plan made stale.
 pub(super) fn run(
@@ -144,12 +166,25 @@ pub(super) fn run(
         });
         fields.insert("rerun".into(), rerun.collect::<Vec<_>>().into());
     }
-    let mut output = summary.output.clone();
-    let is_trimmed = Trim::to(most).fields(&mut output);
+    let mut attached = Attached::of(summary, plan);
+    let mut bounds = Bounds::new(most);
+    let output = attached.detach(&summary.output);
+    let selects_none = plan.is_some_and(|plan| matches!(plan.plan().output, Output::All));
+    let output = if selects_none {
+        bounds.all(&output, |step| step_address(&summary.run, step))
+    } else {
+        bounds.fields(&output)
+    };
     fields.insert("output".into(), output);
+    if selects_none && bounds.is_trimmed {
+        fields.insert("note".into(), Value::from(SELECTS_NONE));
+    }
+    let (attached, listed) = attached.finish();
+    if !listed.is_empty() {
+        fields.insert("content".into(), bounds.list(listed));
+    }
     let mut outcome = Outcome {
         recalled: plan.and_then(recalled),
-        most,
         ..Outcome::default()
     };
     outcome.collect(&summary.steps);
@@ -164,7 +199,8 @@ pub(super) fn run(
     }));
     let is_good = summary.status == RunStatus::Succeeded;
     if !is_good {
-        fields.insert("done".into(), texts(outcome.done));
+        let done = outcome.done.into_iter().map(Value::Text);
+        fields.insert("done".into(), bounds.list(done.collect()));
     }
     let lists = [
         ("errors", outcome.errors),
@@ -175,7 +211,7 @@ pub(super) fn run(
     for (name, list) in lists {
         // What the plan handles is no news where all went well.
         if !list.is_empty() && (!is_good || name == "errors") {
-            fields.insert(name.into(), list.into());
+            fields.insert(name.into(), bounds.list(list));
         }
     }
     if let Some(error) = &summary.unkept {
@@ -188,7 +224,8 @@ pub(super) fn run(
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
     let structured = Value::from(fields);
     let mut blocks = vec![text_block(structured.to_json())];
-    if is_trimmed {
+    blocks.extend(attached);
+    if bounds.is_trimmed {
         blocks.push(output_link(&summary.run));
     }
     result(blocks, Some(structured), is_error)
@@ -229,8 +266,6 @@ fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
 struct Outcome<'a> {
     /// The step that nobody wrote.
     recalled: Option<&'a StepId>,
-    /// The most bytes that are shown of one value.
-    most: u64,
     done: Vec<Arc<str>>,
     errors: Vec<Value>,
     skipped: Vec<Value>,
@@ -261,8 +296,8 @@ impl Outcome<'_> {
                     }
                     self.skipped.push(Value::object(fields));
                 }
-                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step, self.most)),
-                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step, self.most)),
+                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step)),
+                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step)),
                 _ => {}
             }
             if step.status != StepStatus::Succeeded {
@@ -299,23 +334,12 @@ fn failure(name: Value, step: &StepSummary) -> Value {
     Value::object(fields)
 }
 
-fn asked(name: Value, step: &StepSummary, most: u64) -> Value {
+fn asked(name: Value, step: &StepSummary) -> Value {
     let tool = step.tool.clone().map(Value::Text);
-    let args = step.args.clone().map(|mut args| {
-        Trim::to(most).fields(&mut args);
-        args
-    });
+    let args = step.args.clone();
     let fields = [("step", Some(name)), ("tool", tool), ("args", args)];
     let there = fields.into_iter();
     Value::object(there.filter_map(|(field, value)| Some((field, value?))))
-}
-
-fn texts(texts: Vec<Arc<str>>) -> Value {
-    texts
-        .into_iter()
-        .map(Value::Text)
-        .collect::<Vec<_>>()
-        .into()
 }
 
 fn output_link(run: &str) -> Value {

@@ -1,5 +1,7 @@
 //! The gateway's own tools, as a model reads of them. Every word here is paid for in each conversation.
 
+use std::fmt::Write as _;
+
 use planwright_core::Value;
 use planwright_mcp::gateway::Client;
 use serde_json::json;
@@ -19,7 +21,7 @@ pub(super) const DESCRIBE_TOOLS: &str = "describe_tools";
 pub(super) const CALL_TOOL: &str = "call_tool";
 pub(super) const MOVE_TO_STAGE: &str = "move_to_stage";
 
-const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back. Prefer one plan to many calls.
+const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back; without it, all results: small ones whole, of large ones the size. Prefer one plan to many calls.
 
 {"plan": {"steps": [
   {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
@@ -65,7 +67,10 @@ pub(super) fn of(host: &PlanHost, client: &Client, offered: &Offered) -> Vec<Val
         .catalog
         .tools()
         .filter(|tool| policy.objection(tool).is_none());
-    let listed = listing(open, host.settings.listing_tokens).text;
+    let mut listed = listing(open, host.settings.listing_tokens).text;
+    for server in host.upstreams.view().starting() {
+        let _ = write!(listed, "\nThe server `{server}` is still starting.");
+    }
     let tools = match host.settings.mode {
         Mode::Plan | Mode::PlainWithPlans => vec![
             execute_plan(&listed),

@@ -12,7 +12,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_engine::{Engine, RunSummary, Start};
 use planwright_mcp::Caller;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
 
 use super::answer;
 use super::approver::{self, AtClient};
@@ -29,9 +29,6 @@ use crate::embedding::random_id;
 use crate::kept::{self, Begin, Stale};
 use crate::pins::PinPolicy;
 use crate::reading::Reading;
-
-/// How long a plan waits for servers that are still starting and may have the tools that it names.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
 const FULL_PLANS: u64 = 4;
@@ -115,23 +112,28 @@ impl PlanHost {
         read: impl Fn() -> Reading,
     ) -> Result<Sound, Unsound> {
         let mut changes = self.upstreams.changes();
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = self.upstreams.end_of_grace(CALL_GRACE);
         loop {
             changes.mark_unchanged();
+            let seen = self.upstreams.view();
             let mut reading = read();
             if let Some(plan) = reading.check(&self.offered().catalog) {
                 return Ok(Sound { reading, plan });
             }
             let mut findings = reading.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
-            // A server that became ready during the check is settled, and its tools were not seen.
-            let may_come = is_unknown
-                && tokio::time::Instant::now() < deadline
-                && (changes.has_changed().unwrap_or(false)
-                    || !self.upstreams.settled(Duration::ZERO).await);
-            let changed = tokio::time::timeout_at(deadline, changes.changed());
-            if may_come && matches!(changed.await, Ok(Ok(()))) {
-                continue;
+            if is_unknown && tokio::time::Instant::now() < deadline {
+                // A server that became ready during the check is settled, and its tools were not seen.
+                let is_other = !Arc::ptr_eq(&seen, &self.upstreams.view());
+                if is_other {
+                    continue;
+                }
+                if !self.upstreams.settled(Duration::ZERO).await {
+                    let changed = tokio::time::timeout_at(deadline, changes.changed());
+                    if matches!(changed.await, Ok(Ok(()))) {
+                        continue;
+                    }
+                }
             }
             self.mention_missing(&mut reading);
             return Err(Unsound::Findings(Box::new(reading)));

@@ -9,7 +9,7 @@ use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
-use planwright_mcp::gateway::{Client, HostCall, completed};
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, TOLD_GRACE, completed};
 use planwright_mcp::{Caller, UpstreamError};
 
 use super::answer;
@@ -35,7 +35,7 @@ impl PlanHost {
         let query = request.optional_text("query")?.unwrap_or_default();
         let server = request.optional_text("server")?;
         let limit = request.number("limit")?.unwrap_or(FOUND).min(MOST_FOUND);
-        let offered = self.settled().await;
+        let offered = self.settled(TOLD_GRACE).await;
         let policy = self.policy(&call.client.id);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // What may not be called is not found: look further, so that enough is left.
@@ -70,8 +70,9 @@ impl PlanHost {
                 "name the tools: {\"tools\": [\"NAME\", …]}".to_owned(),
             ));
         }
-        let offered = self.settled().await;
-        let found = look_up(&offered.catalog, names.iter().map(|name| &**name));
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        let offered = self.settled_for(&names, TOLD_GRACE).await;
+        let found = look_up(&offered.catalog, names);
         let texts: Vec<String> = found
             .iter()
             .map(|found| found.to_string().trim_end().to_owned())
@@ -105,10 +106,15 @@ impl PlanHost {
             Ok(read) => read,
             Err(error) => return Ok(answer::refused(&error.0)),
         };
-        let offered = self.settled().await;
+        let offered = self.settled_for(&[&name], CALL_GRACE).await;
         let Lookup::Found(tool) = offered.catalog.find(&name) else {
             let found = look_up(&offered.catalog, [name.as_str()]);
-            let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let mut told: Vec<String> = found.iter().map(ToString::to_string).collect();
+            told.extend(
+                self.missing_servers()
+                    .iter()
+                    .map(|missing| format!("note: {missing}")),
+            );
             return Ok(answer::refused(&told.join("\n")));
         };
         if let Some((message, help)) = self.policy(&call.client.id).objection(&tool) {
@@ -209,11 +215,7 @@ impl PlanHost {
             };
             let answered = self.settings.own.1.call(made).await;
             return Ok(match answered {
-                Ok(output) => {
-                    let text = output.text.as_deref().map(str::to_owned);
-                    let text = text.unwrap_or_else(|| output.value.to_inserted_text());
-                    answer::told(text, Value::object([("result", output.value)]))
-                }
+                Ok(output) => answer::of_tool(output),
                 Err(error) => answer::refused(&error.message),
             });
         }

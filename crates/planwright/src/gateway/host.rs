@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::check::Policy;
-use planwright_core::{Catalog, Tool, Value};
+use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_mcp::gateway::{
     Client, ClientId, Host, HostCall, Passing, SuspendedCall, TaskRequest,
 };
-use planwright_mcp::{Caller, UpstreamError, UpstreamState, Upstreams};
+use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
 
 use super::entries;
@@ -19,9 +19,6 @@ use super::planning::Written;
 use super::running::Registry;
 use super::settings::{GatewaySettings, Mode};
 use super::stages::Stages;
-
-/// How long a list of tools waits for servers that are still starting. What comes later is announced.
-const LIST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A host that takes plans.
 #[derive(Debug)]
@@ -61,26 +58,25 @@ impl PlanHost {
         self.latest.of(&self.upstreams.view(), &self.settings)
     }
 
-    /// The tools that plans may call, once servers have had the time to start.
-    pub(super) async fn settled(&self) -> Arc<Offered> {
-        self.upstreams.settled(LIST_PATIENCE).await;
+    /// The tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
+    pub(super) async fn settled(&self, grace: Duration) -> Arc<Offered> {
+        self.upstreams.settled_within(grace).await;
         self.offered()
+    }
+
+    /// The tools that plans may call. Servers are waited for only if one of `names` is none of those that are there.
+    pub(super) async fn settled_for(&self, names: &[&str], grace: Duration) -> Arc<Offered> {
+        let offered = self.offered();
+        let is_found = |name: &&str| matches!(offered.catalog.find(name), Lookup::Found(_));
+        if names.iter().all(is_found) {
+            return offered;
+        }
+        self.settled(grace).await
     }
 
     /// The servers whose tools are not known yet, or not any more, and why.
     pub(super) fn missing_servers(&self) -> Vec<String> {
-        let view = self.upstreams.view();
-        let reasons = view
-            .servers
-            .iter()
-            .filter_map(|server| match &server.state {
-                UpstreamState::Ready => None,
-                UpstreamState::Idle | UpstreamState::Starting => {
-                    Some(format!("the server `{}` is still starting", server.name))
-                }
-                UpstreamState::Failed(failure) => Some(failure.message.clone()),
-            });
-        reasons.collect()
+        self.upstreams.view().missing().collect()
     }
 
     /// What `with` does with the stage of a client; nothing where there are no stages.
@@ -166,7 +162,7 @@ impl Host for PlanHost {
             }
             let offered = match self.settings.mode {
                 Mode::Plain => return self.stage_entries(&client),
-                _ => self.settled().await,
+                _ => self.offered(),
             };
             let mut entries = entries::of(&self, &client, &offered);
             if self.creates_plans(&client) {

@@ -68,6 +68,12 @@ mod continuation;
 /// Runs as tasks, outputs as resources.
 mod tasks;
 
+/// Answers of bounded size.
+mod bounds;
+
+/// Images, audio and resources in answers.
+mod attached;
+
 /// What a model is told.
 mod answer;
 

@@ -10,7 +10,7 @@ use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Object, Value};
 use planwright_engine::run::estimate;
-use planwright_mcp::gateway::{Client, ClientId, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, Client, ClientId, HostCall};
 use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
 use planwright_planner::dates::Now;
 use planwright_planner::model::Model;
@@ -202,7 +202,7 @@ impl PlanHost {
         goal: &str,
         memory: Option<&Memory>,
     ) -> Result<Created, BadRequest> {
-        let offered = self.settled().await;
+        let offered = self.settled(CALL_GRACE).await;
         let policy = self.policy(&call.client.id);
         let open = offered.catalog.tools();
         let open = open.filter(|tool| policy.objection(tool).is_none());

@@ -11,6 +11,7 @@ use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::RunInfo;
 
 use super::answer::{output_address, step_address};
+use super::attached::{contents_at, contents_of_step, json_contents};
 use super::execute::Unsound;
 use super::host::PlanHost;
 use super::keep::Known;
@@ -157,7 +158,7 @@ impl PlanHost {
         address: &str,
     ) -> Option<Result<Value, UpstreamError>> {
         let rest = address.strip_prefix("planwright://runs/")?;
-        let (id, what) = rest.split_once('/')?;
+        let (id, _) = rest.split_once('/')?;
         let none = || {
             let message = format!("there is no resource `{address}`");
             UpstreamError::new(RESOURCE_NOT_FOUND, message)
@@ -165,24 +166,18 @@ impl PlanHost {
         let Ok(Some(summary)) = self.summary(client, id).await else {
             return Some(Err(none()));
         };
-        let value = if address == output_address(id) {
-            Some(&summary.output)
+        let contents = if address == output_address(id) {
+            Some(vec![json_contents(address, &summary.output)])
         } else {
-            let step = what.strip_prefix("steps/").unwrap_or_default();
             let mut steps = summary.steps.iter();
-            let found = steps.find(|found| step_address(id, &found.at.to_string()) == address);
-            found
-                .filter(|_| !step.is_empty())
-                .and_then(|step| step.output.as_ref())
+            let step = steps.find(|step| step_address(id, &step.at.to_string()) == address);
+            match step.filter(|step| step.output.is_some()) {
+                Some(step) => Some(contents_of_step(id, step, address)),
+                None => contents_at(&summary, address).map(|block| vec![block]),
+            }
         };
-        Some(value.ok_or_else(none).map(|value| {
-            let contents = Value::object([
-                ("uri", Value::from(address)),
-                ("mimeType", Value::from("application/json")),
-                ("text", Value::from(value.to_json())),
-            ]);
-            Value::object([("contents", Value::list([contents]))])
-        }))
+        let read = contents.map(|contents| Value::object([("contents", Value::from(contents))]));
+        Some(read.ok_or_else(none))
     }
 }
 

@@ -140,3 +140,38 @@ fn a_run_that_somebody_has_is_not_forgotten() {
     drop(run(&scene.store, "h", 1, &Value::Null, None));
     assert_eq!(read(&scene.store, "h").len(), 3);
 }
+
+#[test]
+fn a_store_keeps_to_its_size() {
+    let scene = scene();
+    fill(&scene.store);
+    let to = |most: u64| scene.store.prune_to(most, &prune(100), &me()).unwrap().runs;
+    assert_eq!(to(1 << 30), Vec::<String>::new());
+    assert_eq!(ids(&scene.store).len(), 6);
+    assert_eq!(to(0), ["d", "c", "b", "a"]);
+    // Those that somebody goes on with stay, whatever they take.
+    assert_eq!(ids(&scene.store), ["f", "e"]);
+}
+
+#[test]
+fn the_oldest_are_forgotten_first_to_keep_to_a_size() {
+    let scene = scene();
+    for number in 0..200 {
+        let text = Value::from(format!("{number}").repeat(20_000));
+        drop(run(
+            &scene.store,
+            &format!("{number:03}"),
+            number,
+            &text,
+            Some(RunStatus::Succeeded),
+        ));
+    }
+    let pruned = scene.store.prune_to(6 << 20, &prune(1000), &me()).unwrap();
+    let left = ids(&scene.store);
+    assert!(!left.is_empty() && !pruned.runs.is_empty(), "{left:?}");
+    assert_eq!(left.len() + pruned.runs.len(), 200);
+    assert!(
+        left.iter().min() > pruned.runs.iter().max(),
+        "{left:?} {pruned:?}"
+    );
+}

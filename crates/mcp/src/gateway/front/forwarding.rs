@@ -19,6 +19,9 @@ use crate::gateway::passing::pass;
 use crate::gateway::suspended::{Rest, Subject};
 use crate::gateway::translate;
 
+/// The field of a list's `_meta` that names servers which are still starting.
+const STARTING: &str = "planwright/starting";
+
 impl Front {
     /// Goes on with what `start` begins for `request`, until there is something to answer.
     pub(super) async fn conduct(
@@ -28,7 +31,7 @@ impl Front {
         request: Subject,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (line, words) = Line::new(&client.id, made_for(client, context));
+        let (line, words) = Line::new(client, made_for(client, context));
         Work::new(request, start(Arc::new(line)), words)
             .conduct(client, &self.shared, context)
             .await
@@ -97,25 +100,47 @@ impl Front {
         .await
     }
 
-    /// A list whose entries stand in `field`, all on one page.
+    /// A list whose entries stand in `field`, all on one page. `_meta` names the servers whose entries are missing because they
+    /// are still starting.
     pub(super) fn list<T: Reply>(
+        &self,
         client: &Client,
         context: &Context,
         field: &str,
         entries: Vec<Value>,
     ) -> Result<T, ErrorData> {
-        let result = Value::object([(field, Value::from(entries))]);
+        let mut fields = vec![(field, Value::from(entries))];
+        let starting: Vec<Value> = self.starting().into_iter().map(Value::Text).collect();
+        if !starting.is_empty() {
+            fields.push(("_meta", Value::object([(STARTING, Value::from(starting))])));
+        }
+        let result = Value::object(fields);
         let result = translate::cacheable(translate::result(result, client), client);
         deliver(context, result)
     }
 
+    /// The servers that are passed on and were not ready yet at all.
+    fn starting(&self) -> Vec<Arc<str>> {
+        if !self.shared.passes() {
+            return Vec::new();
+        }
+        let view = self.shared.upstreams.view();
+        view.starting().cloned().collect()
+    }
+
     /// What was found by a name, or why nothing can be called by it.
     pub(super) fn offered<T>(
+        &self,
         found: Option<Result<Offer<T>, SharedName>>,
         what: &str,
         name: &str,
     ) -> Result<Offer<T>, ErrorData> {
-        let found = found.ok_or_else(|| format!("unknown {what} `{name}`"));
+        let found = found.ok_or_else(|| {
+            let starting = self.starting().into_iter();
+            let starting =
+                starting.map(|server| format!("; the server `{server}` is still starting"));
+            format!("unknown {what} `{name}`{}", starting.collect::<String>())
+        });
         let offer = found.and_then(|found| found.map_err(|shared| shared.to_string()));
         offer.map_err(|message| ErrorData::invalid_params(message, None))
     }

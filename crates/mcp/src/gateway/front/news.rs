@@ -5,6 +5,7 @@
 )]
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ impl Front {
 
     /// Tells a client of earlier revisions, as long as it is there.
     pub(super) fn tell(&self, peer: Peer<RoleServer>) {
+        self.is_told.store(true, Ordering::Relaxed);
         let (mut news, subscriptions) = (Newsreader::new(&self.shared), self.subscriptions.clone());
         tokio::spawn(async move {
             let mut look = tokio::time::interval(LOOK);
@@ -83,6 +85,7 @@ impl Front {
 
     /// Tells a client what it has asked to be told.
     pub(super) async fn tell_subscriber(&self, subscription: SubscriptionContext) {
+        self.is_told.store(true, Ordering::Relaxed);
         let collected = self.collected();
         let mut news = collected.unwrap_or_else(|| Newsreader::new(&self.shared));
         let accepted = subscription.accepted().clone();

@@ -19,10 +19,10 @@ impl Front {
         let client = Client::of(&context);
         let mut entries = Vec::new();
         if self.shared.passes() {
-            let listing = self.shared.listing(&client).await;
+            let listing = self.listing(&client).await;
             entries.extend(listing.prompts.iter().map(|offer| offer.entry.clone()));
         }
-        Self::list(&client, &context, "prompts", entries)
+        self.list(&client, &context, "prompts", entries)
     }
 
     pub(super) async fn prompt(
@@ -34,7 +34,7 @@ impl Front {
         let name = request.name.clone();
         let prompt = |listing: &Listing| listing.prompt(&name);
         let found = self.shared.find(&client, prompt).await;
-        let offer = Self::offered(found, "prompt", &name)?;
+        let offer = self.offered(found, "prompt", &name)?;
         let params = renamed(params(&request, &context)?, "name", &offer.name);
         let request = Subject::new("prompts/get", &name, params.get("arguments"));
         let request = request.at(&offer.server);

@@ -26,10 +26,10 @@ impl Front {
             .resources(client.clone())
             .await;
         if self.shared.passes() {
-            let listing = self.shared.listing(&client).await;
+            let listing = self.listing(&client).await;
             entries.extend(listing.resources.iter().cloned());
         }
-        Self::list(&client, &context, "resources", entries)
+        self.list(&client, &context, "resources", entries)
     }
 
     pub(super) async fn templates(
@@ -39,10 +39,10 @@ impl Front {
         let client = Client::of(&context);
         let mut entries = Vec::new();
         if self.shared.passes() {
-            let listing = self.shared.listing(&client).await;
+            let listing = self.listing(&client).await;
             entries.extend(listing.resource_templates.iter().cloned());
         }
-        Self::list(&client, &context, "resourceTemplates", entries)
+        self.list(&client, &context, "resourceTemplates", entries)
     }
 
     pub(super) async fn read(
@@ -82,9 +82,13 @@ impl Front {
             // The server that has asked is the one that goes on.
             return self.forwarded(client, context, (request, params)).await;
         }
-        let listing = self.shared.listing(client).await;
+        self.shared.start(client);
+        let servers = match self.shared.current().owner(address) {
+            Some(server) => vec![server],
+            None => self.listing(client).await.servers_of(address),
+        };
         let mut last = not_found(address);
-        for server in listing.servers_of(address) {
+        for server in servers {
             let request = request.clone().at(&server);
             let read = self.passed(client, context, request, params.clone());
             match read.await {

@@ -18,18 +18,18 @@ use crate::gateway::suspended::{Rest, Subject};
 impl Front {
     pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
         let client = Client::of(&context);
-        self.shared.start(&client);
+        // The host's own tools name those of servers.
+        let listing = self.listing(&client).await;
         let host = Arc::clone(&self.shared.host);
         let mut entries = host.tools(client.clone()).await;
         if self.shared.passes() {
-            let listing = self.shared.listing(&client).await;
             let host = &self.shared.host;
             let open = listing.tools.iter().filter(|offer| {
                 host.allows(&client, &offer.what).is_ok() && !host.owns(&client, offer.called())
             });
             entries.extend(open.map(|offer| offer.entry.clone()));
         }
-        Self::list(&client, &context, "tools", entries)
+        self.list(&client, &context, "tools", entries)
     }
 
     pub(super) async fn call(
@@ -44,7 +44,7 @@ impl Front {
         } else {
             let tool = |listing: &Listing| listing.tool(&name);
             let found = self.shared.find(&client, tool).await;
-            let offer = Self::offered(found, "tool", &name)?;
+            let offer = self.offered(found, "tool", &name)?;
             self.shared.host.allows(&client, &offer.what)?;
             self.call_offered(&client, &context, request, offer).await?
         };

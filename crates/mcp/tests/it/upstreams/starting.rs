@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use planwright_engine::backend::ToolBackend;
-use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig, UpstreamState, Upstreams};
+use planwright_mcp::{
+    ConnectOptions, ServerConfig, ServersConfig, UpstreamClient, UpstreamState, Upstreams,
+};
 use planwright_testkit::fake_server::{Recorder, program};
 use serde_json::json;
 
@@ -219,4 +221,45 @@ async fn dropping_them_leaves_nothing() {
             .await
             .unwrap();
     }
+}
+
+/// The revision that is spoken with a server of these revisions, started for a client that is asked in this way.
+async fn spoken(revisions: &[&str], is_asked_by_requests: bool, protocol: Option<&str>) -> String {
+    let mut script = echo();
+    script["revisions"] = revisions.into();
+    let mut server = fake("fake", script);
+    server.protocol = protocol.map(Into::into);
+    let upstreams = upstreams([server]);
+    upstreams.start_for(&UpstreamClient {
+        is_asked_by_requests,
+        ..UpstreamClient::new(json!({"elicitation": {}}).into())
+    });
+    assert!(upstreams.settled(PATIENCE).await);
+    let view = upstreams.view();
+    let server = view.server("fake").unwrap();
+    match &server.revision {
+        Some(revision) => revision.to_string(),
+        None => format!("{:?}", server.state),
+    }
+}
+
+#[tokio::test]
+async fn the_revision_is_the_clients_if_the_server_has_it() {
+    const BOTH: &[&str] = &["2026-07-28", "2025-11-25"];
+    for (revisions, is_asked_by_requests, protocol, expected) in [
+        (BOTH, false, None, "2026-07-28"),
+        (BOTH, true, None, "2025-11-25"),
+        (&["2026-07-28"][..], true, None, "2026-07-28"),
+        (&["2025-06-18"][..], false, None, "2025-06-18"),
+        (BOTH, true, Some("2026-07-28"), "2026-07-28"),
+        (BOTH, false, Some("2025-11-25"), "2025-11-25"),
+    ] {
+        let spoken = spoken(revisions, is_asked_by_requests, protocol).await;
+        assert_eq!(
+            spoken, expected,
+            "{revisions:?} {is_asked_by_requests} {protocol:?}"
+        );
+    }
+    let refused = spoken(&["2025-11-25"], false, Some("2026-07-28")).await;
+    assert!(refused.contains("it refused to connect"), "{refused}");
 }

@@ -156,20 +156,11 @@ fn since(text: &str) -> Result<Since, String> {
     }
 }
 
-/// Reads how long ago something was; beside what other times are written in, there are days.
+/// Reads how long ago something was.
 fn age(text: &str) -> Result<Duration, String> {
-    const DAY: f64 = 24.0 * 60.0 * 60.0;
-    let days = text
-        .strip_suffix('d')
-        .map(|days| days.trim().parse::<f64>());
-    match days {
-        Some(Ok(days)) => {
-            Duration::try_from_secs_f64(days * DAY).map_err(|_| format!("`{text}` is too long ago"))
-        }
-        _ => super::duration(text).map_err(|_| {
-            format!("`{text}` is neither a time such as `2d`, nor a day such as `2026-11-21`")
-        }),
-    }
+    super::duration(text).map_err(|_| {
+        format!("`{text}` is neither a time such as `2d`, nor a day such as `2026-11-21`")
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use planwright::core::{Object, Value};
 use planwright::legible;
+use planwright::media::Media;
 
 /// How deep values are laid out; below that they are JSON.
 const DEEPEST: usize = 5;
@@ -101,6 +102,9 @@ fn some_lines(text: &str, room: Room) -> Vec<String> {
 
 /// `value` where it takes a part of one line: a scalar, or nothing at all.
 fn short(value: &Value) -> Option<String> {
+    if let Some(media) = Media::binary(value) {
+        return Some(format!("[{}]", legible::one_line(&media.label())));
+    }
     match value {
         Value::Text(text) if text.trim_end_matches('\n').contains('\n') => None,
         Value::Text(text) if resembles_another_type(text) => Some(quoted(value)),
@@ -185,7 +189,9 @@ fn scalars(items: &[Value]) -> Option<String> {
         .iter()
         .map(|item| {
             let line = match item {
-                Value::List(_) | Value::Object(_) => return None,
+                Value::List(_) | Value::Object(_) => {
+                    short(item).filter(|_| Media::binary(item).is_some())?
+                }
                 scalar => quoted(scalar),
             };
             (legible::width(&line) <= LONGEST_ENTRY / 2).then_some(line)

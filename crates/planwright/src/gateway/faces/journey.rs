@@ -121,5 +121,5 @@ impl PlanHost {
 fn said<const N: usize>(fields: [(&'static str, Value); N], is_error: bool) -> Value {
     let answered = Value::object(fields);
     let text = serde_json::to_string_pretty(&answered).unwrap_or_else(|_| answered.to_json());
-    answer::foreign(answered, text, None, is_error)
+    answer::foreign(answered, text, (Vec::new(), None), is_error)
 }

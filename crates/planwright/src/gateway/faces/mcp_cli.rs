@@ -134,7 +134,7 @@ pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
         ("steps", Value::list(steps)),
     ]);
     let text = answered.to_json();
-    answer::foreign(answered, text, None, false)
+    answer::foreign(answered, text, (Vec::new(), None), false)
 }
 
 /// Whether the plan keeps results in variables. What it selects is its result where it does not.

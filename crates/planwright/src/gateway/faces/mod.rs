@@ -98,19 +98,19 @@ pub(super) fn came_to(
     most: u64,
 ) -> Value {
     let face = name.face();
-    let mut outcome = Outcome::new(summary, plan.map(CheckedPlan::plan), most);
+    let mut outcome = Outcome::new(summary, plan, most);
     let answered = face.answer(&mut outcome);
-    let whole = outcome.is_trimmed().then_some(&*summary.run);
+    let attached = outcome.finish();
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
     let text = face.text(&answered);
-    answer::foreign(answered, text, whole, is_error)
+    answer::foreign(answered, text, attached, is_error)
 }
 
 /// What is said of a request that cannot be met, which all these systems say in the same form.
 pub(super) fn refused(name: FaceName, message: &str) -> Value {
     let answered = Value::object([("error", Value::from(message))]);
     let text = name.face().text(&answered);
-    answer::foreign(answered, text, None, true)
+    answer::foreign(answered, text, (Vec::new(), None), true)
 }
 
 /// What is said of a run that was left before its end.

@@ -1,35 +1,39 @@
 //! What a run came to, as faces look at it.
 
+use planwright_core::check::CheckedPlan;
 use planwright_core::{Plan, Value};
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
 use crate::gateway::answer::because;
-use crate::wire::Trim;
+use crate::gateway::attached::Attached;
+use crate::gateway::bounds::Bounds;
 
 /// What a run came to.
 pub(super) struct Outcome<'a> {
     pub(super) summary: &'a RunSummary,
     /// What ran, where that is known.
     pub(super) plan: Option<&'a Plan>,
-    most: u64,
-    is_trimmed: bool,
+    bounds: Bounds,
+    attached: Attached<'a>,
 }
 
 impl<'a> Outcome<'a> {
     /// Values are shown up to `most` bytes.
-    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a Plan>, most: u64) -> Self {
+    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>, most: u64) -> Self {
         Self {
             summary,
-            plan,
-            most,
-            is_trimmed: false,
+            plan: plan.map(CheckedPlan::plan),
+            bounds: Bounds::new(most),
+            attached: Attached::of(summary, plan),
         }
     }
 
-    /// Whether a value was longer than what is shown of it.
-    pub(super) fn is_trimmed(&self) -> bool {
-        self.is_trimmed
+    /// The blocks beside the text; and the run, if a value was longer than what is shown of it.
+    pub(super) fn finish(self) -> (Vec<Value>, Option<&'a str>) {
+        let (blocks, _) = self.attached.finish();
+        let whole = self.bounds.is_trimmed.then_some(&*self.summary.run);
+        (blocks, whole)
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -49,9 +53,7 @@ impl<'a> Outcome<'a> {
 
     /// The fields of `values`, as much of each as is shown.
     pub(super) fn shown_fields(&mut self, values: &Value) -> Value {
-        let mut shown = values.clone();
-        self.is_trimmed |= Trim::to(self.most).fields(&mut shown);
-        shown
+        self.bounds.fields(&self.attached.detach(values))
     }
 
     /// Why a step has given nothing.

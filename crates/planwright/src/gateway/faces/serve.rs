@@ -21,7 +21,7 @@ impl PlanHost {
         client: &Client,
         name: FaceName,
     ) -> Vec<Value> {
-        let offered = self.settled().await;
+        let offered = self.offered();
         let policy = self.policy(&client.id);
         let mut tools = Vec::new();
         if !self.settings.mode.passes() {

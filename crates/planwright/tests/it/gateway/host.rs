@@ -500,6 +500,37 @@ async fn what_is_too_large_is_a_resource() {
 }
 
 #[tokio::test]
+async fn an_answer_is_bounded_as_a_whole() {
+    let scene = Scene::new();
+    let steps: Vec<_> = (0..200)
+        .map(|n| json!({"id": format!("s{n}"), "tool": "echo", "args": {"text": "x".repeat(15_000)}}))
+        .collect();
+    let ids: Vec<_> = (0..200).map(|n| format!("s{n}")).collect();
+    for output in [Some(ids), None] {
+        let mut plan = json!({"steps": steps});
+        if let Some(ids) = &output {
+            plan["output"] = json!(ids);
+        }
+        let answer = scene
+            .call("ada", "execute_plan", json!({"plan": plan}))
+            .await;
+        let size = answer.to_string().len();
+        assert!(size < 300_000, "{size}");
+        let structured = &answer["structuredContent"];
+        let last = &structured["output"]["s199"]["$trimmed"];
+        assert_eq!(last["bytes"], 15_011, "{last}");
+        let run = structured["run"].as_str().unwrap();
+        if output.is_none() {
+            assert_eq!(
+                last["resource"],
+                format!("planwright://runs/{run}/steps/s199")
+            );
+            assert!(structured["note"].as_str().unwrap().contains("no `output`"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_decision_that_nobody_can_make_now_is_made_elsewhere() {
     let scene = Scene::new();
     let plan =

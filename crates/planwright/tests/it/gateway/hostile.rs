@@ -613,3 +613,78 @@ fn whatever_is_changed_in_a_message_it_goes_on() {
         panic!("{error}");
     }
 }
+
+/// Requests that cannot be read, the first of which has the id 1, and the code that each is answered with.
+fn unreadable() -> Vec<(Vec<u8>, i64)> {
+    let call = |argument: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"x":{argument}}}}}}}"#
+        )
+    };
+    let nest = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+    let steps = format!(r#"{{"plan":{{"steps":[{{"id":"a","value":{nest}}}]}}}}"#);
+    let mut broken = call("\"?\"").into_bytes();
+    let at = broken.iter().position(|byte| *byte == b'?').unwrap();
+    broken[at] = 0xff;
+    vec![
+        (call(r#""\ud83d""#).into(), -32700),
+        (call("1e400").into(), -32700),
+        (call(&nest).into(), -32700),
+        (call("\"").into(), -32700),
+        (call("NaN").into(), -32700),
+        (
+            call("echo")
+                .replace("\"echo\"", "\"execute_plan\"")
+                .replace("{\"x\":echo}", &steps)
+                .into(),
+            -32700,
+        ),
+        (broken, -32700),
+        (call("1").replace("2.0", "1.0").into(), -32600),
+    ]
+}
+
+#[test]
+fn what_cannot_be_read_over_stdio_is_answered() {
+    let mut gateway = Piped::greeted();
+    for (text, code) in unreadable() {
+        gateway.input.write_all(&text).unwrap();
+        gateway.input.write_all(b"\n").unwrap();
+        let answer = gateway.output.recv_timeout(PATIENCE).expect("an answer");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let shown = String::from_utf8_lossy(&text);
+        assert_eq!(answer["error"]["code"], code, "{answer} to {shown}");
+        assert_eq!(answer["id"], 1, "{answer} to {shown}");
+    }
+    gateway.is_well("what cannot be read");
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"ping","params":{{"a":"{}"}}}}"#,
+        "a".repeat(17 << 20)
+    );
+    gateway.write(&long);
+    let answer = gateway.output.recv_timeout(PATIENCE).expect("an answer");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["id"], 2, "{answer}");
+    assert_eq!(
+        answer["error"]["message"],
+        "the message has more than 16777216 bytes"
+    );
+    gateway.is_well("what is too long");
+}
+
+#[test]
+fn what_cannot_be_read_over_http_is_answered() {
+    for has_session in [true, false] {
+        let gateway = Reached::start(has_session);
+        for (text, code) in unreadable() {
+            let shown = String::from_utf8_lossy(&text).into_owned();
+            let call = json!({"method": "tools/call", "params": {"name": "echo"}});
+            let mut answer = gateway.request(&call).body(text).send();
+            assert_eq!(answer.status(), 400, "{shown}");
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            let answer = answer.message().expect("an answer");
+            assert_eq!(answer["error"]["code"], code, "{answer} to {shown}");
+            assert_eq!(answer["id"], 1, "{answer} to {shown}");
+        }
+    }
+}

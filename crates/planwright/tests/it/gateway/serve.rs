@@ -22,6 +22,18 @@ impl Behind {
         behind
     }
 
+    /// These servers, as `mcp.json` writes them.
+    pub(crate) fn reaching(servers: &Value) -> Self {
+        let behind = Self::new(&[]);
+        behind.write(servers);
+        behind
+    }
+
+    fn write(&self, servers: &Value) {
+        let file = json!({"mcpServers": servers}).to_string();
+        std::fs::write(self.folder().join("mcp.json"), file).expect("the folder can be written to");
+    }
+
     /// Writes the file of the servers anew.
     pub(crate) fn servers(&self, servers: &[(&str, &Path, &[&str])]) {
         let servers: serde_json::Map<String, Value> = servers
@@ -31,8 +43,7 @@ impl Behind {
                 ((*name).to_owned(), server)
             })
             .collect();
-        let file = json!({"mcpServers": servers}).to_string();
-        std::fs::write(self.folder().join("mcp.json"), file).expect("the folder can be written to");
+        self.write(&Value::Object(servers));
     }
 
     /// The folder of all its files.

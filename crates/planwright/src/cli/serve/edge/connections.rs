@@ -14,12 +14,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::gate::Peer;
 use super::metrics::Metrics;
+use super::newcomers::{Newcomer, Newcomers};
 
 /// The longest head of a request. No client of ours comes near it.
 const HEAD: usize = 64 * 1024;
@@ -53,6 +54,7 @@ impl House {
         let places = Arc::new(Semaphore::new(
             usize::try_from(self.most).unwrap_or(usize::MAX),
         ));
+        let newcomers = Newcomers::new(self.most);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
         tokio::pin!(end);
@@ -60,20 +62,25 @@ impl House {
             tokio::select! {
                 () = &mut end => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, peer)) => match Arc::clone(&places).try_acquire_owned() {
-                        Ok(place) => {
-                            let connection = self.connection(stream, Peer(peer.ip()));
+                    Ok((stream, peer)) => match place(&places, &newcomers).await {
+                        Some(place) => {
+                            let newcomer = newcomers.enter(peer.ip());
+                            let connection = self.connection(stream, Peer(peer.ip()), newcomer.clone());
                             let watched = graceful.watch(connection);
                             let open = self.metrics.connected();
+                            let metrics = self.metrics.clone();
                             connections.spawn(async move {
-                                // What goes wrong with a connection is its client's affair.
-                                if let Err(error) = watched.await {
-                                    tracing::debug!(%error, "a connection broke");
+                                tokio::select! {
+                                    // What goes wrong with a connection is its client's affair.
+                                    ended = watched => if let Err(error) = ended {
+                                        tracing::debug!(%error, "a connection broke");
+                                    },
+                                    () = newcomer.gives_way() => metrics.refused("newcomers"),
                                 }
                                 drop((place, open));
                             });
                         }
-                        Err(_) => turn_away(stream, &self.metrics).await,
+                        None => turn_away(stream, &self.metrics).await,
                     },
                     Err(error) => {
                         tracing::warn!(%error, "a connection cannot be taken");
@@ -84,6 +91,8 @@ impl House {
             }
         }
         drop(self.listener);
+        // Whoever has not been let in by now is not waited for.
+        while newcomers.make_room() {}
         let all_done = async { tokio::join!(put_away, graceful.shutdown()) };
         if tokio::time::timeout(patience, all_done).await.is_err() {
             tracing::warn!("some requests were not answered in time, and are given up");
@@ -95,6 +104,7 @@ impl House {
         &self,
         stream: TcpStream,
         peer: Peer,
+        newcomer: Newcomer,
     ) -> http1::Connection<
         TokioIo<TcpStream>,
         impl hyper::service::HttpService<Incoming, ResBody = Body, Error = Infallible, Future: Send>
@@ -106,6 +116,7 @@ impl House {
         let service = service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(newcomer.clone());
             routes.clone().oneshot(request)
         });
         http1::Builder::new()
@@ -114,6 +125,16 @@ impl House {
             .max_buf_size(HEAD)
             .serve_connection(TokioIo::new(stream), service)
     }
+}
+
+/// A place for one more connection. If there is none, one on which nobody was let in gives way.
+async fn place(places: &Arc<Semaphore>, newcomers: &Newcomers) -> Option<OwnedSemaphorePermit> {
+    let free = Arc::clone(places).try_acquire_owned();
+    if free.is_err() && newcomers.make_room() {
+        let freed = Arc::clone(places).acquire_owned();
+        return tokio::time::timeout(PAUSE, freed).await.ok()?.ok();
+    }
+    free.ok()
 }
 
 /// Tells a client that there is no room, without waiting for it.

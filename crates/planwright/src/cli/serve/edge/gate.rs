@@ -12,8 +12,10 @@ use planwright::config::Serve;
 use planwright_mcp::gateway::ClientId;
 
 use super::access::Access;
+use super::cors;
 use super::limits::{Limits, Pace, UnderWay};
 use super::metrics::Metrics;
+use super::newcomers::Newcomer;
 use super::origin::Names;
 use super::refusal::{Refusal, Refused};
 use super::request::{Kept, read_body};
@@ -56,6 +58,9 @@ impl Gate {
     async fn admit(&self, request: Request<Body>) -> Result<(Request<Body>, Kept), Refusal> {
         let peer = request.extensions().get().copied();
         let client = self.identify(request.headers(), peer)?;
+        if let Some(newcomer) = request.extensions().get::<Newcomer>() {
+            newcomer.let_in();
+        }
         if let Some(pace) = &self.pace {
             pace.take(&client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
@@ -93,7 +98,17 @@ pub(super) async fn names(
     next: Next,
 ) -> Response {
     let response = match gate.names.check(request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let origin = request.headers().get(header::ORIGIN).cloned();
+            let mut response = match cors::preflight(request.method(), request.headers()) {
+                Some(response) => response,
+                None => next.run(request).await,
+            };
+            if let Some(origin) = origin {
+                cors::share(origin, response.headers_mut());
+            }
+            response
+        }
         Err(refusal) => refusal.into_response(),
     };
     if let Some(Refused(reason)) = response.extensions().get() {

@@ -100,7 +100,7 @@ impl WrongTokens {
 }
 
 /// Whoever has one IPv6 address has the 2⁶⁴ beside it.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()

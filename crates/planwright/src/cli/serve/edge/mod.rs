@@ -5,9 +5,11 @@
 
 mod access;
 mod connections;
+mod cors;
 mod gate;
 mod limits;
 mod metrics;
+mod newcomers;
 mod origin;
 mod refusal;
 mod request;

@@ -99,25 +99,13 @@ async fn each_client_has_its_pace() {
 #[tokio::test]
 async fn there_are_so_many_connections() {
     let (server, _) = Server::start(&[], "max_connections = 3").await;
-    let mut idle = Vec::new();
-    for count in 1..=2 {
-        idle.push(server.connect().await);
-        // The one that asks is a connection too.
-        figure(
-            &server,
-            &format!("planwright_http_connections {}", count + 1),
-        )
-        .await;
+    let mut busy = Vec::new();
+    for _ in 0..3 {
+        busy.push(let_in(&server).await);
     }
-    idle.push(server.connect().await);
-    let answer = loop {
-        let answer = server.get("/healthz", &[]).await;
-        if !answer.starts_with("HTTP/1.1 200") {
-            break answer;
-        }
-    };
+    let answer = server.get("/healthz", &[]).await;
     check(&answer, "503 Service Unavailable", &["retry-after: 1"]);
-    idle.clear();
+    busy.clear();
     loop {
         if server
             .get("/healthz", &[])
@@ -127,6 +115,50 @@ async fn there_are_so_many_connections() {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn those_who_are_not_let_in_shut_nobody_out() {
+    let (server, tokens) = Server::start(&["ada"], "max_connections = 16").await;
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = server.connect().await;
+        // The server may have closed it already.
+        let _ = stream
+            .write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n")
+            .await;
+        slow.push(stream);
+    }
+    check(&server.get("/healthz", &[]).await, "200 OK", &["ok"]);
+    let token = format!("authorization: Bearer {}", tokens[0]);
+    check(
+        &server.post(&[&token], "hello").await,
+        "200 OK",
+        &["token:ada"],
+    );
+    let mut known = server.connect().await;
+    let first = post(&[&token], "hang");
+    known.write_all(first.as_bytes()).await.unwrap();
+    // Who was let in stays, however many come.
+    figure(&server, "planwright_http_requests_under_way 1").await;
+    for _ in 0..100 {
+        slow.push(server.connect().await);
+    }
+    check(&server.get("/healthz", &[]).await, "200 OK", &["ok"]);
+    figure(&server, "planwright_http_requests_under_way 1").await;
+}
+
+/// A connection that stays after a request on it was let in.
+async fn let_in(server: &Server) -> TcpStream {
+    let mut stream = server.connect().await;
+    let request = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello";
+    stream.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"hello") {
+        let read = tokio::time::timeout(SOON, stream.read_buf(&mut answer)).await;
+        assert_ne!(read.expect("an answer").unwrap(), 0, "it is closed");
+    }
+    stream
 }
 
 /// Waits until a line stands in the figures.

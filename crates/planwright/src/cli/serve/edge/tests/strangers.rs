@@ -160,3 +160,45 @@ async fn a_port_that_others_reach_needs_tokens() {
         .await
         .unwrap();
 }
+
+#[tokio::test]
+async fn pages_of_origins_that_are_let_in_may_send_and_read() {
+    let (server, tokens) =
+        Server::start(&["ada"], "origins = [\"https://chat.example.com\"]").await;
+    let origin = "origin: https://chat.example.com";
+    let ask = |origin: &str| {
+        format!(
+            "OPTIONS /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{origin}\r\naccess-control-request-method: POST\r\naccess-control-request-headers: authorization,mcp-session-id\r\n\r\n"
+        )
+    };
+    let shared = [
+        "access-control-allow-origin: https://chat.example.com\r\n",
+        "access-control-expose-headers: Mcp-Session-Id,",
+        "vary: Origin\r\n",
+    ];
+    let answer = server.raw(ask(origin).as_bytes()).await;
+    check(&answer, "204 No Content", &shared);
+    let allowed = [
+        "access-control-allow-methods: GET, POST, DELETE\r\n",
+        "access-control-allow-headers: authorization,mcp-session-id\r\n",
+    ];
+    check(&answer, "204 No Content", &allowed);
+    let token = format!("authorization: Bearer {}", tokens[0]);
+    check(
+        &server.post(&[origin, &token], "hello").await,
+        "200 OK",
+        &shared,
+    );
+    check(
+        &server.post(&[origin], "hello").await,
+        "401 Unauthorized",
+        &shared,
+    );
+    let refused = server
+        .raw(ask("origin: https://evil.example.com").as_bytes())
+        .await;
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(!refused.contains("access-control"), "{refused}");
+    let plain = server.post(&[&token], "hello").await;
+    assert!(!plain.contains("access-control"), "{plain}");
+}

@@ -1,0 +1,136 @@
+//! Connections on which nobody has been let in yet. They take few of the places, and give way to later ones.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::limits::neighbourhood;
+
+/// What part of all connections those of one address may take before somebody is let in on them.
+const PART: u32 = 8;
+
+/// How many they may be at least: a client may open several at once.
+const LEAST: usize = 4;
+
+/// The connections on which nobody has been let in, by address, the oldest first.
+#[derive(Clone, Debug)]
+pub(super) struct Newcomers {
+    most: usize,
+    waiting: Arc<Mutex<HashMap<IpAddr, VecDeque<CancellationToken>>>>,
+}
+
+/// A connection on which nobody has been let in, until somebody is, or it is dropped.
+#[derive(Clone, Debug)]
+pub(super) struct Newcomer(Arc<Place>);
+
+#[derive(Debug)]
+struct Place {
+    address: IpAddr,
+    end: CancellationToken,
+    newcomers: Newcomers,
+}
+
+impl Newcomers {
+    /// For a port that takes `connections`.
+    pub(super) fn new(connections: u32) -> Self {
+        Self {
+            most: usize::try_from(connections / PART).map_or(usize::MAX, |most| most.max(LEAST)),
+            waiting: Arc::default(),
+        }
+    }
+
+    /// One more. If its address has too many already, the oldest of them ends.
+    pub(super) fn enter(&self, address: IpAddr) -> Newcomer {
+        let address = neighbourhood(address);
+        let end = CancellationToken::new();
+        let mut waiting = self.lock();
+        let of_address = waiting.entry(address).or_default();
+        if of_address.len() >= self.most
+            && let Some(oldest) = of_address.pop_front()
+        {
+            oldest.cancel();
+        }
+        of_address.push_back(end.clone());
+        drop(waiting);
+        Newcomer(Arc::new(Place {
+            address,
+            end,
+            newcomers: self.clone(),
+        }))
+    }
+
+    /// Ends the oldest connection of the address that has the most. Whether there was one.
+    pub(super) fn make_room(&self) -> bool {
+        let mut waiting = self.lock();
+        let most = waiting
+            .values_mut()
+            .max_by_key(|of_address| of_address.len());
+        let oldest = most.and_then(VecDeque::pop_front);
+        oldest.inspect(CancellationToken::cancel).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, VecDeque<CancellationToken>>> {
+        // Nothing that may panic happens while it is held.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Newcomer {
+    /// Somebody was let in: the connection does not give way any more.
+    pub(super) fn let_in(&self) {
+        self.0.leave();
+    }
+
+    /// Waits until the connection has to give way.
+    pub(super) async fn gives_way(&self) {
+        self.0.end.cancelled().await;
+    }
+}
+
+impl Place {
+    fn leave(&self) {
+        let mut waiting = self.newcomers.lock();
+        if let Some(of_address) = waiting.get_mut(&self.address) {
+            of_address.retain(|end| *end != self.end);
+            if of_address.is_empty() {
+                waiting.remove(&self.address);
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Newcomer, Newcomers};
+
+    fn has_ended(newcomer: &Newcomer) -> bool {
+        newcomer.0.end.is_cancelled()
+    }
+
+    #[test]
+    fn the_oldest_of_an_address_gives_way() {
+        let newcomers = Newcomers::new(16);
+        let (here, there) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let known = newcomers.enter(here);
+        let first = newcomers.enter(here);
+        known.let_in();
+        let others = [here; 3].map(|here| newcomers.enter(here));
+        let far = newcomers.enter(there);
+        assert!(!has_ended(&known) && !has_ended(&first));
+        let late = newcomers.enter(here);
+        assert!(has_ended(&first) && !has_ended(&known) && !has_ended(&far));
+        assert!(!others.iter().any(has_ended));
+        assert!(newcomers.make_room() && has_ended(&others[0]) && !has_ended(&far));
+        drop((others, late, far));
+        assert!(!newcomers.make_room() && !has_ended(&known));
+        assert!(newcomers.lock().is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! Forgets runs of the store that are too old or too many, for as long as the gateway serves.
+
+use std::convert::Infallible;
+use std::time::{Duration, UNIX_EPOCH};
+
+use planwright::config::{Config, Retention};
+use planwright_store::{Prune, Pruned, Store, StoreError};
+
+use super::super::live::words::counted;
+use super::super::printer::Printer;
+use super::super::{keeping, store};
+
+/// How often the store is looked at.
+const PERIOD: Duration = Duration::from_mins(1);
+
+/// What is forgotten of a store, and from when on.
+#[derive(Clone, Debug)]
+pub(super) struct Keeper {
+    store: Store,
+    keep: Duration,
+    most: u64,
+    /// For how long later plans may refer to results.
+    recalled: Duration,
+    printer: Printer,
+}
+
+impl Keeper {
+    /// What `config` says of the runs in `store`, whose results later plans may refer to for as long as `recalled`.
+    pub(super) fn new(store: Store, config: &Config, recalled: Duration, printer: Printer) -> Self {
+        let retention = config.retention();
+        let keep = retention.keep.as_ref();
+        let most = retention.max_bytes.as_ref();
+        Self {
+            store,
+            keep: keep.map_or(Retention::KEEP, |keep| keep.most),
+            most: most.map_or(Retention::MAX_BYTES, |most| most.most),
+            recalled,
+            printer,
+        }
+    }
+
+    /// Looks at the store now, and again and again for as long as this is awaited.
+    pub(super) async fn run(self) -> Infallible {
+        let mut period = tokio::time::interval(PERIOD);
+        loop {
+            period.tick().await;
+            let keeper = self.clone();
+            let forgetting = tokio::task::spawn_blocking(move || keeper.forget());
+            match forgetting.await {
+                Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
+                    let runs = counted(pruned.runs.len(), "stored run");
+                    self.printer.talk(&format!(
+                        "{runs} forgotten: `[store]` in planwright.toml says how long and up to which size runs are stored"
+                    ));
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "old runs cannot be forgotten"),
+                Err(error) => tracing::warn!(%error, "old runs were not forgotten"),
+            }
+        }
+    }
+
+    fn forget(&self) -> Result<Pruned, StoreError> {
+        let now = keeping::now();
+        let before = |age| Prune {
+            before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
+            keep: 0,
+            unfinished: false,
+            dry_run: false,
+        };
+        let holder = store::this_process();
+        let mut pruned = self.store.prune(&before(self.keep), &holder)?;
+        let large = self
+            .store
+            .prune_to(self.most, &before(self.recalled), &holder)?;
+        pruned.runs.extend(large.runs);
+        Ok(pruned)
+    }
+}
