@@ -189,6 +189,7 @@ impl Upstreams {
     }
 
     /// Whether `server` may ask `caller` for input by a result, in the revision that is spoken with it.
+    #[cfg(feature = "gateway")]
     pub(crate) async fn asks_by_results(&self, server: &str, caller: &Arc<dyn Caller>) -> bool {
         let Ok(upstream) = self.upstream(server) else {
             return false;

@@ -1,5 +1,6 @@
 //! Messages of clients as they come in. What cannot be read is answered, with the id of its request if that can be read.
 
+use planwright_core::value::number::oversized_integer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde_json::error::Category;
 
@@ -32,7 +33,16 @@ pub(super) fn read(text: &[u8]) -> Incoming {
     }
     let outline = Outline::of(text);
     let (code, reason) = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-        Ok(message) => return Incoming::Message(Box::new(message)),
+        Ok(message) => match oversized_integer(text) {
+            None => return Incoming::Message(Box::new(message)),
+            // Handed on, it would be rounded.
+            Some(number) => {
+                let reason = format!(
+                    "the number `{number}` does not fit into 64 bits: send it as text, or with fewer digits"
+                );
+                (ErrorCode::INVALID_PARAMS, reason)
+            }
+        },
         Err(error) => match error.classify() {
             Category::Data if outline.has_method && outline.ids.is_empty() => {
                 tracing::debug!(%error, "a notification was left out that does not fit its method");
@@ -218,7 +228,8 @@ mod tests {
             r#"{{"params":{},"method":"a","id":"deep"}}"#,
             "[".repeat(200) + &"]".repeat(200)
         );
-        let texts: [&[u8]; 17] = [
+        let texts: [&[u8]; 18] = [
+            br#"{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"a":123456789012345678901234567890}}"#,
             br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"\ud83d"}}"#,
             br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"a":1e400}}"#,
             b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"a\":\"\xff\"}}",
@@ -239,6 +250,7 @@ mod tests {
         ];
         let shown: Vec<String> = texts.iter().map(|text| check(text)).collect();
         assert_snapshot!(shown.join("\n"), @r#"
+        {"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"the number `123456789012345678901234567890` does not fit into 64 bits: send it as text, or with fewer digits"}}
         {"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 68"}}
         {"jsonrpc":"2.0","id":2,"error":{"code":-32700,"message":"the message cannot be read: number out of range at line 1 column 65"}}
         {"jsonrpc":"2.0","id":3,"error":{"code":-32700,"message":"the message cannot be read: invalid unicode code point at line 1 column 62"}}

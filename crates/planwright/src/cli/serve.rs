@@ -53,10 +53,11 @@ pub(crate) async fn serve(
     if telemetry.is_on() {
         settings.observers.push(Arc::new(Told(telemetry.clone())));
     }
-    let retention = settings.store.clone().map(|store| {
-        let keeper = Keeper::new(store, &config, settings.recall_for, printer);
-        tokio::spawn(keeper.run())
-    });
+    let keeper = settings
+        .store
+        .clone()
+        .and_then(|store| Keeper::new(store, &config, settings.recall_for, printer));
+    let retention = keeper.map(|keeper| tokio::spawn(keeper.run()));
     match arguments.listen {
         None => {
             if std::io::stdin().is_terminal() {

@@ -12,7 +12,7 @@ use super::listing::{List, shown_time};
 use super::source::{ConfigSource, Origin};
 use super::words::{Size, TimeLimit};
 
-/// How long and up to which size `serve` stores runs. Only in your own file.
+/// How long and up to which size `serve` stores runs; without limits if not given. Only in your own file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -36,11 +36,6 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// How long runs that have ended are stored where nothing is said.
-    pub const KEEP: Duration = Duration::from_hours(30 * 24);
-    /// The size from which on the oldest are forgotten where nothing is said.
-    pub const MAX_BYTES: u64 = 1 << 30;
-
     /// What is forgotten of a person's runs is up to that person.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         if source.origin == Origin::Project {

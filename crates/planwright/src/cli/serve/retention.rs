@@ -17,26 +17,33 @@ const PERIOD: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug)]
 pub(super) struct Keeper {
     store: Store,
-    keep: Duration,
-    most: u64,
+    keep: Option<Duration>,
+    most: Option<u64>,
     /// For how long later plans may refer to results.
     recalled: Duration,
     printer: Printer,
 }
 
 impl Keeper {
-    /// What `config` says of the runs in `store`, whose results later plans may refer to for as long as `recalled`.
-    pub(super) fn new(store: Store, config: &Config, recalled: Duration, printer: Printer) -> Self {
-        let retention = config.retention();
-        let keep = retention.keep.as_ref();
-        let most = retention.max_bytes.as_ref();
-        Self {
+    /// What `config` says of the runs in `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
+    /// neither their age nor the size of the store. What an agent did is deleted only if a person has said so.
+    pub(super) fn new(
+        store: Store,
+        config: &Config,
+        recalled: Duration,
+        printer: Printer,
+    ) -> Option<Self> {
+        let Retention { keep, max_bytes } = config.retention();
+        if keep.is_none() && max_bytes.is_none() {
+            return None;
+        }
+        Some(Self {
             store,
-            keep: keep.map_or(Retention::KEEP, |keep| keep.most),
-            most: most.map_or(Retention::MAX_BYTES, |most| most.most),
+            keep: keep.as_ref().map(|keep| keep.most),
+            most: max_bytes.as_ref().map(|most| most.most),
             recalled,
             printer,
-        }
+        })
     }
 
     /// Looks at the store now, and again and again for as long as this is awaited.
@@ -69,11 +76,14 @@ impl Keeper {
             dry_run: false,
         };
         let holder = store::this_process();
-        let mut pruned = self.store.prune(&before(self.keep), &holder)?;
-        let large = self
-            .store
-            .prune_to(self.most, &before(self.recalled), &holder)?;
-        pruned.runs.extend(large.runs);
+        let mut pruned = match self.keep {
+            Some(keep) => self.store.prune(&before(keep), &holder)?,
+            None => Pruned::default(),
+        };
+        if let Some(most) = self.most {
+            let large = self.store.prune_to(most, &before(self.recalled), &holder)?;
+            pruned.runs.extend(large.runs);
+        }
         Ok(pruned)
     }
 }
