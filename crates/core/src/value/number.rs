@@ -53,11 +53,12 @@ pub fn oversized_integer(json: &[u8]) -> Option<&str> {
             at += SHORTEST_OVERSIZED;
             continue;
         }
+        let (head, tail) = json.split_at(at);
         let run = |bytes: &mut dyn Iterator<Item = &u8>| {
             bytes.take_while(|byte| byte.is_ascii_digit()).count()
         };
-        let before = run(&mut json[..at].iter().rev());
-        let after = run(&mut json[at..].iter());
+        let before = run(&mut head.iter().rev());
+        let after = run(&mut tail.iter());
         if before + after >= SHORTEST_OVERSIZED {
             let text = std::str::from_utf8(json).ok()?;
             return first_unkept(text, |number| !number.contains(['.', 'e', 'E']));

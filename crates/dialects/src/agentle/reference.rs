@@ -140,7 +140,7 @@ impl WriteReferences for Writer {
                     return refuse(&format!("the field {}", quote(key)), unsaid);
                 }
                 Segment::Index(index) if *index >= 0 => {
-                    written.push_str(&format!(".{index}"));
+                    written.extend([".", &index.to_string()]);
                 }
                 Segment::Index(_) => return refuse("an item counted from the end", unsaid),
                 Segment::Each => return refuse("a path that maps over a list", unsaid),

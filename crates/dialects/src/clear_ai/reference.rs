@@ -115,7 +115,7 @@ impl WriteReferences for Writer<'_> {
                     written.push_str(".*");
                 }
                 Segment::Index(index) if *index >= 0 => {
-                    written.push_str(&format!("[{index}]"));
+                    written.extend(["[", &index.to_string(), "]"]);
                 }
                 Segment::Index(_) => return refuse("an item counted from the end", unsaid),
                 Segment::Key(key) if is_identifier(key) => written.extend([".", key]),
