@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::program::{approve, planwright, stderr, stdout};
 
-fn set_up(folder: &Path) {
+pub(crate) fn set_up(folder: &Path) {
     let tools = json!({"tools": {
         "look": {"annotations": {"readOnlyHint": true}, "echo": true},
         "pay": {
@@ -35,10 +35,10 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     planwright(folder).args(arguments).output().unwrap()
 }
 
-const RUN: [&str; 4] = ["run", "plan.json", "--simulate", "tools.json"];
+pub(crate) const RUN: [&str; 4] = ["run", "plan.json", "--simulate", "tools.json"];
 
 /// Runs the plan until it waits; gives the run's id.
-fn waiting(folder: &Path, more: &[&str]) -> String {
+pub(crate) fn waiting(folder: &Path, more: &[&str]) -> String {
     set_up(folder);
     let output = planwright(folder)
         .args(RUN)

@@ -27,6 +27,7 @@ mod orphans;
 mod pins;
 mod planner;
 mod program;
+mod prompts;
 mod real_servers;
 mod reference;
 mod resume;

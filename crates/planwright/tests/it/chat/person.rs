@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{calls, desk, kept, told};
 use crate::planner::{Desk, streamed};
 use crate::program::planwright;
+use crate::prompts::{assert_screen, screen};
 
 fn plan(name: &str) -> Value {
     json!({"steps": [{"id": "hello", "tool": "greet", "args": {"name": name}}], "output": ["hello"]})
@@ -68,6 +69,17 @@ fn a_person_lets_a_plan_run_or_does_not() {
         assert!(screen.contains("name = \"Rex\""), "{screen}");
         assert_eq!(came_to(&desk)["output"], expected, "{screen}");
     }
+}
+
+#[test]
+fn a_plan_of_a_conversation_is_shown() {
+    let desk = desk();
+    let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
+    desk.write("answers.json", &answers);
+    let chat =
+        "chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json";
+    let shown = screen(desk.path(), chat, &[("[n]o:", "n\n"), ("Well.", "\u{4}")]);
+    assert_screen("chat-plan", &shown);
 }
 
 #[test]

@@ -1,0 +1,192 @@
+//! The questions about calls, plans and servers as they look on a terminal of 80 columns and 24 lines, in colour. A snapshot is the screen at the end:
+//! `{bold}`, `{red}` and so on begin a style, `{}` ends it; ids and times are masked.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::decisions::{RUN, set_up, waiting};
+
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 80;
+
+/// Runs the program on such a terminal. A person types each answer as soon as the screen shows the text before it.
+pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) -> String {
+    let program = env!("CARGO_BIN_EXE_planwright");
+    let line = format!("stty rows {ROWS} cols {COLUMNS}; exec '{program}' {arguments}");
+    let mut child = Command::new("/usr/bin/script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder)
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let (rows, columns) = (NonZero::new(ROWS).unwrap(), NonZero::new(COLUMNS).unwrap());
+    let mut keys = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut terminal = vt100::Parser::new(rows, columns, 0);
+    let mut exchange = exchange.iter();
+    let mut next = exchange.next();
+    let mut bytes = [0; 4096];
+    loop {
+        let read = output.read(&mut bytes).unwrap();
+        if read == 0 {
+            break;
+        }
+        terminal.process(&bytes[..read]);
+        while let Some((question, answer)) = next
+            && terminal.screen().contents().contains(question)
+        {
+            keys.write_all(answer.as_bytes()).unwrap();
+            next = exchange.next();
+        }
+    }
+    child.wait().unwrap();
+    let shown = rendered(terminal.screen());
+    assert!(next.is_none(), "{next:?} was not asked:\n{shown}");
+    let folder = folder.display().to_string();
+    masked(&shown.replace(&folder, "/folder"))
+}
+
+/// The lines of the screen with its styles.
+fn rendered(screen: &vt100::Screen) -> String {
+    let mut lines = Vec::new();
+    for row in 0..ROWS {
+        let mut line = String::new();
+        let mut current = String::new();
+        for column in 0..COLUMNS {
+            let Some(cell) = screen.cell(row, column) else {
+                continue;
+            };
+            if cell.is_wide_continuation() {
+                continue;
+            }
+            let style = style(cell);
+            if style != current {
+                line.push_str(&format!("{{{style}}}"));
+                current = style;
+            }
+            line.push_str(if cell.has_contents() {
+                cell.contents()
+            } else {
+                " "
+            });
+        }
+        if !current.is_empty() {
+            line.push_str("{}");
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n").trim_end().to_owned()
+}
+
+fn style(cell: &vt100::Cell) -> String {
+    const COLOURS: [&str; 8] = [
+        "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
+    ];
+    let colour = match cell.fgcolor() {
+        vt100::Color::Default => None,
+        vt100::Color::Idx(index) => Some(match COLOURS.get(usize::from(index)) {
+            Some(name) => (*name).to_owned(),
+            None => format!("colour {index}"),
+        }),
+        vt100::Color::Rgb(red, green, blue) => Some(format!("#{red:02x}{green:02x}{blue:02x}")),
+    };
+    let flags = [
+        (cell.bold(), "bold"),
+        (cell.dim(), "dim"),
+        (cell.italic(), "italic"),
+        (cell.underline(), "underline"),
+        (cell.inverse(), "inverse"),
+    ];
+    let flags = flags.into_iter().filter(|(is_set, _)| *is_set);
+    let words: Vec<String> = flags
+        .map(|(_, word)| word.to_owned())
+        .chain(colour)
+        .collect();
+    words.join(" ")
+}
+
+/// `text` with its ids, digests and times replaced, which differ from run to run.
+fn masked(text: &str) -> String {
+    let id = regex::Regex::new(r"\b[0-9a-f]{8,64}\b").unwrap();
+    let time = regex::Regex::new(r"<?\b[0-9.]+ ?(ms|s)\b *").unwrap();
+    let text = id.replace_all(text, "ID");
+    let text = time.replace_all(&text, "TIME ");
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+pub(crate) fn assert_screen(name: &str, shown: &str) {
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "../golden/prompts"}, {
+        insta::assert_snapshot!(name, shown);
+    });
+}
+
+fn scene() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    folder
+}
+
+fn run(more: &str, exchange: &[(&str, &str)]) -> String {
+    let folder = scene();
+    let line = format!("{} --var token=sesame-open {more}", RUN.join(" "));
+    screen(folder.path(), &line, exchange)
+}
+
+#[test]
+fn a_call_of_a_run() {
+    assert_screen("call", &run("", &[("[y]es", "y\n")]));
+}
+
+#[test]
+fn a_call_with_other_arguments() {
+    let exchange = [("[y]es", "c\n"), ("as JSON", "{\"amount\": 7}\n")];
+    assert_screen("changed-arguments", &run("", &exchange));
+}
+
+#[test]
+fn a_call_with_hidden_characters() {
+    let folder = scene();
+    let plan = json!({"steps": [{"id": "pay", "approval": true, "tool": "pay",
+        "args": {"amount": 1, "token": "a\u{1b}[31mb\u{202e}c\u{200b}d ".to_owned() + &"long ".repeat(400)}}]});
+    fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+    let shown = screen(folder.path(), &RUN.join(" "), &[("[y]es", "n\n")]);
+    assert_screen("hidden-characters", &shown);
+}
+
+#[test]
+fn a_whole_plan() {
+    assert_screen("plan", &run("--approve plan", &[("[y]es", "n\n")]));
+}
+
+#[test]
+fn a_stored_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
+    let shown = screen(
+        folder.path(),
+        &format!("approve {id} pay"),
+        &[("[y]es", "n\n")],
+    );
+    assert_screen("stored-call", &shown);
+}
+
+#[test]
+fn a_file_of_servers_that_was_found() {
+    let folder = scene();
+    let servers = json!({"mcpServers": {"notes": {"command": "notes-server", "args": ["--all", "\u{1b}[31mred"]}}});
+    fs::write(folder.path().join("mcp.json"), servers.to_string()).unwrap();
+    let shown = screen(folder.path(), "run plan.json", &[("[y/N]", "n\n")]);
+    assert_screen("trust", &shown);
+}
