@@ -2,8 +2,10 @@
 
 use planwright_core::{Diagnostic, Value};
 use planwright_planner::create::{Attempt, Created, Repair};
-use planwright_planner::model::{Declined, ModelError, Usage};
+use planwright_planner::model::{Declined, ModelError};
 use serde::Serialize;
+
+use super::UsageV1;
 
 /// The schema's name and version.
 pub const CREATED_SCHEMA: &str = "planwright.created/1";
@@ -60,22 +62,6 @@ pub struct RepairV1 {
     pub before: String,
     /// What stands there now.
     pub after: String,
-}
-
-/// What answers cost.
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct UsageV1 {
-    /// Requests that were sent, those that failed included.
-    pub requests: u32,
-    /// Tokens that were read.
-    pub input_tokens: u64,
-    /// Of these, how many the provider had at hand.
-    pub cached_tokens: u64,
-    /// Tokens that were written.
-    pub output_tokens: u64,
-    /// In US dollars, where the price is known.
-    pub cost: Option<f64>,
 }
 
 /// Why a model did not answer.
@@ -145,35 +131,6 @@ impl From<&Repair> for RepairV1 {
             pointer: repair.pointer.clone(),
             before: repair.before.clone(),
             after: repair.after.clone(),
-        }
-    }
-}
-
-impl UsageV1 {
-    /// Adds what further answers cost.
-    #[must_use]
-    pub fn and(self, more: Self) -> Self {
-        Self {
-            requests: self.requests + more.requests,
-            input_tokens: self.input_tokens + more.input_tokens,
-            cached_tokens: self.cached_tokens + more.cached_tokens,
-            output_tokens: self.output_tokens + more.output_tokens,
-            cost: match (self.cost, more.cost) {
-                (Some(so_far), Some(more)) => Some(so_far + more),
-                (known, None) | (None, known) => known,
-            },
-        }
-    }
-}
-
-impl From<Usage> for UsageV1 {
-    fn from(usage: Usage) -> Self {
-        Self {
-            requests: usage.requests,
-            input_tokens: usage.input_tokens,
-            cached_tokens: usage.cached_tokens,
-            output_tokens: usage.output_tokens,
-            cost: usage.cost,
         }
     }
 }

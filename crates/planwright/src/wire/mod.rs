@@ -24,6 +24,7 @@ mod setup;
 #[cfg(feature = "planner")]
 mod streamed;
 mod trim;
+mod usage;
 pub(crate) mod utc;
 
 #[cfg(feature = "planner")]
@@ -32,9 +33,7 @@ pub use bench::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1};
 pub use config::{CONFIG_SCHEMA, ConfigFileV1, ConfigV1, SettingV1};
 pub use conversion::{CONVERSION_SCHEMA, ConversionV1};
 #[cfg(feature = "planner")]
-pub use created::{
-    AttemptV1, CREATED_SCHEMA, CreatedV1, DeclinedV1, ModelErrorV1, RepairV1, UsageV1,
-};
+pub use created::{AttemptV1, CREATED_SCHEMA, CreatedV1, DeclinedV1, ModelErrorV1, RepairV1};
 pub use difference::{ChangeV1, DIFF_SCHEMA, DiffV1, PlanDiffV1, StepDiffV1, StepSideV1, changes};
 pub use durations::{DURATIONS_SCHEMA, DurationsV1, ToolDurationV1};
 pub use estimate::{ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1};
@@ -60,4 +59,5 @@ pub use setup::{
 #[cfg(feature = "planner")]
 pub use streamed::{EarlyCallV1, StreamedV1};
 pub use trim::{TRIMMED, Trim};
+pub use usage::UsageV1;
 pub use utc::{day, timestamp};

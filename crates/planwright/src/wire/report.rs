@@ -10,6 +10,7 @@ use planwright_engine::event::Address;
 use planwright_engine::run::{
     CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
 };
+#[cfg(feature = "planner")]
 use planwright_planner::model::Usage;
 use serde::Serialize;
 
@@ -246,6 +247,7 @@ impl ReportV1 {
     }
 
     /// The same report of a run that went on with other plans; `usage` is what they cost.
+    #[cfg(feature = "planner")]
     #[must_use]
     pub fn revised(mut self, revisions: &[RevisionV1], usage: Usage) -> Self {
         self.usage = (usage.requests > 0).then(|| UsageV1::from(usage));

@@ -72,7 +72,7 @@ fn rendered(screen: &vt100::Screen) -> String {
             }
             let style = style(cell);
             if style != current {
-                line.push_str(&format!("{{{style}}}"));
+                line.extend(["{", &style, "}"]);
                 current = style;
             }
             line.push_str(if cell.has_contents() {
