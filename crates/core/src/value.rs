@@ -180,8 +180,12 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// The reader's own error where `text` is not JSON.
+    /// The reader's own error if `text` is not JSON, or one that names an integer beyond 64 bits: it would be rounded.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        if let Some(number) = number::oversized_integer(text.as_bytes()) {
+            let reason = format!("the number `{number}` does not fit into 64 bits");
+            return Err(serde::de::Error::custom(reason));
+        }
         serde_json::from_str(text)
     }
 }

@@ -33,13 +33,6 @@ pub(crate) async fn convert(
     }
     let PlanText { name, result } = plan_file::parse(&arguments.text)?;
     let mut diagnostics = result.diagnostics;
-    diagnostics.extend(
-        result
-            .plan
-            .as_ref()
-            .map(plan_file::faults)
-            .unwrap_or_default(),
-    );
     let mut text = None;
     if let Some(mut plan) = result.plan.filter(|_| !diagnostics.has_errors()) {
         let catalog = catalog(arguments, &plan, printer).await?;

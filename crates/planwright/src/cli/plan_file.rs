@@ -19,7 +19,7 @@ pub(crate) struct PlanText {
     pub(crate) result: ParseResult,
 }
 
-/// Reads the plan alone.
+/// Reads the plan alone, and reports the faults that it has whatever tools there are.
 pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
     let saved = stored::find(arguments)?;
     let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
@@ -32,7 +32,10 @@ pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError>
         limits: limits(arguments),
         ..ReadOptions::new(&name)
     };
-    let result = planwright::dialects::parse(&text, &options);
+    let mut result = planwright::dialects::parse(&text, &options);
+    if let Some(plan) = &result.plan {
+        result.diagnostics.extend(faults(plan));
+    }
     Ok(PlanText { name, result })
 }
 
@@ -145,7 +148,7 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
 
 /// The faults that a plan has whatever tools there are and whatever it is given: references to steps that it does not have, cycles, names that
 /// are used twice or where they do not hold.
-pub(crate) fn faults(plan: &Plan) -> Diagnostics {
+fn faults(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
     let of_the_plan_alone = |finding: &Diagnostic| {

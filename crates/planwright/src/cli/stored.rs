@@ -26,13 +26,6 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
     let PlanText { name, result } = plan_file::parse(&arguments.text)?;
     let text = result.source.to_string();
     let mut diagnostics = result.diagnostics;
-    diagnostics.extend(
-        result
-            .plan
-            .as_ref()
-            .map(plan_file::faults)
-            .unwrap_or_default(),
-    );
     diagnostics.sort();
     findings::show(&diagnostics, &[(name, text.clone())], printer);
     let Some(plan) = result.plan.filter(|_| !diagnostics.has_errors()) else {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use planwright::mcp::process_table::started_at;
 use planwright::store::ServerProcess;
-use planwright_testkit::fake_server;
+use planwright_testkit::fake_server::{self, Recorder};
 use serde_json::{Value, json};
 
 use crate::program::{planwright, stderr};
@@ -20,12 +20,15 @@ use crate::program::{planwright, stderr};
 const LOOKS: usize = 2000;
 
 /// A server with the tool `pay` that `does` something. It does not end when its input is closed, and has a child in a session
-/// of its own. The numbers of both go to the file `pids`.
-fn set_up(folder: &Path, does: &Value) {
+/// of its own. The numbers of both go to the file `pids`. The recorder hears of each message that the server gets.
+#[must_use]
+fn set_up(folder: &Path, does: &Value) -> Recorder {
+    let recorder = Recorder::new();
     let mut does = does.clone();
     does["appends"] = json!(folder.join("effects"));
     let script = json!({
         "stays": true,
+        "record": recorder.address(),
         "tools": [{"name": "pay", "inputSchema": {"type": "object"}, "does": does}]
     });
     let shell = r#"setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >> pids; echo $$ >> pids; exec "$0" "$1""#;
@@ -35,6 +38,7 @@ fn set_up(folder: &Path, does: &Value) {
     fs::write(folder.join("mcp.json"), config.to_string()).unwrap();
     let plan = json!({"name": "p", "steps": [{"id": "pay", "tool": "pay"}]});
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+    recorder
 }
 
 /// Waits until something happens, of which there is no event.
@@ -65,8 +69,8 @@ fn wait_until_all_are_gone(folder: &Path) {
     }
 }
 
-/// Starts the run and kills the program once the call is under way; gives the run's id.
-fn killed(folder: &Path) -> String {
+/// Starts the run and kills the program once the server has the call, so that the journal has it as well; returns the run's id.
+fn killed(folder: &Path, recorder: &Recorder) -> String {
     let mut child = planwright(folder)
         .args([
             "run",
@@ -87,11 +91,10 @@ fn killed(folder: &Path) -> String {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if event["event"] == "run_started" {
             run = event["run"].as_str().map(str::to_owned);
-        }
-        if event["event"] == "attempt_started" {
             break;
         }
     }
+    recorder.message("tools/call");
     kill(&mut child);
     run.unwrap()
 }
@@ -113,8 +116,8 @@ fn resume(folder: &Path, id: &str, more: &[&str]) -> Output {
 fn no_server_outlives_a_process_that_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    set_up(path, &json!({"never": true}));
-    killed(path);
+    let recorder = set_up(path, &json!({"never": true}));
+    killed(path, &recorder);
     wait_until_all_are_gone(path);
 }
 
@@ -122,7 +125,7 @@ fn no_server_outlives_a_process_that_is_killed() {
 fn a_server_that_ends_takes_its_children_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    set_up(path, &json!({"text": "paid"}));
+    let _recorder = set_up(path, &json!({"text": "paid"}));
     let output = planwright(path)
         .args(["run", "plan.json", "--servers", "mcp.json", "--no-store"])
         .output()
@@ -136,8 +139,8 @@ fn a_retry_at_once_makes_one_effect() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     // The server of the process that is killed would come to it while the second one is at it.
-    set_up(path, &json!({"delay_ms": 1000}));
-    let id = killed(path);
+    let recorder = set_up(path, &json!({"delay_ms": 1000}));
+    let id = killed(path, &recorder);
     let output = resume(path, &id, &["--retry", "pay"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     wait_until_all_are_gone(path);
@@ -148,8 +151,8 @@ fn a_retry_at_once_makes_one_effect() {
 fn a_retry_minds_a_server_that_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    set_up(path, &json!({"delay_ms": 300}));
-    let id = killed(path);
+    let recorder = set_up(path, &json!({"delay_ms": 300}));
+    let id = killed(path, &recorder);
     wait_until_all_are_gone(path);
     // As if it had been started without a supervisor.
     let mut left = Command::new("sleep")
