@@ -31,7 +31,7 @@ pub(crate) async fn convert(
     if let Some(file) = file {
         may_write(file, arguments.force)?;
     }
-    let PlanText { name, result } = plan_file::parse(&arguments.text)?;
+    let PlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
     let mut diagnostics = result.diagnostics;
     let mut text = None;
     if let Some(mut plan) = result.plan.filter(|_| !diagnostics.has_errors()) {

@@ -20,7 +20,16 @@ pub(crate) struct PlanText {
 }
 
 /// Reads the plan alone, and reports the faults that it has whatever tools there are.
-pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+    let mut text = parse(arguments)?;
+    if let Some(plan) = &text.result.plan {
+        text.result.diagnostics.extend(faults(plan));
+    }
+    Ok(text)
+}
+
+/// Reads the plan alone.
+fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
     let saved = stored::find(arguments)?;
     let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
     let (name, text) = match saved {
@@ -32,10 +41,7 @@ pub(crate) fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError>
         limits: limits(arguments),
         ..ReadOptions::new(&name)
     };
-    let mut result = planwright::dialects::parse(&text, &options);
-    if let Some(plan) = &result.plan {
-        result.diagnostics.extend(faults(plan));
-    }
+    let result = planwright::dialects::parse(&text, &options);
     Ok(PlanText { name, result })
 }
 

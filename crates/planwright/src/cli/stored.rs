@@ -23,7 +23,7 @@ const SHORT: usize = 8;
 
 /// `planwright save PLAN`
 pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let PlanText { name, result } = plan_file::parse(&arguments.text)?;
+    let PlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
     let text = result.source.to_string();
     let mut diagnostics = result.diagnostics;
     diagnostics.sort();
