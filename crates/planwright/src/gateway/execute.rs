@@ -123,12 +123,12 @@ impl PlanHost {
             let mut findings = reading.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
             if is_unknown && tokio::time::Instant::now() < deadline {
-                // A server that became ready during the check is settled, and its tools were not seen.
-                let is_other = !Arc::ptr_eq(&seen, &self.upstreams.view());
-                if is_other {
+                // In this order: a server that becomes ready in between is settled, and its tools were not seen.
+                let is_settled = self.upstreams.settled(Duration::ZERO).await;
+                if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
                     continue;
                 }
-                if !self.upstreams.settled(Duration::ZERO).await {
+                if !is_settled {
                     let changed = tokio::time::timeout_at(deadline, changes.changed());
                     if matches!(changed.await, Ok(Ok(()))) {
                         continue;
