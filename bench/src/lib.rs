@@ -39,3 +39,6 @@ pub mod streaming;
 
 /// What models read and write to have tasks done.
 pub mod tokens;
+
+/// Recorded workflows in several orders, in virtual time.
+pub mod workflow;

@@ -38,8 +38,13 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-testkit"],
     },
     Layer {
-        name: "planwright-store",
+        name: "planwright-format",
         may_use: &["planwright-core", "planwright-engine"],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright-store",
+        may_use: &["planwright-core", "planwright-engine", "planwright-format"],
         tests_may_use: &[],
     },
     Layer {
@@ -48,6 +53,7 @@ const LAYERS: &[Layer] = &[
             "planwright-core",
             "planwright-dialects",
             "planwright-engine",
+            "planwright-format",
         ],
         tests_may_use: &["planwright-testkit"],
     },
@@ -57,11 +63,37 @@ const LAYERS: &[Layer] = &[
             "planwright-core",
             "planwright-dialects",
             "planwright-engine",
+            "planwright-format",
             "planwright-mcp",
             "planwright-planner",
             "planwright-store",
         ],
         tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright-serve",
+        may_use: &[
+            "planwright",
+            "planwright-core",
+            "planwright-dialects",
+            "planwright-engine",
+            "planwright-format",
+            "planwright-mcp",
+            "planwright-planner",
+            "planwright-store",
+        ],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
+        name: "planwright-cli",
+        may_use: &[
+            "planwright",
+            "planwright-core",
+            "planwright-mcp",
+            "planwright-serve",
+            "planwright-store",
+        ],
+        tests_may_use: &["planwright-dialects", "planwright-testkit"],
     },
     Layer {
         name: "planwright-testkit",
@@ -71,6 +103,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "planwright-bench",
         may_use: &[
+            "planwright",
             "planwright-core",
             "planwright-dialects",
             "planwright-engine",
@@ -101,24 +134,24 @@ const LAYERS: &[Layer] = &[
 
 /// The only crates of ours that may depend on a foreign one.
 const FOREIGN: &[(&str, &[&str])] = &[
-    ("anstream", &["planwright"]),
+    ("anstream", &["planwright-cli", "planwright"]),
     ("bm25", &["planwright-planner"]),
-    ("axum", &["planwright", "planwright-testkit"]),
+    ("axum", &["planwright-serve", "planwright-testkit"]),
     ("cap-std", &["planwright"]),
-    ("clap", &["planwright"]),
-    ("clap_complete", &["planwright"]),
+    ("clap", &["planwright-cli", "planwright-bench"]),
+    ("clap_complete", &["planwright-cli"]),
     ("genai", &["planwright-planner"]),
-    ("governor", &["planwright"]),
-    ("hyper-util", &["planwright"]),
-    ("indicatif", &["planwright"]),
-    ("jiff", &["planwright-planner", "planwright"]),
+    ("governor", &["planwright-serve"]),
+    ("hyper-util", &["planwright-serve"]),
+    ("indicatif", &["planwright-cli"]),
+    ("jiff", &["planwright-planner", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
-    ("miette", &["planwright"]),
-    ("mimalloc", &["planwright", "planwright-bench"]),
+    ("miette", &["planwright-cli"]),
+    ("mimalloc", &["planwright-cli", "planwright-bench"]),
     ("opentelemetry", &["planwright"]),
     ("opentelemetry-otlp", &["planwright"]),
     ("opentelemetry_sdk", &["planwright"]),
-    ("prometheus-client", &["planwright"]),
+    ("prometheus-client", &["planwright-serve"]),
     // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
     // through the gateway is the gateway's fault.
     (
@@ -134,14 +167,20 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("rust-stemmers", &["planwright-planner"]),
     (
         "schemars",
-        &["planwright-dialects", "planwright-engine", "planwright"],
+        &[
+            "planwright-dialects",
+            "planwright-engine",
+            "planwright-format",
+            "planwright",
+            "planwright-cli",
+        ],
     ),
-    ("subtle", &["planwright"]),
+    ("subtle", &["planwright-serve"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("unicode-security", &["planwright"]),
     ("toml", &["planwright"]),
-    ("toml_edit", &["planwright"]),
-    ("tracing-subscriber", &["planwright"]),
+    ("toml_edit", &["planwright-cli"]),
+    ("tracing-subscriber", &["planwright-cli"]),
     (
         "tokio",
         &[
@@ -152,6 +191,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-testkit",
             "planwright-bench",
             "planwright",
+            "planwright-serve",
+            "planwright-cli",
         ],
     ),
 ];

@@ -34,3 +34,6 @@ pub mod answering;
 
 /// The loop in which a plan adapts to what happens.
 pub mod agent;
+
+/// Documents about plans and answers, for other programs.
+pub mod document;

@@ -216,12 +216,12 @@
 //! # }
 //! ```
 //!
-//! [`wire`] has twins of events and summaries for other programs, as JSON with a version.
+//! [`format`](planwright_format) has twins of events and summaries for other programs, as JSON with a version.
 //!
 //! # Durations
 //!
 //! A run that knows how long calls take starts first what the rest waits for longest. Each summary has what was known and what was
-//! learned; handed to the next run, or kept as [`wire::DurationsV1`], it makes that one faster, and says ahead how long it will take:
+//! learned; handed to the next run, or kept as [`format::DurationsV1`], it makes that one faster, and says ahead how long it will take:
 //!
 //! ```
 //! # use planwright::{Error, Planwright, parse};
@@ -468,17 +468,14 @@
 //!
 //! # Features
 //!
-//! What a feature adds to [`embedding::Builder`], such as `workspace` and `config`, is there only with it.
+//! A feature adds its parts to [`embedding::Builder`] as well, such as `workspace` and `config`. None is on by default.
 //!
-//! - `cli`: the program `planwright`, and all that only a program needs. It is on unless you say otherwise, so name
-//!   the library with `default-features = false`.
-//! - `store`: a file that runs are kept in, so that they outlive their process ([`store`], [`kept`]); a part of `cli`.
-//! - `workspace`: the built-in tools for the files of one folder ([`workspace`]); a part of `cli`.
-//! - `config`: reads `planwright.toml` ([`config`]); a part of `cli`.
-//! - `telemetry`: tells a collector of OpenTelemetry about runs ([`telemetry`]); a part of `cli`.
-//! - `gateway`: what a gateway in front of many servers shows of their tools ([`gateway`]); a part of `cli`.
-//! - `planner`: models that write plans, and what phrases of time mean ([`planner`]); a part of `cli`.
-//! - `providers`: the models of providers, over HTTP; with `planner`, and a part of `cli`.
+//! - `config`: reads `planwright.toml` ([`config`]).
+//! - `planner`: models that write plans, and the meaning of phrases of time ([`planner`]).
+//! - `providers`: the models of providers, over HTTP; includes `planner`.
+//! - `store`: a file in which runs are stored, so that they outlive their process ([`store`], [`kept`]).
+//! - `telemetry`: reports runs to an OpenTelemetry collector ([`telemetry`]).
+//! - `workspace`: the built-in tools for the files of one folder ([`workspace`]).
 #![warn(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -490,6 +487,9 @@ pub use planwright_dialects as dialects;
 
 /// How a checked plan runs.
 pub use planwright_engine as engine;
+
+/// Documents for other programs: reports, events, stored runs.
+pub use planwright_format as format;
 
 /// How we speak MCP.
 pub use planwright_mcp as mcp;
@@ -515,10 +515,6 @@ pub mod config;
 /// The built-in server of file tools, confined to a folder.
 #[cfg(feature = "workspace")]
 pub mod workspace;
-
-/// One MCP server in front of many.
-#[cfg(feature = "gateway")]
-pub mod gateway;
 
 /// Calls as a person sees them who decides about them.
 pub mod call_view;
@@ -548,12 +544,6 @@ pub mod kept;
 /// Runs as spans and metrics of OpenTelemetry.
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
-
-/// Workflows that others have run, as WfCommons writes them down.
-pub mod wfformat;
-
-/// What other programs read: reports and events.
-pub mod wire;
 
 pub use embedding::{Error, Planwright, Run, parse};
 pub use planwright_core::{Catalog, CheckedPlan, Plan, Value};

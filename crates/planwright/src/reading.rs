@@ -12,14 +12,13 @@ use planwright_dialects::{ParseResult, ReadOptions, document};
 
 #[cfg(feature = "config")]
 use crate::config::Config;
-use crate::wire::{LibraryPlanV1, PlanTextV1};
+use crate::format::{LibraryPlanV1, PlanTextV1};
 
 /// The step that stands for the results of earlier runs.
 pub const RECALLED: &str = "runs";
 
 /// The step of `plan` that stands for the results of earlier runs, where it has one: see [`Reading::with_recalled`].
-#[cfg(feature = "gateway")]
-pub(crate) fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
+pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
     let step = plan.plan().steps.first()?;
     let is_recalled = step.id.as_str() == RECALLED && step.place == Place::NOWHERE;
     is_recalled.then_some(&step.id)

@@ -33,6 +33,9 @@ pub mod pages;
 /// The real MCP servers that tests talk to.
 pub mod real_servers;
 
+/// Reference pages, made of JSON Schemas.
+pub mod reference_page;
+
 /// A client that sees exactly what a server sends.
 pub mod wire_client;
 

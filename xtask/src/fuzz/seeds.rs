@@ -33,7 +33,7 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
         .map(|file| file.text.clone())
         .collect();
     let golden = below("crates/dialects/tests/golden/").filter(|file| file.extension() != "snap");
-    let cases: Vec<Value> = below("crates/planwright/tests/cases/")
+    let cases: Vec<Value> = below("crates/cli/tests/cases/")
         .filter_map(|file| serde_json::from_str(&file.text).ok())
         .flat_map(|cases: Value| cases.as_array().cloned().unwrap_or_default())
         .collect();

@@ -6,40 +6,37 @@ use crate::project::ProjectFile;
 
 /// Paths that code may begin with only in the files below certain folders.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("anstream", &["crates/planwright/"]),
+    (
+        "anstream",
+        &["crates/cli/", "crates/planwright/src/drawing/tests/"],
+    ),
     ("bm25", &["crates/planner/src/tools/search/"]),
     (
         "axum",
         &[
-            "crates/planwright/src/cli/serve/edge/",
+            "crates/serve/src/http/",
             "crates/testkit/src/conformance_server/",
         ],
     ),
     ("cap_std", &["crates/planwright/src/workspace/"]),
-    ("clap", &["crates/planwright/"]),
-    ("clap_complete", &["crates/planwright/"]),
+    ("clap", &["crates/cli/", "bench/src/bin/workflow.rs"]),
+    ("clap_complete", &["crates/cli/"]),
     ("genai", PROVIDERS),
-    ("governor", EDGE),
-    ("hyper", EDGE),
-    ("hyper_util", EDGE),
-    ("indicatif", &["crates/planwright/"]),
+    ("governor", HTTP_SERVER),
+    ("hyper", HTTP_SERVER),
+    ("hyper_util", HTTP_SERVER),
+    ("indicatif", &["crates/cli/"]),
     (
         "jiff",
-        &[
-            "crates/planner/src/dates/",
-            "crates/planwright/src/cli/environment.rs",
-        ],
+        &["crates/planner/src/dates/", "crates/cli/src/environment.rs"],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
-    ("miette", &["crates/planwright/"]),
-    (
-        "mimalloc",
-        &["crates/planwright/src/main.rs", "bench/src/bin/"],
-    ),
+    ("miette", &["crates/cli/"]),
+    ("mimalloc", &["crates/cli/src/main.rs", "bench/src/bin/"]),
     ("opentelemetry", &["crates/planwright/src/telemetry/"]),
     ("opentelemetry_otlp", &["crates/planwright/src/telemetry/"]),
     ("opentelemetry_sdk", &["crates/planwright/src/telemetry/"]),
-    ("prometheus_client", EDGE),
+    ("prometheus_client", HTTP_SERVER),
     (
         "reqwest",
         &["crates/mcp/", "crates/planner/src/model/providers/"],
@@ -63,19 +60,16 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("rust_stemmers", &["crates/planner/src/tools/search/"]),
     ("schemars", SCHEMAS),
-    ("subtle", &["crates/planwright/src/cli/token/"]),
-    (
-        "tracing_subscriber",
-        &["crates/planwright/src/cli/logging.rs"],
-    ),
+    ("subtle", &["crates/serve/src/tokens/"]),
+    ("tracing_subscriber", &["crates/cli/src/logging.rs"]),
     ("toml", &["crates/planwright/src/config/"]),
-    ("toml_edit", &["crates/planwright/src/cli/wrap/"]),
+    ("toml_edit", &["crates/cli/src/wrap/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];
 
-/// Where the program speaks HTTP as a server.
-const EDGE: &[&str] = &["crates/planwright/src/cli/serve/edge/"];
+/// The HTTP server in front of the gateway.
+const HTTP_SERVER: &[&str] = &["crates/serve/src/http/"];
 
 /// Where models of providers are asked.
 const PROVIDERS: &[&str] = &["crates/planner/src/model/providers/"];
@@ -85,8 +79,9 @@ const RUNTIMES: &[&str] = &[
     "bench/",
     "crates/engine/tests/",
     "crates/mcp/tests/",
-    "crates/planwright/src/cli/",
+    "crates/cli/",
     "crates/planwright/tests/",
+    "crates/serve/src/http/tests/",
     "crates/testkit/src/conformance_server/",
 ];
 
@@ -94,6 +89,8 @@ const RUNTIMES: &[&str] = &[
 const SCHEMAS: &[&str] = &[
     "crates/dialects/src/native/schema.rs",
     "crates/engine/src/backend/functions/",
+    "crates/cli/",
+    "crates/format/src/",
     "crates/planwright/",
 ];
 
@@ -121,8 +118,8 @@ const PURE: &[&str] = &[
     "crates/planner/src/dates/",
     "crates/planwright/src/config/",
     "crates/planner/src/tools/search/",
-    "crates/planwright/src/gateway/signatures/",
-    "crates/planwright/src/gateway/stages/",
+    "crates/planner/src/tools/signatures/",
+    "crates/serve/src/stages/",
     "crates/engine/src/durations.rs",
     "crates/engine/src/forecast/",
     "crates/engine/src/guard/",

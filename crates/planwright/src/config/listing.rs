@@ -8,20 +8,11 @@ use planwright_core::check::ToolRule;
 use planwright_core::plan::Outside;
 use planwright_engine::{Bound, Rate};
 
+use planwright_format::SettingV1 as Setting;
+
 use super::outside::Place;
 use super::settled::Config;
 use super::tools::place_of;
-
-/// One setting that holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// What it is called in `planwright.toml`, such as `budgets.calls`.
-    pub key: String,
-    /// Its value; `null` where nothing is set.
-    pub value: Value,
-    /// Where it is set: `planwright.toml:12`, or `default`.
-    pub set_in: Arc<str>,
-}
 
 impl Config {
     /// All that holds, in the order of the reference. A list has one entry for each of its patterns.

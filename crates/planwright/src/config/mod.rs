@@ -19,7 +19,6 @@ mod tools;
 mod words;
 
 pub use fault::ConfigFault;
-pub use listing::Setting;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use outside::Place;
 pub use serve::Serve;

@@ -1,11 +1,11 @@
 //! The schema of `planwright.toml`, and the page about it, made of the types that read it.
 
 use planwright_testkit::generated;
+use planwright_testkit::reference_page::page;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::file::ConfigFile;
-use crate::wire::reference::page;
 
 const HEAD: &str = "\
 # planwright.toml
@@ -28,7 +28,7 @@ fn generated_page_of_the_configuration() {
     schema.insert("title".into(), "planwright.toml".into());
     let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
     generated::check("docs/schema/config.schema.json", &text);
-    let page = page(&schema, HEAD).replace(", *optional*)", ")");
+    let page = page(schema.as_value(), HEAD, &[]).replace(", *optional*)", ")");
     generated::check("docs/reference/config.md", &page);
 }
 

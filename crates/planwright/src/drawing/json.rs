@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::graph::{Does, Edge, Graph, GraphInput, GraphStep};
 use super::whole::Drawing;
-use crate::wire::milliseconds;
+use crate::format::milliseconds;
 
 /// The schema's name and version.
 pub const GRAPH_SCHEMA: &str = "planwright.graph/1";

@@ -4,6 +4,7 @@ mod active;
 mod binding;
 mod builder;
 mod error;
+mod id;
 mod planwright;
 #[cfg(feature = "store")]
 mod resume;
@@ -16,10 +17,9 @@ mod storage;
 
 pub use builder::Builder;
 pub use error::Error;
+pub use id::random_id;
 pub use planwright::{Planwright, parse};
 #[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
-#[cfg(feature = "gateway")]
-pub(crate) use run_builder::random_id;

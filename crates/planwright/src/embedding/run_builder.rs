@@ -22,7 +22,7 @@ use planwright_store::Store;
 use super::active::{Claim, ClaimingApprover};
 #[cfg(feature = "store")]
 use super::storage::Storage;
-use super::{Error, Planwright, Run};
+use super::{Error, Planwright, Run, random_id};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -298,12 +298,4 @@ impl fmt::Debug for RunBuilder {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
-}
-
-/// An id that nobody guesses.
-pub(crate) fn random_id() -> Arc<str> {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    format!("{:016x}", hasher.finish()).into()
 }

@@ -13,9 +13,9 @@ use planwright_engine::{Approver, Journal, RunOptions};
 use planwright_store::{Holder, Store};
 
 use super::{Error, Planwright};
+use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::kept::{Begin, KeptRunError, StoreApprover, process};
 use crate::reading::Reading;
-use crate::wire::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 
 /// Where a run is stored.
 pub(super) struct Storage {

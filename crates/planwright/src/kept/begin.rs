@@ -11,10 +11,10 @@ use planwright_engine::run::shown_inputs;
 use planwright_store::{HeldRun, Holder, NewRun, Store};
 
 use super::KeptRunError;
-use crate::reading::Reading;
-use crate::wire::{
+use crate::format::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
+use crate::reading::Reading;
 
 /// A run that is to be kept.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::stale::check_keep;
 use super::{
     KeptRun, KeptRunError, OrphanedServers, Stale, process, resolve_choices, stale, tools_of,
 };
-use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
+use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 
 /// How a kept run is to go on.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use planwright_engine::run::{Opening, ReplayError, Replayed, replay};
 use planwright_engine::{Confidential, Durations};
 
 use super::{KeptRun, KeptRunError};
+use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 use crate::reading::Reading;
-use crate::wire::{ChoiceV1, PlanTextV1, ProcessV1};
 
 impl KeptRun {
     /// What the run came to, by what it was told, and that it would decide the same again.

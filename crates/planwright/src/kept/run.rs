@@ -12,9 +12,9 @@ use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
 use super::{KeptRunError, tools_of};
+use crate::format::from_unix_ms;
+use crate::format::{KeptError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
 use crate::reading::Reading;
-use crate::wire::utc;
-use crate::wire::{KeptError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
 
 /// A run as it is kept.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl KeptRun {
         else {
             return Duration::ZERO;
         };
-        let began = utc::from_unix_ms(process.began_unix_ms);
+        let began = from_unix_ms(process.began_unix_ms);
         let ended = began.checked_add(last.at.saturating_sub(opened.at));
         let since = ended.and_then(|ended| now.duration_since(ended).ok());
         since.unwrap_or_default()

@@ -13,8 +13,8 @@ use planwright_planner::stream::{Keeper, Kept};
 use planwright_store::{HeldRun, Holder, Store};
 
 use super::{Begin, KeptRunError, process};
+use crate::format::{ProcessV1, ToolSourcesV1};
 use crate::reading::Reading;
-use crate::wire::{ProcessV1, ToolSourcesV1};
 
 /// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
 pub struct KeepStreamed<'a> {

@@ -1,44 +1,4 @@
-//! The program as its users meet it.
+//! The library as programs embed it.
 
-mod approvals;
-mod cases;
-mod chat;
-mod code_pages;
-mod convert;
-mod converted;
-mod crashes;
-mod dates;
-mod decisions;
-mod demo;
-mod durations;
 mod embedding;
 mod examples;
-mod exits;
-mod findings;
-mod gateway;
-mod guards;
-mod guide;
-mod init;
-mod inspect;
-mod interrupts;
-mod model;
-mod origins;
-mod orphans;
-mod pins;
-mod planner;
-mod program;
-mod prompts;
-mod real_servers;
-mod reference;
-mod resume;
-mod runs;
-mod secrets;
-mod stored;
-mod streamed;
-mod telemetry;
-mod tokens;
-mod trust;
-mod unknown;
-mod workflows;
-mod wrap;
-mod written;

@@ -1,0 +1,387 @@
+//! A run that failed goes on with another plan, which a model writes: `run --replan`, `run --repair`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use planwright::config::Config;
+use planwright::core::check::CheckedPlan;
+use planwright::core::{Diagnostics, Value};
+use planwright::engine::journal::{Journal, MemoryJournal};
+use planwright::engine::options::RunOptions;
+use planwright::engine::run::History;
+use planwright::engine::{RunSummary, Start};
+use planwright::format::{PlanTextV1, RevisionV1};
+use planwright::kept::{self, KeptRun, Pinned};
+use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
+use planwright::planner::create::CreateSettings;
+use planwright::planner::dates::{Now, Zone};
+use planwright::planner::model::{Model, ModelError, Usage};
+use planwright::reading::Reading;
+
+use super::args::{AdaptArguments, MomentArguments};
+use super::course::{Course, approved};
+use super::create::{Day, told};
+use super::error::CommandError;
+use super::{dates, keeping, model};
+
+/// Who may write another plan, and how often.
+pub(crate) struct Adapting<'a> {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) config: &'a Config,
+    /// The moment of the run, whose zone is that of the phrases of time in its goal.
+    pub(crate) now: Now,
+    pub(crate) zone: Zone,
+    /// How often it may write what comes next.
+    pub(crate) replans: u32,
+    /// Whether it may correct arguments that a tool refused.
+    pub(crate) repairs: bool,
+    /// Where what happens is kept: in the store, or as long as the process lives.
+    pub(crate) journal: Kept,
+}
+
+impl AdaptArguments {
+    /// Who may write another plan, where that is wished for.
+    pub(crate) fn open<'c>(
+        &self,
+        config: &'c Config,
+    ) -> Result<Option<Adapting<'c>>, CommandError> {
+        if self.replan == 0 && !self.repair {
+            return Ok(None);
+        }
+        let model = model::open(&self.model, config)?;
+        let moment = MomentArguments::default();
+        self.with(&model, config, &moment)
+    }
+
+    /// The same, by a model that is at hand.
+    pub(crate) fn with<'c>(
+        &self,
+        model: &Arc<dyn Model>,
+        config: &'c Config,
+        moment: &MomentArguments,
+    ) -> Result<Option<Adapting<'c>>, CommandError> {
+        if self.replan == 0 && !self.repair {
+            return Ok(None);
+        }
+        Ok(Some(Adapting {
+            model: Arc::clone(model),
+            config,
+            now: dates::now(moment)?,
+            zone: dates::zone(moment)?,
+            replans: self.replan,
+            repairs: self.repair,
+            journal: Kept::InMemory(MemoryJournal::new()),
+        }))
+    }
+}
+
+/// Where what happens in a run is kept.
+#[derive(Clone)]
+pub(crate) enum Kept {
+    InStore(Arc<dyn Journal>),
+    InMemory(MemoryJournal),
+}
+
+/// A plan that a run goes on with.
+pub(crate) struct Going {
+    pub(crate) plan: CheckedPlan,
+    pub(crate) reading: Reading,
+    pub(crate) revision: RevisionV1,
+    pub(crate) is_approved: bool,
+}
+
+impl Adapting<'_> {
+    /// Nothing was revised so far.
+    pub(crate) fn begin(&self) -> Adaptation<'_> {
+        Adaptation {
+            adapting: self,
+            replans_left: self.replans,
+            corrected: BTreeSet::new(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
+    fn day(&self, goal: &str, plan: &CheckedPlan) -> Day {
+        let asked = plan.plan().metadata.get("timestamp");
+        let asked = asked.and_then(Value::as_text);
+        let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
+        Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
+    }
+
+    fn read(&self, old: &PlanTextV1, text: &str, course: &Course<'_>) -> Reading {
+        let new = PlanTextV1 {
+            source: "revision".to_owned(),
+            text: text.to_owned(),
+            dialect: "native".to_owned(),
+            ..old.clone()
+        };
+        let mut reading = Reading::kept(&new, course.reading.given.clone());
+        reading.govern(self.config);
+        reading
+    }
+
+    /// What was done so far.
+    fn history(&self, course: &Course<'_>) -> Result<History, CommandError> {
+        match (&self.journal, course.store) {
+            (Kept::InMemory(journal), _) => Ok(kept::history(&journal.entries())?),
+            (Kept::InStore(_), Some(store)) => Ok(KeptRun::read(store, course.id)?.history()?),
+            (Kept::InStore(_), None) => Ok(History::default()),
+        }
+    }
+}
+
+/// What was revised so far.
+pub(crate) struct Adaptation<'a> {
+    adapting: &'a Adapting<'a>,
+    replans_left: u32,
+    /// The steps whose arguments were looked at.
+    corrected: BTreeSet<Arc<str>>,
+    /// What the model's answers have cost.
+    pub(crate) usage: Usage,
+}
+
+impl Adaptation<'_> {
+    /// With which plan the run goes on that failed; nothing where it does not.
+    pub(crate) async fn next(
+        &mut self,
+        course: &Course<'_>,
+        before: &CheckedPlan,
+        summary: &RunSummary,
+        options: RunOptions,
+    ) -> Result<Option<(Going, Start, RunOptions)>, CommandError> {
+        let Some(old) = course.reading.to_kept() else {
+            return Ok(None);
+        };
+        let Some(situation) = Situation::of(before, summary) else {
+            course.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
+            return Ok(None);
+        };
+        let adapting = self.adapting;
+        let mut history = adapting.history(course)?;
+        let pinned = kept::pinned(&history, before);
+        let is_failed = |pinned: &&Pinned| {
+            let mut failed = situation.failed.iter();
+            failed.any(|trouble| *trouble.step == *pinned.step.as_str())
+        };
+        if let Some(pinned) = pinned.iter().find(is_failed) {
+            keep_to(pinned, "no other plan was asked for", course);
+            return Ok(None);
+        }
+        let judge = |text: &str| {
+            let mut reading = adapting.read(&old, text, course);
+            let plan = reading.check(&course.toolbox.catalog);
+            (plan, reading.diagnostics)
+        };
+        let goal = situation.goal.as_deref().unwrap_or_default();
+        let day = adapting.day(goal, before);
+        let revision = Revision {
+            model: self.adapting.model.as_ref(),
+            situation: &situation,
+            before,
+            moment: day.moment(),
+            catalog: &course.toolbox.catalog,
+            judge: &judge,
+            settings: &CreateSettings::default(),
+        };
+        let written = match self.corrected(&revision, course).await {
+            Some(written) => Some(written),
+            None => self.replanned(&revision, course).await,
+        };
+        let Some((text, kind, trouble)) = written else {
+            return Ok(None);
+        };
+        let mut reading = adapting.read(&old, &text, course);
+        let Some(plan) = reading.check(&course.toolbox.catalog) else {
+            return Ok(None);
+        };
+        let changed = kept::changed(before, &plan);
+        if let Some(pinned) = pinned.iter().find(|pinned| changed.contains(&pinned.step)) {
+            keep_to(
+                pinned,
+                "the new plan, which would forget that, does not run",
+                course,
+            );
+            return Ok(None);
+        }
+        let stale = kept::stale(&plan, &changed, &[], &history);
+        if let Some(stale) = stale.iter().find(|stale| stale.has_effects) {
+            course.printer.quote(&format!(
+                "`{}` is done and is not called again, so the new plan, which changes `{}` before it, does not run",
+                stale.step, stale.from
+            ));
+            return Ok(None);
+        }
+        let Some(approved) = approved(
+            course.consent,
+            &plan,
+            &options,
+            course.store,
+            course.printer,
+        )?
+        else {
+            return Ok(None);
+        };
+        let revision = RevisionV1 {
+            kind: kind.to_owned(),
+            step: trouble.step.to_string(),
+            error: trouble.message.clone(),
+            model: self.adapting.model.name().to_owned(),
+        };
+        let mut process = kept::process(&plan, &options, keeping::now());
+        let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
+        let forgotten = [changed, forgotten].concat();
+        process.forgotten = forgotten
+            .iter()
+            .map(|step| step.as_str().to_owned())
+            .collect();
+        process.plan = reading.to_kept();
+        process.revision = Some(revision.clone());
+        process.approved_plan.clone_from(&approved);
+        for step in &forgotten {
+            history.forget(step);
+        }
+        let start = Start::new(course.id, plan.clone())
+            .after(history)
+            .with_journal(self.adapting.journal.as_journal(), process.to_value());
+        let going = Going {
+            plan,
+            reading,
+            revision,
+            is_approved: approved.is_some(),
+        };
+        Ok(Some((going, start, options)))
+    }
+
+    /// A plan with corrected arguments of the first step that was not looked at yet.
+    async fn corrected<'t>(
+        &mut self,
+        revision: &Revision<'t>,
+        course: &Course<'_>,
+    ) -> Option<(String, &'static str, &'t Trouble)> {
+        if !self.adapting.repairs {
+            return None;
+        }
+        for trouble in revision.situation.correctable(revision.before) {
+            if !self.corrected.insert(Arc::clone(&trouble.step)) {
+                continue;
+            }
+            let waiting = told::Waiting::new(&format!(
+                "{} looks at the arguments of `{}`",
+                self.adapting.model.name(),
+                trouble.step
+            ));
+            let correction = correct(revision, trouble).await;
+            waiting.end();
+            self.usage += correction.usage;
+            if let Some(error) = &correction.failure {
+                fail(error, course);
+                return None;
+            }
+            if let Some(fruitless) = &correction.fruitless {
+                course.printer.quote(&format!(
+                    "the arguments of `{}` stay as they are: {} {fruitless}",
+                    trouble.step,
+                    self.adapting.model.name()
+                ));
+                if let Fruitless::Unsound(findings) = fruitless {
+                    tell(findings, course);
+                }
+            }
+            if let Some((text, _)) = correction.plan {
+                course.printer.quote(&format!(
+                    "`{}` was refused ({}); {} corrected its arguments",
+                    trouble.step,
+                    trouble.message,
+                    self.adapting.model.name()
+                ));
+                return Some((text, "repaired", trouble));
+            }
+        }
+        None
+    }
+
+    /// A plan that goes another way.
+    async fn replanned<'t>(
+        &mut self,
+        revision: &Revision<'t>,
+        course: &Course<'_>,
+    ) -> Option<(String, &'static str, &'t Trouble)> {
+        let trouble = revision.situation.failed.first()?;
+        self.replans_left = self.replans_left.checked_sub(1)?;
+        let (model, number) = (
+            self.adapting.model.name(),
+            self.adapting.replans - self.replans_left,
+        );
+        let waiting = told::Waiting::new(&format!("{model} writes what comes now"));
+        let revised = replan(revision).await;
+        waiting.end();
+        self.usage += revised.usage;
+        let Some((text, _)) = revised.plan else {
+            if let Some(declined) = &revised.declined {
+                course.printer.quote(&format!("{model} {declined}"));
+                return None;
+            }
+            if let Some(last) = revised.attempts.last() {
+                tell(&last.diagnostics, course);
+            }
+            match &revised.failure {
+                Some(error) => fail(error, course),
+                None => course
+                    .printer
+                    .quote(&format!("{model} found no sound plan to go on with")),
+            }
+            return None;
+        };
+        course.printer.quote(&format!(
+            "`{}` failed ({}); the run goes on with a new plan of {model} ({number} of {})",
+            trouble.step, trouble.message, self.adapting.replans
+        ));
+        Some((text, "replanned", trouble))
+    }
+}
+
+impl Kept {
+    pub(crate) fn as_journal(&self) -> Arc<dyn Journal> {
+        match self {
+            Self::InStore(journal) => Arc::clone(journal),
+            Self::InMemory(journal) => Arc::new(journal.clone()),
+        }
+    }
+}
+
+/// Says that a call is not to be made a second time by another plan.
+fn keep_to(pinned: &Pinned, therefore: &str, course: &Course<'_>) {
+    let happened = if pinned.happened {
+        "was made"
+    } else {
+        "may have been made: no answer came"
+    };
+    course.printer.quote(&format!(
+        "`{}` is not done, and its call of `{}` {happened}; {therefore}",
+        pinned.at, pinned.tool
+    ));
+    let advice = match (course.store, pinned.happened) {
+        (None, _) => "see what became of it before you go on".to_owned(),
+        (Some(_), true) => format!(
+            "`planwright resume {}` goes on with the plan as it is; what is done stays done",
+            course.id
+        ),
+        (Some(_), false) => format!(
+            "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+            course.id,
+            at = keeping::shell_word(&pinned.at)
+        ),
+    };
+    course.printer.quote(&format!("  hint: {advice}"));
+}
+
+fn fail(error: &ModelError, course: &Course<'_>) {
+    told::failure("the plan was not revised", error, true, course.printer);
+}
+
+fn tell(findings: &Diagnostics, course: &Course<'_>) {
+    for finding in findings {
+        course.printer.quote(&format!("  {finding}"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The corridor of `run`: parse, check, run, report.
+
+use std::path::Path;
+
+use planwright::config::Config;
+use planwright::core::plan::Mode;
+use planwright::embedding::random_id;
+use planwright::engine::Confidential;
+use planwright::engine::options::{FailurePolicy, RunOptions};
+use planwright::engine::schedule::Limits;
+use planwright::format::{ReportStatus, ReportV1};
+use planwright::kept;
+use planwright::reading::Reading;
+
+use super::args::{RunArguments, RunFormat};
+use super::course::{Course, approved};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::settings::Settings;
+use super::signals::Signals;
+use super::toolbox::Toolbox;
+use super::{durations, guards, limits, output, outside, plan_file, settings, store, telemetry};
+
+/// `planwright run PLAN`
+pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let telemetry = telemetry::open(&config)?;
+    let mut reading = plan_file::read(&arguments.plan)?;
+    reading.govern(&config);
+    let mut options = options(arguments, &config)?;
+    if let Some(path) = &arguments.durations {
+        options.durations = durations::load(path)?;
+    }
+    let max_output = guards::max_output(&arguments.guards, &config);
+    let needed = reading.tool_names();
+    let mut signals = Signals::new()?;
+    let mut toolbox = tokio::select! {
+        toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let mut store = None;
+    if !arguments.no_store && toolbox.has_pins(&config) {
+        store = Some(store::open(&arguments.plan.text.store, printer)?);
+    }
+    toolbox.govern(&config, store.as_ref(), printer)?;
+    if let Err(error) = limits::known(&options.limits, &toolbox) {
+        toolbox.close().await;
+        return Err(error);
+    }
+    let checked = reading.check(&toolbox.catalog);
+    let exit = match checked {
+        None => rejected(&reading, &toolbox, arguments.format, printer),
+        Some(plan) => {
+            let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
+            if is_dry {
+                store = None;
+            } else if store.is_none() && !arguments.no_store {
+                store = Some(store::open(&arguments.plan.text.store, printer)?);
+            }
+            let mut options = RunOptions {
+                secrets: toolbox.secrets(),
+                confidential: if is_dry {
+                    Confidential::masked()
+                } else {
+                    outside::get(&plan, &config)?
+                },
+                seal_key: store::seal_key(store.as_ref())?,
+                ..options
+            };
+            if let (Some(store), None) = (&store, &arguments.durations) {
+                options.durations = store.durations().map_err(store::explain)?;
+            }
+            if is_dry {
+                let consent = kept::plan_consent(&plan, &options);
+                let exit = output::dry_run(&plan, &consent, &reading, arguments.format, printer);
+                toolbox.close().await;
+                return exit;
+            }
+            output::findings(&reading, arguments.format, printer);
+            let Some(approved) =
+                approved(&arguments.consent, &plan, &options, store.as_ref(), printer)?
+            else {
+                toolbox.close().await;
+                return Ok(Exit::Rejected);
+            };
+            let id = random_id();
+            let mut course = Course {
+                id: &id,
+                plan: &plan,
+                reading: &reading,
+                toolbox: &toolbox,
+                store: store.as_ref(),
+                durations: arguments.durations.as_deref(),
+                consent: &arguments.consent,
+                is_approved: false,
+                format: arguments.format,
+                max_output,
+                printer,
+                telemetry,
+                adapting: arguments.adapt.open(&config)?,
+                revisions: Vec::new(),
+            };
+            let start = course.begin(&arguments.tools, &options, approved)?;
+            return course.drive(start, options, signals).await;
+        }
+    };
+    toolbox.close().await;
+    exit
+}
+
+/// Says why a plan is not run.
+pub(crate) fn rejected(
+    reading: &Reading,
+    toolbox: &Toolbox,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    output::findings(reading, RunFormat::Text, printer);
+    for note in toolbox.notes_on(&reading.diagnostics) {
+        printer.talk(&note);
+    }
+    match format {
+        RunFormat::Text => printer.talk("the plan was rejected; nothing was called"),
+        RunFormat::Json | RunFormat::Events => {
+            let mut report = ReportV1::without_run(
+                ReportStatus::Rejected,
+                reading.dialect,
+                reading.diagnostics.iter().cloned(),
+            );
+            report.plan.name.clone_from(&reading.name);
+            output::json(&report, format, printer)?;
+        }
+    }
+    Ok(Exit::Rejected)
+}
+
+fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, CommandError> {
+    let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
+    let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
+    Ok(RunOptions {
+        limits: Limits {
+            total: arguments.max_parallel,
+            per_server,
+            servers,
+            per_tool,
+            tools,
+        },
+        attempts: arguments.attempts,
+        retry_delay: arguments.retry_delay,
+        attempt_timeout: Some(arguments.timeout),
+        step_timeout: arguments.step_timeout,
+        on_failure: if arguments.fail_fast {
+            FailurePolicy::Stop
+        } else {
+            FailurePolicy::AsPlan
+        },
+        max_tasks: arguments.max_tasks,
+        guards: guards::begin(&arguments.guards, config),
+        ..RunOptions::default()
+    })
+}

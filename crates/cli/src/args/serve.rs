@@ -1,0 +1,118 @@
+//! The arguments of `serve`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use planwright_serve::{FaceName, Mode};
+
+use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
+use crate::error::CommandError;
+use planwright_serve::listen_address;
+
+/// `serve`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// What clients see.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = ServeMode::Plan)]
+    pub(crate) mode: ServeMode,
+    /// Have the tools for plans beside those of servers: with `--mode plain`.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) with_plans: bool,
+    /// The tools of another system in the place of ours, for prompts that were written for it: with `--mode plan`, or `--mode plain`.
+    #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
+    pub(crate) face: Option<ServeFace>,
+    /// Serve over HTTP at this address, or at this port of the loopback address; over standard input and output where it is left
+    /// out.
+    #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The time that a call in a plan may go without progress, for steps and servers without a `timeout` of their own; 5m, or what
+    /// `[serve] call_timeout` says, if not given.
+    #[arg(help_heading = OPTIONS, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Keep nothing: what was run is forgotten when the gateway ends.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+}
+
+/// What clients see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServeMode {
+    /// Tools to hand over plans, and to find out what they may call.
+    Plan,
+    /// `search_tools` and `call_tool`.
+    Search,
+    /// Every tool of every server, as it is.
+    Plain,
+}
+
+/// A system whose tools clients see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServeFace {
+    /// `execute_plan`, and the tools for stages, as Concierge has them.
+    Concierge,
+    /// `execute_tool_plan`, as agentle4j has it.
+    Agentle,
+    /// `plan_execute`, for plans that are saved.
+    McpCli,
+}
+
+impl ServeArguments {
+    /// The system whose tools stand in the place of ours.
+    pub(crate) fn face(&self) -> Option<FaceName> {
+        self.face.map(|face| match face {
+            ServeFace::Concierge => FaceName::Concierge,
+            ServeFace::Agentle => FaceName::Agentle,
+            ServeFace::McpCli => FaceName::McpCli,
+        })
+    }
+
+    /// Refuses what would have no effect in this mode.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        let is_search = self.mode == ServeMode::Search;
+        // Plain tools are those of servers, handed on as they are; ours only plans can call.
+        let is_bare = self.mode() == Mode::Plain && self.face.is_none();
+        let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
+        let idle = [
+            (
+                is_search && self.face.is_some(),
+                "--face",
+                "leave `--mode` out",
+            ),
+            (
+                is_search && self.with_plans,
+                "--with-plans",
+                "leave `--mode` out, or say `--mode plain`",
+            ),
+            (is_bare && self.tools.simulate.is_some(), "--simulate", bare),
+            (
+                is_bare && self.tools.workspace.is_some(),
+                "--workspace",
+                bare,
+            ),
+        ];
+        let mode = if is_search { "search" } else { "plain" };
+        match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
+            None => Ok(()),
+            Some((_, flag, hint)) => {
+                let error = format!("`{flag}` has no place in `--mode {mode}`");
+                Err(CommandError::new(error).hint(hint))
+            }
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match (self.mode, self.with_plans) {
+            (ServeMode::Plan, _) => Mode::Plan,
+            (ServeMode::Search, _) => Mode::Search,
+            (ServeMode::Plain, false) => Mode::Plain,
+            (ServeMode::Plain, true) => Mode::PlainWithPlans,
+        }
+    }
+}

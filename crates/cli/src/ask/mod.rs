@@ -1,0 +1,259 @@
+//! `planwright ask QUESTION`: a model writes a plan, the plan runs, what can be computed is computed, a model says what it comes to.
+
+mod answer;
+mod streamed;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use planwright::config::Config;
+use planwright::core::check::CheckedPlan;
+use planwright::core::plan::Mode;
+use planwright::engine::Confidential;
+use planwright::engine::options::RunOptions;
+use planwright::format::AnswerV1;
+use planwright::planner::create::CreatedPlan;
+use planwright::planner::document;
+use planwright::planner::model::{Model, Usage};
+use planwright::reading::Reading;
+use planwright::telemetry::Telemetry;
+use planwright_store::Store;
+
+use super::ahead::created;
+use super::args::{AdaptArguments, AskArguments, RunFormat};
+use super::course::{Course, Ended, approved};
+use super::create::{Day, Known, Wanted, told};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::printer::Printer;
+use super::settings::{self, Settings};
+use super::signals::Signals;
+use super::toolbox::Toolbox;
+use super::{create, guards, model, output, outside, store, telemetry};
+use planwright::embedding::random_id;
+
+/// What people call the plan.
+const SOURCE: &str = "answer";
+
+/// `planwright ask QUESTION`
+pub(crate) async fn command(
+    arguments: &AskArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let known = Known::read(&arguments.planning)?;
+    let model = model::open(&arguments.model, &config)?;
+    let mut signals = Signals::new()?;
+    let mut toolbox = tokio::select! {
+        toolbox = Toolbox::open(&arguments.tools, None, printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store, printer)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
+    for note in toolbox.notes() {
+        printer.talk(&note);
+    }
+    let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
+    known.mention_unclear_times(&arguments.question, printer);
+    let day = known.day(&arguments.question);
+    let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
+    let asking = Asking {
+        arguments,
+        config: &config,
+        toolbox: &toolbox,
+        model: &model,
+        day,
+        printer,
+    };
+    let came = if is_streamed {
+        asking.stream(&wanted, &mut signals).await
+    } else {
+        asking.write(&wanted, &mut signals).await
+    };
+    toolbox.close().await;
+    match came? {
+        Came::Ran(ran) => asking.answer(*ran, signals).await,
+        Came::Nothing(exit) => Ok(exit),
+    }
+}
+
+/// A question.
+struct Asking<'a> {
+    arguments: &'a AskArguments,
+    config: &'a Config,
+    toolbox: &'a Toolbox,
+    model: &'a Arc<dyn Model>,
+    day: Day,
+    printer: Printer,
+}
+
+/// What came of the plan.
+enum Came {
+    /// It ran.
+    Ran(Box<Ran>),
+    /// There is nothing to answer from, and all is said.
+    Nothing(Exit),
+}
+
+/// A plan that ran.
+struct Ran {
+    /// What is known so far of the answer.
+    answer: AnswerV1,
+    ended: Ended,
+    reading: Reading,
+    /// What the plan has cost.
+    usage: Usage,
+}
+
+impl Asking<'_> {
+    /// Has the plan written, then runs it.
+    async fn write(
+        &self,
+        wanted: &Wanted<'_>,
+        signals: &mut Signals,
+    ) -> Result<Came, CommandError> {
+        let arguments = self.arguments;
+        let created = tokio::select! {
+            created = wanted.ask(self.model.as_ref(), &arguments.planning) => created,
+            () = signals.next() => return Ok(Came::Nothing(Exit::Interrupted)),
+        };
+        told::tell(&created, self.model.name(), self.printer);
+        let exit = create::exit(&created);
+        let usage = created.usage;
+        let answer = AnswerV1::new(
+            &arguments.question,
+            document::created(&created, self.model.name()),
+        );
+        let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
+            told::usage(usage, self.printer);
+            self.print_document(&answer)?;
+            return Ok(Came::Nothing(exit));
+        };
+        let mut reading = self.reading(&written.text);
+        // It was sound against the same tools a moment ago.
+        let Some(plan) = reading.check(&self.toolbox.catalog) else {
+            output::findings(&reading, RunFormat::Text, self.printer);
+            return Ok(Came::Nothing(Exit::Rejected));
+        };
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), outside::get(&plan, self.config)?)?;
+        let Some(approved) = approved(
+            &arguments.consent,
+            &plan,
+            &options,
+            store.as_ref(),
+            self.printer,
+        )?
+        else {
+            return Ok(Came::Nothing(Exit::Rejected));
+        };
+        let id = random_id();
+        let mut course = self.course(
+            &id,
+            (&plan, &reading),
+            store.as_ref(),
+            telemetry::open(self.config)?,
+        )?;
+        let start = course.begin(&arguments.tools, &options, approved)?;
+        let ended = course.go(start, options, signals).await?;
+        Ok(match ended {
+            Some(ended) => Came::Ran(Box::new(Ran {
+                answer,
+                ended,
+                reading,
+                usage,
+            })),
+            None => Came::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Whether the plan says that it is to be run.
+    fn is_to_run(&self, plan: &CreatedPlan) -> bool {
+        let is_to_run = plan.checked.plan().mode == Mode::Run;
+        if !is_to_run {
+            self.printer
+                .talk("the plan says that it is only to be shown, so it is not run");
+        }
+        is_to_run
+    }
+
+    fn store(&self) -> Result<Option<Store>, CommandError> {
+        if self.arguments.no_store {
+            return Ok(None);
+        }
+        store::open(&self.arguments.store, self.printer).map(Some)
+    }
+
+    fn options(
+        &self,
+        store: Option<&Store>,
+        confidential: Confidential,
+    ) -> Result<RunOptions, CommandError> {
+        let mut options = RunOptions {
+            guards: guards::begin(&self.arguments.guards, self.config),
+            secrets: self.toolbox.secrets(),
+            confidential,
+            seal_key: store::seal_key(store)?,
+            ..RunOptions::default()
+        };
+        if let Some(store) = store {
+            options.durations = store.durations().map_err(store::explain)?;
+        }
+        Ok(options)
+    }
+
+    /// How the run goes, and who may write another plan for it.
+    fn course<'c>(
+        &'c self,
+        id: &'c str,
+        (plan, reading): (&'c CheckedPlan, &'c Reading),
+        store: Option<&'c Store>,
+        telemetry: Telemetry,
+    ) -> Result<Course<'c>, CommandError> {
+        let adapting = AdaptArguments {
+            replan: self.arguments.replan,
+            repair: self.arguments.repair,
+            model: self.arguments.model.clone(),
+        };
+        let moment = &self.arguments.planning.moment;
+        let adapting = adapting.with(self.model, self.config, moment)?;
+        Ok(Course {
+            id,
+            plan,
+            reading,
+            toolbox: self.toolbox,
+            store,
+            durations: None,
+            consent: &self.arguments.consent,
+            is_approved: false,
+            format: self.arguments.format,
+            max_output: self.max_output(),
+            printer: self.printer,
+            telemetry,
+            adapting,
+            revisions: Vec::new(),
+        })
+    }
+
+    /// The most bytes that are shown of one value.
+    fn max_output(&self) -> Option<u64> {
+        guards::max_output(&self.arguments.guards, self.config)
+    }
+
+    /// A created plan as it is read and kept.
+    fn reading(&self, text: &str) -> Reading {
+        created(SOURCE, text, self.config)
+    }
+
+    fn print_document(&self, answer: &AnswerV1) -> Result<(), CommandError> {
+        match self.arguments.format {
+            RunFormat::Text => Ok(()),
+            format => output::json(answer, format, self.printer),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The plan runs while it is written.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use planwright::engine::{Canceller, Engine, RunEvent};
+use planwright::format::AnswerV1;
+use planwright::planner::create::Attempt;
+use planwright::planner::document;
+use planwright::planner::stream::{Streamed, Told};
+use planwright::telemetry::{RunSpans, Telemetry};
+
+use super::{Asking, Came, Ran, SOURCE};
+use crate::ahead::{KeepAhead, in_vain};
+use crate::approvals::{Subject, approver};
+use crate::create::{RunAhead, Wanted, told};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::live::Live;
+use crate::signals::Signals;
+use crate::watch::{INTERRUPTED, Watch};
+use crate::{create, keeping, outside, telemetry};
+use planwright::embedding::random_id;
+
+impl Asking<'_> {
+    /// Has the plan written, and runs it meanwhile.
+    pub(super) async fn stream(
+        &self,
+        wanted: &Wanted<'_>,
+        signals: &mut Signals,
+    ) -> Result<Came, CommandError> {
+        let id = random_id();
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), outside::all(self.config))?;
+        let telemetry = telemetry::open(self.config)?;
+        let keeper = KeepAhead {
+            id: &id,
+            source: SOURCE,
+            store: store.as_ref(),
+            sources: keeping::sources(&self.arguments.tools)?,
+            options: &options,
+            config: self.config,
+            standing: Mutex::default(),
+        };
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let streamed = self
+            .follow(wanted, &keeper, &live, &telemetry, signals)
+            .await
+            .inspect_err(|_| live.finish())?;
+        let Some(streamed) = streamed else {
+            telemetry::close(telemetry).await;
+            return Ok(Came::Nothing(Exit::Interrupted));
+        };
+        let early = document::streamed(&streamed, self.max_output());
+        let Streamed {
+            created,
+            summary,
+            unkept,
+            ..
+        } = streamed;
+        if let Some(error) = unkept {
+            live.finish();
+            telemetry::close(telemetry).await;
+            return Err(keeper.fault(&error));
+        }
+        let answer = AnswerV1::new(
+            &self.arguments.question,
+            document::created(&created, self.model.name()),
+        )
+        .with_streamed(early);
+        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
+            live.finish();
+            telemetry::close(telemetry).await;
+            told::tell(&created, self.model.name(), self.printer);
+            told::usage(created.usage, self.printer);
+            if let Some(plan) = &created.plan {
+                self.is_to_run(plan);
+            }
+            keeper.left(false, self.printer);
+            self.print_document(&answer)?;
+            return Ok(Came::Nothing(create::exit(&created)));
+        };
+        told::end(&created, self.model.name(), self.printer);
+        let reading = self.reading(&plan.text);
+        let mut course = self.course(&id, (&plan.checked, &reading), store.as_ref(), telemetry)?;
+        if let Some(adapting) = &mut course.adapting {
+            adapting.journal = keeper.journal();
+        }
+        let ended = course
+            .settle(Some(summary), live, options.clone(), signals)
+            .await?;
+        Ok(match ended {
+            Some(ended) => Came::Ran(Box::new(Ran {
+                answer,
+                ended,
+                reading,
+                usage: created.usage,
+            })),
+            None => Came::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Listens to the model and the run until both have ended; nothing where they were left.
+    async fn follow(
+        &self,
+        wanted: &Wanted<'_>,
+        keeper: &KeepAhead<'_>,
+        live: &Arc<Live>,
+        telemetry: &Telemetry,
+        signals: &mut Signals,
+    ) -> Result<Option<Streamed>, CommandError> {
+        let subject = Subject {
+            toolbox: self.toolbox,
+            kept: keeper.store.map(|store| (store.clone(), keeper.id)),
+            is_approved: false,
+            live,
+        };
+        let engine = Engine::new(self.toolbox.backends.clone())
+            .with_options(keeper.options.clone())
+            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let stand = Mutex::new(Stand::default());
+        let spans = || telemetry.run(telemetry::parent().as_ref());
+        let mut hearing = Hearing {
+            watch: Watch {
+                live: Arc::clone(live),
+                format: self.arguments.format,
+                max_output: self.max_output(),
+                printer: self.printer,
+                spans: spans(),
+            },
+            spans: &spans,
+            attempts: Vec::new(),
+            stand: &stand,
+        };
+        let mut listener = |told: Told<'_>| hearing.hear(told);
+        let streaming = wanted.run(
+            self.model.as_ref(),
+            &self.arguments.planning,
+            RunAhead {
+                engine: &engine,
+                run: keeper.id,
+                keeper,
+                listener: &mut listener,
+            },
+        );
+        tokio::pin!(streaming);
+        let mut is_ending = false;
+        loop {
+            tokio::select! {
+                streamed = &mut streaming => return Ok(Some(streamed)),
+                () = signals.next() => {
+                    let stand = lock(&stand);
+                    let running = stand.canceller.as_ref().filter(|_| stand.is_planned && !is_ending);
+                    let Some(canceller) = running else {
+                        live.finish();
+                        keeper.left(stand.has_called, self.printer);
+                        return Ok(None);
+                    };
+                    is_ending = true;
+                    live.suspend(|| self.printer.talk(INTERRUPTED));
+                    canceller.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// How far it has got.
+#[derive(Default)]
+struct Stand {
+    /// What ends the run under way.
+    canceller: Option<Canceller>,
+    /// Whether the plan is there.
+    is_planned: bool,
+    has_called: bool,
+}
+
+fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
+    stand.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what the model and the run tell.
+struct Hearing<'a> {
+    watch: Watch,
+    /// Spans for another run.
+    spans: &'a (dyn Fn() -> RunSpans + Sync),
+    /// The model's answers so far.
+    attempts: Vec<Attempt>,
+    stand: &'a Mutex<Stand>,
+}
+
+impl Hearing<'_> {
+    fn hear(&mut self, told: Told<'_>) {
+        let (live, printer) = (&self.watch.live, self.watch.printer);
+        match told {
+            Told::Attempt(attempt) => self.attempts.push(attempt.clone()),
+            Told::Launched(canceller) => lock(self.stand).canceller = Some(canceller.clone()),
+            Told::Grown(plan) => live.grow(&plan.checked),
+            Told::Planned(plan) => {
+                live.grow(&plan.checked);
+                live.is_written();
+                live.suspend(|| told::attempts(&self.attempts, printer));
+                lock(self.stand).is_planned = true;
+            }
+            Told::Run(event) => {
+                if let RunEvent::AttemptStarted { .. } = event.event {
+                    lock(self.stand).has_called = true;
+                }
+                self.watch.event(event);
+            }
+            Told::Abandoned(summary) => {
+                live.begin_again();
+                if let Some(line) = in_vain(summary) {
+                    live.suspend(|| printer.quote(&line));
+                }
+                self.watch.spans = (self.spans)();
+            }
+            _ => {}
+        }
+    }
+}

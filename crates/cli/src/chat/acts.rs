@@ -1,0 +1,314 @@
+//! `--protocol acts`: the model answers with solutions, and the loop goes on until there is an output.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright::config::Config;
+use planwright::core::check::{CheckContext, Policy};
+use planwright::core::{Schema, Value};
+use planwright::engine::RunStatus;
+use planwright::planner::agent::{
+    Agent, AgentBounds, AgentContext, AgentEnd, AgentEvent, AgentListener, AgentOutcome, AgentRun,
+    AgentState, Ran, Resumed, Runner,
+};
+
+use super::desk::Desk;
+use super::kept::{Chat, Talk};
+use super::review::{Reviewed, review};
+use super::shown::Ended;
+use crate::args::Approve;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::signals::Signals;
+use crate::text_file;
+
+/// The name of the dialect.
+const ACTS: &str = "acts";
+
+/// Takes a turn that begins with `words`.
+pub(super) async fn take(
+    desk: &Desk<'_>,
+    chat: &mut Chat,
+    config: &Config,
+    words: String,
+    signals: &mut Signals,
+) -> Result<Exit, CommandError> {
+    chat.name(&words);
+    let mut state = begin(desk, chat)?;
+    state.say(Value::object([
+        ("type", Value::from("user")),
+        ("text", Value::from(words)),
+    ]));
+    let schema = output_schema(desk)?;
+    let policy = config.restrict(Policy::new());
+    let bounds = bounds(desk, &state);
+    let kept = Keeping {
+        desk,
+        chat: std::sync::Mutex::new(chat.clone()),
+    };
+    let running = Running { desk };
+    let agent = Agent {
+        model: desk.model.as_ref(),
+        runner: &running,
+        check: CheckContext::new(&desk.toolbox.catalog)
+            .with_library(&desk.delegates.library)
+            .with_policy(&policy),
+        output: schema.as_ref(),
+        bounds: &bounds,
+        listener: &kept,
+    };
+    let outcome = tokio::select! {
+        outcome = agent.go_on(state) => Some(outcome),
+        () = signals.next() => None,
+    };
+    *chat = kept
+        .chat
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    chat.calls = desk.backend.made();
+    let Some(AgentOutcome {
+        end, output, state, ..
+    }) = outcome
+    else {
+        return Ok(Exit::Interrupted);
+    };
+    chat.usage = state.usage();
+    chat.talk = Talk::Acts(Some(state.to_json()));
+    if desk.keeps() {
+        chat.keep()?;
+    }
+    let exit = exit(&end);
+    let message = (exit != Exit::Success).then(|| explained(&end));
+    let said = match &end {
+        AgentEnd::Model(error) => error.said.to_string(),
+        _ => String::new(),
+    };
+    desk.shown.ended(Ended {
+        end: end.as_str(),
+        answer: output,
+        message,
+        said,
+        ..Ended::of(&chat.id, chat.usage)
+    })?;
+    Ok(exit)
+}
+
+/// Where the loop stands, or the beginning of one.
+fn begin(desk: &Desk<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
+    if let Talk::Acts(Some(json)) = &chat.talk {
+        return AgentState::read(json)
+            .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
+    }
+    let mut context = Vec::new();
+    if let Some(input) = &desk.arguments.acts.input {
+        let wrong = |why: String| {
+            CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
+        };
+        let input =
+            Value::from_json(input).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+        if input.as_object().is_none() {
+            return Err(wrong(format!("is a {}, not an object", input.kind())));
+        }
+        context.push(Value::object([
+            ("type", Value::from("input")),
+            ("input", input),
+        ]));
+    }
+    if let Some(schema) = desk.known.state() {
+        context.push(Value::object([
+            ("type", Value::from("state")),
+            ("schema", schema.clone()),
+        ]));
+    }
+    let context = AgentContext::read(&context, &desk.toolbox.catalog)
+        .map_err(|error| CommandError::new(error.to_string()))?;
+    Ok(AgentState::new(chat.id.as_str(), context))
+}
+
+/// The form of the output: a schema of it, or of a whole solution.
+fn output_schema(desk: &Desk<'_>) -> Result<Option<Schema>, CommandError> {
+    let Some(path) = &desk.arguments.acts.output_schema else {
+        return Ok(None);
+    };
+    let value = json(path)?;
+    let fields = value.get("properties");
+    let is_solution = fields.is_some_and(|fields| fields.get("calls").is_some());
+    let output = fields.and_then(|fields| fields.get("output"));
+    let schema = match output.filter(|_| is_solution) {
+        Some(output) => output.clone(),
+        None => value,
+    };
+    let schema = Schema::from_value(schema);
+    if let Some(fault) = schema.malformed() {
+        return Err(CommandError::new(format!(
+            "`{}` is no JSON Schema: {fault}",
+            path.display()
+        )));
+    }
+    Ok(Some(schema))
+}
+
+fn json(path: &Path) -> Result<Value, CommandError> {
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    Value::from_json(&text)
+        .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
+}
+
+/// Rounds count for each turn, everything else for the whole conversation.
+fn bounds(desk: &Desk<'_>, state: &AgentState) -> AgentBounds {
+    let said = &desk.arguments.bounds;
+    let mut bounds = AgentBounds::default();
+    bounds.rounds = said.rounds.saturating_add(state.rounds());
+    bounds.tries = desk.arguments.planning.tries;
+    bounds.tokens = said.tokens;
+    bounds.cost = said.cost;
+    bounds.tool_tokens = desk.arguments.planning.tool_tokens;
+    bounds
+}
+
+fn exit(end: &AgentEnd) -> Exit {
+    match end {
+        AgentEnd::Output | AgentEnd::NoCalls | AgentEnd::Shown => Exit::Success,
+        AgentEnd::Waiting(_) => Exit::Waiting,
+        AgentEnd::Cancelled => Exit::Interrupted,
+        AgentEnd::Unsound(_) | AgentEnd::Declined(_) => Exit::Rejected,
+        _ => Exit::Failed,
+    }
+}
+
+fn explained(end: &AgentEnd) -> String {
+    match end {
+        AgentEnd::Unsound(findings) => format!("{end}\n{findings}"),
+        end => end.to_string(),
+    }
+}
+
+/// Keeps the conversation as the loop goes on, and shows it.
+struct Keeping<'a> {
+    desk: &'a Desk<'a>,
+    chat: std::sync::Mutex<Chat>,
+}
+
+impl AgentListener for Keeping<'_> {
+    fn hear(&self, event: AgentEvent<'_>) {
+        let shown = &self.desk.shown;
+        match event {
+            AgentEvent::Asked { round } => shown.event("asked", [("round", Value::from(round))]),
+            AgentEvent::Unsound { findings } => {
+                shown.event("unsound", [("findings", Value::from(findings.to_string()))]);
+                shown.line(&format!("the answer was no sound solution:\n{findings}"));
+            }
+            AgentEvent::Solution { calls, output, .. } => {
+                let fields = [
+                    ("calls", Value::from(calls.to_vec())),
+                    ("output", output.clone()),
+                ];
+                shown.event("solution", fields);
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&self, state: &AgentState) -> Result<(), String> {
+        let mut chat = self
+            .chat
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        chat.usage = state.usage();
+        chat.calls = self.desk.backend.made();
+        chat.talk = Talk::Acts(Some(state.to_json()));
+        if self.desk.keeps() {
+            chat.keep().map_err(|error| error.to_string())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Runs solutions as all runs are run.
+struct Running<'a> {
+    desk: &'a Desk<'a>,
+}
+
+impl Running<'_> {
+    async fn runs(&self, run: AgentRun) -> Result<Ran, CommandError> {
+        let desk = self.desk;
+        let mut text: Arc<str> = Arc::clone(&run.text);
+        let mut is_approved = false;
+        let judge = |text: &str| {
+            let mut reading = desk.read("solution", text, Some(ACTS));
+            desk.delegates.hand_to(&mut reading);
+            let plan = reading.check(&desk.toolbox.catalog);
+            (reading, plan)
+        };
+        let mut changed = None;
+        if matches!(desk.arguments.consent.approve, Approve::Plan(_)) {
+            match review(desk, &run.plan, &run.text, &judge).await {
+                Reviewed::Run => {}
+                Reviewed::Edited(edited) => {
+                    let value = Value::from_json(&edited).unwrap_or_default();
+                    let calls = value.get("calls").and_then(Value::as_list);
+                    changed = Some(calls.unwrap_or_default().to_vec());
+                    text = edited.into();
+                }
+                Reviewed::Change(wish) => {
+                    return Ok(Ran::Refused(format!(
+                        "the person wants it otherwise: {wish}"
+                    )));
+                }
+                Reviewed::No => {
+                    return Ok(Ran::Refused("the person did not want this".to_owned()));
+                }
+            }
+            is_approved = true;
+        }
+        let (reading, plan) = judge(&text);
+        let Some(plan) = plan else {
+            return Ok(Ran::Refused("the changed solution is not sound".to_owned()));
+        };
+        let summary = desk.run(&run.id, &reading, &plan, is_approved).await?;
+        let is_good = summary.status == RunStatus::Succeeded;
+        desk.shown.called(
+            "solution",
+            &Value::from(&*run.id),
+            is_good,
+            summary.duration,
+        );
+        let summary = Box::new(summary);
+        Ok(match changed {
+            Some(calls) => Ran::Changed { calls, summary },
+            None => Ran::Ended(summary),
+        })
+    }
+}
+
+impl Runner for Running<'_> {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+        Box::pin(async move {
+            match self.runs(run).await {
+                Ok(ran) => ran,
+                Err(error) => {
+                    self.desk.printer.quote(&format!("error: {error}"));
+                    Ran::GivenUp
+                }
+            }
+        })
+    }
+
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+        Box::pin(async move {
+            if !self.desk.keeps() {
+                return Resumed::Unknown;
+            }
+            match self.desk.resume(&run.id).await {
+                Ok(Some(summary)) => Resumed::Ran(Ran::Ended(Box::new(summary))),
+                Ok(None) => Resumed::NotBegun,
+                Err(error) => {
+                    self.desk.printer.quote(&format!("error: {error}"));
+                    Resumed::Ran(Ran::GivenUp)
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! What comes of one call of the model.
+
+use std::sync::Mutex;
+
+use indexmap::IndexMap;
+use planwright::core::{Diagnostics, Value};
+use planwright::dialects::Dialect;
+use planwright::dialects::document::nearest;
+use planwright::dialects::native::Native;
+use planwright::engine::run::StepSummary;
+use planwright::engine::{RunStatus, RunSummary};
+use planwright::format::Trim;
+use planwright::legible;
+use planwright::planner::model::{ModelCall, Usage};
+use planwright::reading::single_call;
+use tokio::time::Instant;
+
+use super::desk::Desk;
+use super::kept::KeptPlan;
+use super::offers::{BOTH, CREATE, EXECUTE};
+use crate::error::CommandError;
+use crate::keeping;
+use planwright::embedding::random_id;
+
+/// The most letters of unreadable arguments that a model is told again.
+const MAX_ARGUMENTS: usize = 2000;
+
+/// Answers calls of the model.
+pub(super) struct Calling<'a> {
+    pub(super) desk: &'a Desk<'a>,
+    /// The plans of the conversation.
+    pub(super) plans: &'a Mutex<IndexMap<String, KeptPlan>>,
+    /// What other questions to the model have cost meanwhile.
+    pub(super) usage: Mutex<Usage>,
+}
+
+/// What the model is told, and whether it is good news.
+pub(super) struct Told {
+    pub(super) text: String,
+    pub(super) is_good: bool,
+}
+
+impl Told {
+    pub(super) fn bad(message: impl std::fmt::Display) -> Self {
+        Self {
+            text: format!("error: {message}"),
+            is_good: false,
+        }
+    }
+}
+
+impl Calling<'_> {
+    /// Makes a call; gives what the model is told of it.
+    pub(super) async fn answer(&self, call: &ModelCall) -> String {
+        let begin = Instant::now();
+        if let Some(fault) = unreadable(&call.arguments) {
+            let shown = &self.desk.shown;
+            shown.line(&format!("  ✗ {}  was refused: {fault}", call.name));
+            shown.called(&call.name, &call.arguments, false, begin.elapsed());
+            return Told::bad(fault).text;
+        }
+        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
+        let told = match (&*call.name, argument("goal"), argument("plan_id")) {
+            (CREATE, Some(goal), _) => self.create(goal).await,
+            (BOTH, Some(goal), _) => self.create_and_execute(goal).await,
+            (EXECUTE, _, Some(id)) => self.execute(id).await,
+            (CREATE | BOTH, None, _) => Ok(Told::bad("the argument `goal` is missing")),
+            (EXECUTE, _, None) => Ok(Told::bad("the argument `plan_id` is missing")),
+            (name, ..) => self.tool(name, &call.arguments).await,
+        };
+        let told = told.unwrap_or_else(Told::bad);
+        self.desk
+            .shown
+            .called(&call.name, &call.arguments, told.is_good, begin.elapsed());
+        told.text
+    }
+
+    /// A tool that is called directly is a plan of one step.
+    async fn tool(&self, name: &str, arguments: &Value) -> Result<Told, CommandError> {
+        let desk = self.desk;
+        let Some(tool) = desk.tools.get(name) else {
+            let near = nearest(name, desk.tools.keys().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean `{near}`?"));
+            let message = format!("there is no tool `{name}`{}", near.unwrap_or_default());
+            desk.shown.line(&format!("  ✗ {message}"));
+            return Ok(Told::bad(message));
+        };
+        let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments))
+        else {
+            return Ok(Told::bad("these arguments cannot be written down"));
+        };
+        let mut reading = desk.read(&tool.name, &text, Some(Native.name()));
+        let Some(plan) = reading.check(&desk.toolbox.catalog) else {
+            desk.shown.line(&format!("  ✗ {}  was refused", tool.name));
+            return Ok(Told::bad(wrong(&reading.diagnostics)));
+        };
+        let summary = desk.run(&random_id(), &reading, &plan, false).await?;
+        Ok(self.came_to(&summary))
+    }
+
+    /// What a call of one tool came to, as the model is told.
+    fn came_to(&self, summary: &RunSummary) -> Told {
+        let step = summary.steps.first();
+        if let (RunStatus::Succeeded, Some(output)) =
+            (summary.status, step.and_then(|step| step.output.as_ref()))
+        {
+            return Told {
+                text: trimmed(output, self.desk.arguments.bounds.result).to_inserted_text(),
+                is_good: true,
+            };
+        }
+        Told::bad(trouble(summary, step))
+    }
+}
+
+/// Why arguments cannot be taken: a model writes them as JSON, and not always well. Its own words are repeated, since it does not see
+/// them otherwise.
+fn unreadable(arguments: &Value) -> Option<String> {
+    if matches!(arguments, Value::Object(_) | Value::Null) {
+        return None;
+    }
+    let text = arguments.to_inserted_text();
+    let fault = match Value::from_json(&text) {
+        Ok(value) => format!("a {} and no object", value.kind()),
+        Err(error) => format!("no JSON: {error}"),
+    };
+    let said = legible::shortened(&text, MAX_ARGUMENTS, "…");
+    Some(format!(
+        "the arguments are {fault}; call it again with a JSON object. They were: {said}"
+    ))
+}
+
+/// A value of at most so many bytes.
+pub(super) fn trimmed(value: &Value, most: u64) -> Value {
+    let mut value = value.clone();
+    Trim::to(most).fields(&mut value);
+    value
+}
+
+/// Everything that is wrong with a plan.
+pub(super) fn wrong(findings: &Diagnostics) -> String {
+    let errors = findings.iter().filter(|finding| finding.is_error());
+    let lines: Vec<String> = errors.map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// Why a run has not succeeded.
+pub(super) fn trouble(summary: &RunSummary, step: Option<&StepSummary>) -> String {
+    let run = keeping::short(&summary.run);
+    if let Some(error) = step.and_then(|step| step.error.as_ref()) {
+        return error.as_value().to_json();
+    }
+    match summary.status {
+        RunStatus::Waiting => format!(
+            "the call waits for a person: `planwright approve {run} STEP`, then `planwright resume {run}`"
+        ),
+        RunStatus::Cancelled => "it was given up".to_owned(),
+        _ => "it did not succeed".to_owned(),
+    }
+}

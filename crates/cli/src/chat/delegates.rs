@@ -1,0 +1,64 @@
+//! `--library`: plans of a folder, which the model calls like tools.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use planwright::core::check::Library;
+use planwright::dialects::document::Limits;
+use planwright::dialects::{ReadOptions, parse};
+use planwright::reading::Reading;
+
+use crate::error::CommandError;
+
+/// The plans of a folder.
+#[derive(Debug, Default)]
+pub(super) struct Delegates {
+    /// What the model is told of, and solutions are checked against.
+    pub(super) library: Library,
+    texts: BTreeMap<String, String>,
+}
+
+impl Delegates {
+    /// Reads all plans of `folder`: `NAME.json` for each.
+    pub(super) fn open(folder: &Path) -> Result<Self, CommandError> {
+        let unreadable = |error| CommandError::unreadable(folder, &error);
+        let mut delegates = Self::default();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let name = path.file_stem().and_then(OsStr::to_str);
+            let (Some(name), Some("json")) = (name, path.extension().and_then(OsStr::to_str))
+            else {
+                continue;
+            };
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| CommandError::unreadable(&path, &error))?;
+            let read = parse(text.as_bytes(), &ReadOptions::new(name));
+            let plan = read.plan.filter(|_| !read.diagnostics.has_errors());
+            let Some(plan) = plan else {
+                let message = format!("`{}` is no plan that can be called", path.display());
+                let found = read.diagnostics.iter().find(|finding| finding.is_error());
+                return Err(match found {
+                    Some(finding) => CommandError::new(format!("{message}: {finding}")),
+                    None => CommandError::new(message),
+                });
+            };
+            delegates.library.add(name, plan);
+            delegates.texts.insert(name.to_owned(), text);
+        }
+        Ok(delegates)
+    }
+
+    /// Hands a plan those that it calls.
+    pub(super) fn hand_to(&self, reading: &mut Reading) {
+        if self.texts.is_empty() {
+            return;
+        }
+        let find = |name: &str| {
+            let text = self.texts.get(name);
+            Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
+        };
+        let Ok(()) = reading.read_library(Limits::default(), find);
+    }
+}

@@ -1,0 +1,274 @@
+//! The tools that write and run plans.
+
+use std::sync::PoisonError;
+
+use planwright::core::check::CheckedPlan;
+use planwright::core::{Object, Plan, Value};
+use planwright::dialects::Dialect;
+use planwright::dialects::native::Native;
+use planwright::engine::run::StepSummary;
+use planwright::engine::{RunStatus, RunSummary, StepStatus};
+use planwright::planner::create::Created;
+use planwright::reading::Reading;
+
+use super::calls::{Calling, Told, trimmed, wrong};
+use super::kept::KeptPlan;
+use super::review::{Reviewed, review};
+use crate::args::Approve;
+use crate::create::{Wanted, told};
+use crate::error::CommandError;
+use crate::keeping;
+use crate::live::words::counted;
+use crate::store;
+use planwright::embedding::random_id;
+
+/// How often a person may ask for changes of one plan.
+const CHANGES: usize = 10;
+
+impl Calling<'_> {
+    /// `plan_create`
+    pub(super) async fn create(&self, goal: &str) -> Result<Told, CommandError> {
+        Ok(match self.written(goal).await? {
+            Ok(id) => self.described(&id),
+            Err(told) => told,
+        })
+    }
+
+    /// `plan_create_and_execute`
+    pub(super) async fn create_and_execute(&self, goal: &str) -> Result<Told, CommandError> {
+        if self.desk.is_streamed {
+            return self.stream(goal).await;
+        }
+        match self.written(goal).await? {
+            Ok(id) => self.execute(&id).await,
+            Err(told) => Ok(told),
+        }
+    }
+
+    /// `plan_execute`
+    pub(super) async fn execute(&self, id: &str) -> Result<Told, CommandError> {
+        for _ in 0..CHANGES {
+            let Some(kept) = self.plan(id) else {
+                return Ok(Told::bad(self.no_plan(id)));
+            };
+            let mut reading = self.desk.read(id, &kept.text, Some(Native.name()));
+            let Some(plan) = reading.check(&self.desk.toolbox.catalog) else {
+                return Ok(Told::bad(wrong(&reading.diagnostics)));
+            };
+            if !matches!(self.desk.arguments.consent.approve, Approve::Plan(_)) {
+                return self.run(id, &reading, &plan, false).await;
+            }
+            let judge = |text: &str| self.judged(id, text);
+            match review(self.desk, &plan, &kept.text, &judge).await {
+                Reviewed::Run => return self.run(id, &reading, &plan, true).await,
+                Reviewed::Edited(text) => {
+                    let (reading, plan) = self.judged(id, &text);
+                    self.put(id, KeptPlan { text, ..kept });
+                    return match plan {
+                        Some(plan) => self.run(id, &reading, &plan, true).await,
+                        None => Ok(Told::bad(wrong(&reading.diagnostics))),
+                    };
+                }
+                Reviewed::Change(wish) => {
+                    let goal = format!(
+                        "{}\n\nA plan for that is:\n{}\nThe person wants it otherwise: {wish}",
+                        kept.goal, kept.text
+                    );
+                    match self.asked(&goal).await? {
+                        Ok(text) => self.put(id, KeptPlan { text, ..kept }),
+                        Err(told) => return Ok(told),
+                    }
+                }
+                Reviewed::No => {
+                    return Ok(Told::bad(
+                        "the person looked at the plan and did not want it",
+                    ));
+                }
+            }
+        }
+        Ok(Told::bad("the person asked for too many changes"))
+    }
+
+    /// Reads and checks a text that a person wrote.
+    fn judged(&self, id: &str, text: &str) -> (Reading, Option<CheckedPlan>) {
+        let mut reading = self.desk.read(id, text, None);
+        let plan = reading.check(&self.desk.toolbox.catalog);
+        (reading, plan)
+    }
+
+    /// Has a plan written and kept; its id.
+    async fn written(&self, goal: &str) -> Result<Result<String, Told>, CommandError> {
+        let text = match self.asked(goal).await? {
+            Ok(text) => text,
+            Err(told) => return Ok(Err(told)),
+        };
+        Ok(Ok(self.add(goal, text)))
+    }
+
+    /// Keeps a plan; its id.
+    pub(super) fn add(&self, goal: &str, text: String) -> String {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = format!("plan-{}", plans.len() + 1);
+        let goal = goal.to_owned();
+        plans.insert(id.clone(), KeptPlan { goal, text });
+        id
+    }
+
+    /// Has a plan written; its text.
+    async fn asked(&self, goal: &str) -> Result<Result<String, Told>, CommandError> {
+        let desk = self.desk;
+        let wanted = self.wanted(goal)?;
+        let created = wanted
+            .ask(desk.model.as_ref(), &desk.arguments.planning)
+            .await;
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
+        told::tell(&created, desk.model.name(), desk.printer);
+        Ok(match created.plan {
+            Some(plan) => Ok(plan.text),
+            None => Err(without_plan(&created)),
+        })
+    }
+
+    pub(super) fn wanted<'w>(&'w self, goal: &'w str) -> Result<Wanted<'w>, CommandError> {
+        let desk = self.desk;
+        let durations = match &desk.store {
+            Some(store) => store.durations().map_err(store::explain)?,
+            None => desk.toolbox.durations.clone(),
+        };
+        Ok(Wanted::new(
+            goal,
+            &desk.toolbox,
+            &desk.known,
+            durations,
+            desk.config,
+        ))
+    }
+
+    async fn run(
+        &self,
+        id: &str,
+        reading: &Reading,
+        plan: &CheckedPlan,
+        is_approved: bool,
+    ) -> Result<Told, CommandError> {
+        let run = random_id();
+        self.desk.shown.line(&headline(id, plan, &run));
+        let summary = self.desk.run(&run, reading, plan, is_approved).await?;
+        Ok(self.came_of(id, &summary))
+    }
+
+    /// What a run came to, as the model is told.
+    pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> Told {
+        let most = self.desk.arguments.bounds.result;
+        Told {
+            text: outcome(id, summary, most, self.desk.keeps()).to_json(),
+            is_good: summary.status == RunStatus::Succeeded,
+        }
+    }
+
+    fn plan(&self, id: &str) -> Option<KeptPlan> {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.get(id).cloned()
+    }
+
+    fn put(&self, id: &str, plan: KeptPlan) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.insert(id.to_owned(), plan);
+    }
+
+    fn no_plan(&self, id: &str) -> String {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let known: Vec<&str> = plans.keys().map(String::as_str).collect();
+        format!("there is no plan `{id}`; there are: {}", known.join(", "))
+    }
+
+    /// A plan as the model is shown it.
+    pub(super) fn described(&self, id: &str) -> Told {
+        let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
+        let plan = self.desk.read(id, &text, Some(Native.name())).plan;
+        let plan = plan.unwrap_or_default();
+        self.desk
+            .shown
+            .line(&format!("  {id}: {} steps, not run", plan.steps.len()));
+        Told {
+            text: steps(id, &plan).to_json(),
+            is_good: true,
+        }
+    }
+}
+
+/// Which plan runs as which run.
+pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
+    let steps = counted(plan.steps().len(), "step");
+    format!("  {id}: {steps}, run {}", keeping::short(run))
+}
+
+/// Why there is no plan, as the model is told.
+pub(super) fn without_plan(created: &Created) -> Told {
+    let findings = created.attempts.last();
+    Told::bad(match (&created.failure, &created.declined, findings) {
+        (Some(error), ..) if error.said.is_empty() => error.to_string(),
+        (Some(error), ..) => format!("{error}; it said: {}", error.said),
+        (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
+        (None, None, last) => format!(
+            "no sound plan was found; the last had these faults:\n{}",
+            last.map(|last| wrong(&last.diagnostics))
+                .unwrap_or_default()
+        ),
+    })
+}
+
+fn steps(id: &str, plan: &Plan) -> Value {
+    let steps = plan.steps.iter().map(|step| {
+        let mut fields = vec![("id", Value::from(step.id.as_str()))];
+        if let Some(tool) = step.tool() {
+            fields.push(("tool", Value::Text(tool.text.clone())));
+        }
+        if let Some(title) = &step.title {
+            fields.push(("title", Value::Text(title.clone())));
+        }
+        Value::object(fields)
+    });
+    Value::object([("plan_id", Value::from(id)), ("steps", Value::list(steps))])
+}
+
+/// What a run came to, as the model is told.
+fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value {
+    let mut fields = Object::default();
+    fields.insert("plan_id".into(), Value::from(id));
+    fields.insert("run".into(), Value::Text(summary.run.clone()));
+    fields.insert("status".into(), Value::from(summary.status.as_str()));
+    fields.insert("output".into(), trimmed(&summary.output, most));
+    let bad = summary
+        .steps
+        .iter()
+        .filter(|step| step.status != StepStatus::Succeeded);
+    let bad: Vec<Value> = bad.map(troubled).collect();
+    if !bad.is_empty() {
+        fields.insert("not_done".into(), bad.into());
+    }
+    if summary.status == RunStatus::Waiting {
+        let run = keeping::short(&summary.run);
+        let next = if is_stored {
+            format!(
+                "a person decides with `planwright approve {run} STEP`, then `planwright resume {run}`"
+            )
+        } else {
+            "a person would have to decide, but this run is not stored, so nobody can; it is over"
+                .to_owned()
+        };
+        fields.insert("next".into(), Value::from(next));
+    }
+    fields.into()
+}
+
+fn troubled(step: &StepSummary) -> Value {
+    let mut fields = vec![
+        ("step", Value::from(step.at.to_string())),
+        ("status", Value::from(step.status.as_str())),
+    ];
+    if let Some(error) = &step.error {
+        fields.push(("error", error.as_value()));
+    }
+    Value::object(fields)
+}

@@ -1,0 +1,185 @@
+//! A plan that runs while it is written.
+
+use std::sync::{Mutex, PoisonError};
+
+use planwright::planner::create::Attempt;
+use planwright::planner::stream::{Streamed, Told as Happened};
+use planwright::telemetry::RunSpans;
+
+use super::calls::{Calling, Told};
+use super::desk::Desk;
+use super::plans::{headline, without_plan};
+use crate::ahead::{KeepAhead, in_vain};
+use crate::approvals::Subject;
+use crate::args::RunFormat;
+use crate::create::{RunAhead, told};
+use crate::error::CommandError;
+use crate::live::{Lines, Live};
+use crate::{keeping, outside, store, telemetry};
+use planwright::embedding::random_id;
+
+impl Calling<'_> {
+    /// Has a plan written for `goal`, and runs it meanwhile.
+    pub(super) async fn stream(&self, goal: &str) -> Result<Told, CommandError> {
+        let desk = self.desk;
+        let run = random_id();
+        let mut options = desk.options(outside::all(desk.config));
+        if let Some(store) = &desk.store {
+            options.durations = store.durations().map_err(store::explain)?;
+            options.seal_key = store::seal_key(Some(store))?;
+        }
+        let keeper = KeepAhead {
+            id: &run,
+            source: "plan",
+            store: desk.store.as_ref(),
+            sources: keeping::sources(&desk.arguments.tools)?,
+            options: &options,
+            config: desk.config,
+            standing: Mutex::default(),
+        };
+        // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
+        let live = Live::written_by(desk.model.name(), RunFormat::Events, desk.printer);
+        let subject = Subject {
+            toolbox: &desk.toolbox,
+            kept: desk.store.clone().map(|store| (store, &*run)),
+            is_approved: false,
+            live: &live,
+        };
+        let engine = desk.engine(subject, options.clone())?;
+        let mut hearing = Hearing {
+            calling: self,
+            goal,
+            run: &run,
+            lines: Lines::of_nothing(desk.printer),
+            spans: spans(desk),
+            waiting: Some(told::Waiting::new(&format!(
+                "{} writes a plan",
+                desk.model.name()
+            ))),
+            attempts: Vec::new(),
+            is_announced: false,
+            id: None,
+        };
+        let mut listener = |happened: Happened<'_>| hearing.hear(happened);
+        let ahead = RunAhead {
+            engine: &engine,
+            run: &run,
+            keeper: &keeper,
+            listener: &mut listener,
+        };
+        let streamed = self
+            .wanted(goal)?
+            .run(desk.model.as_ref(), &desk.arguments.planning, ahead)
+            .await;
+        let id = hearing.end();
+        let Streamed {
+            created,
+            summary,
+            unkept,
+            ..
+        } = streamed;
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
+        match &id {
+            Some(_) => told::end(&created, desk.model.name(), desk.printer),
+            None => told::tell(&created, desk.model.name(), desk.printer),
+        }
+        if let Some(error) = unkept {
+            return Err(keeper.fault(&error));
+        }
+        Ok(match (id, summary, &created.plan) {
+            (Some(id), Some(summary), _) => {
+                if let Some(store) = &desk.store {
+                    keeping::learn(store, &options.durations, &summary, desk.printer);
+                }
+                self.came_of(&id, &summary)
+            }
+            // It says that it is only to be shown.
+            (_, _, Some(plan)) => self.described(&self.add(goal, plan.text.clone())),
+            (_, _, None) => {
+                keeper.left(false, desk.printer);
+                without_plan(&created)
+            }
+        })
+    }
+}
+
+fn spans(desk: &Desk<'_>) -> RunSpans {
+    desk.telemetry.run(telemetry::parent().as_ref())
+}
+
+/// Shows what the model and the run tell.
+struct Hearing<'a> {
+    calling: &'a Calling<'a>,
+    goal: &'a str,
+    run: &'a str,
+    lines: Lines,
+    spans: RunSpans,
+    /// Until the plan is there.
+    waiting: Option<told::Waiting>,
+    /// The model's answers so far.
+    attempts: Vec<Attempt>,
+    is_announced: bool,
+    /// The plan's id, once it is there.
+    id: Option<String>,
+}
+
+impl Hearing<'_> {
+    fn hear(&mut self, happened: Happened<'_>) {
+        let desk = self.calling.desk;
+        match happened {
+            Happened::Attempt(attempt) => self.attempts.push(attempt.clone()),
+            Happened::Launched(_) if !self.is_announced => {
+                self.is_announced = true;
+                let run = keeping::short(self.run);
+                self.talk(|| {
+                    desk.shown
+                        .line(&format!("  a plan that is still being written, run {run}"));
+                });
+            }
+            Happened::Grown(plan) => self.lines.grow(&plan.checked),
+            Happened::Planned(plan) => {
+                self.lines.grow(&plan.checked);
+                if let Some(waiting) = self.waiting.take() {
+                    waiting.end();
+                }
+                told::attempts(&self.attempts, desk.printer);
+                let id = self.calling.add(self.goal, plan.text.clone());
+                if !self.is_announced {
+                    self.is_announced = true;
+                    let line = headline(&id, &plan.checked, self.run);
+                    desk.shown.line(&line);
+                }
+                self.id = Some(id);
+            }
+            Happened::Run(event) => {
+                self.spans.event(event);
+                desk.shown.run(self.run, event);
+                self.talk(|| self.lines.event(event));
+            }
+            Happened::Abandoned(summary) => {
+                self.lines.begin_again();
+                self.spans = spans(desk);
+                if let Some(line) = in_vain(summary) {
+                    self.talk(|| desk.shown.line(&format!("  {line}")));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Talks above the line that says who is waited for.
+    fn talk(&self, talk: impl FnOnce()) {
+        match &self.waiting {
+            Some(waiting) => waiting.suspend(talk),
+            None => talk(),
+        }
+    }
+
+    /// All is over; the plan's id, where there is one.
+    fn end(mut self) -> Option<String> {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.end();
+        }
+        self.id
+    }
+}

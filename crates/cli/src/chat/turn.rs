@@ -1,0 +1,219 @@
+//! One turn: the person says something, the model calls what it needs, and answers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::join_all;
+use indexmap::IndexMap;
+use planwright::core::Value;
+use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
+
+use super::calls::Calling;
+use super::desk::Desk;
+use super::kept::{Chat, KeptPlan, Talk};
+use super::offers::{SYSTEM, offers};
+use super::shown::Ended;
+use super::words::{self, Said};
+use crate::create::Day;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::signals::Signals;
+
+/// What is said of a call that the person did not wait for.
+const GIVEN_UP: &str = "error: the person gave this up before it was done";
+
+/// How a turn ended.
+enum End {
+    Answer { text: String, is_shown: bool },
+    Bound(&'static str),
+    Model { error: ModelError, is_shown: bool },
+    Interrupted,
+}
+
+/// Takes a turn that begins with `words`.
+pub(super) async fn take(
+    desk: &Desk<'_>,
+    chat: &mut Chat,
+    words: String,
+    signals: &mut Signals,
+) -> Result<Exit, CommandError> {
+    chat.name(&words);
+    let day = desk.known.day(&words);
+    say(chat, Message::User(words));
+    keep(desk, chat)?;
+    let end = rounds(desk, chat, &day, signals).await?;
+    let ended = Ended::of(&chat.id, chat.usage);
+    let (ended, exit) = match end {
+        End::Answer { text, is_shown } => {
+            let answer = Some(Value::from(text));
+            (
+                Ended {
+                    answer,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Success,
+            )
+        }
+        End::Bound(what) => {
+            let message = Some(format!("nothing is left of the {what} that it may take"));
+            (
+                Ended {
+                    end: "bound",
+                    message,
+                    ..ended
+                },
+                Exit::Failed,
+            )
+        }
+        End::Model { error, is_shown } => {
+            let help = error.help.as_ref().map(|help| format!("\n  hint: {help}"));
+            let message = Some(format!("{error}{}", help.unwrap_or_default()));
+            let said = error.said.into();
+            (
+                Ended {
+                    end: "model",
+                    message,
+                    said,
+                    is_shown,
+                    ..ended
+                },
+                Exit::Failed,
+            )
+        }
+        End::Interrupted => (
+            Ended {
+                end: "interrupted",
+                ..ended
+            },
+            Exit::Interrupted,
+        ),
+    };
+    desk.shown.ended(ended)?;
+    Ok(exit)
+}
+
+/// Asks, lets calls run, and asks again, until there is an answer.
+async fn rounds(
+    desk: &Desk<'_>,
+    chat: &mut Chat,
+    day: &Day,
+    signals: &mut Signals,
+) -> Result<End, CommandError> {
+    let system: Arc<str> = format!("{SYSTEM}\n\n{}", day.moment().text()).into();
+    let bounds = &desk.arguments.bounds;
+    for round in 1..=bounds.rounds.get() {
+        let tokens = chat.usage.input_tokens + chat.usage.output_tokens;
+        if bounds.tokens.is_some_and(|most| tokens >= most) {
+            return Ok(End::Bound("tokens"));
+        }
+        let cost = bounds.cost.zip(chat.usage.cost);
+        if cost.is_some_and(|(most, cost)| cost >= most) {
+            return Ok(End::Bound("money"));
+        }
+        desk.shown.event("asked", [("round", Value::from(round))]);
+        let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
+        request.tools = offers(&desk.tools);
+        let Said { reply, is_shown } = tokio::select! {
+            said = words::ask(desk, request) => said,
+            () = signals.next() => return Ok(End::Interrupted),
+        };
+        let reply = reply.and_then(|reply| reply.completed(desk.model.name()));
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => {
+                chat.usage += error.usage;
+                return Ok(End::Model { error, is_shown });
+            }
+        };
+        chat.usage += reply.usage;
+        say(chat, reply.message());
+        if reply.calls.is_empty() {
+            keep(desk, chat)?;
+            return Ok(End::Answer {
+                text: reply.text,
+                is_shown,
+            });
+        }
+        if !is_shown && !reply.text.trim().is_empty() {
+            desk.shown.aside(&reply.text);
+        }
+        // What is under way is known to whoever goes on after a crash.
+        keep(desk, chat)?;
+        let is_interrupted = call(desk, chat, &reply.calls, signals).await;
+        chat.calls = desk.backend.made();
+        keep(desk, chat)?;
+        if is_interrupted {
+            return Ok(End::Interrupted);
+        }
+    }
+    Ok(End::Bound("rounds"))
+}
+
+/// Makes the calls of one answer side by side. Whether the person gave them up.
+async fn call(
+    desk: &Desk<'_>,
+    chat: &mut Chat,
+    calls: &[ModelCall],
+    signals: &mut Signals,
+) -> bool {
+    let Talk::Tools { plans, .. } = &mut chat.talk else {
+        return false;
+    };
+    let plans: Mutex<IndexMap<String, KeptPlan>> = Mutex::new(std::mem::take(plans));
+    let results: Mutex<Vec<Option<String>>> = Mutex::new(vec![None; calls.len()]);
+    let calling = Calling {
+        desk,
+        plans: &plans,
+        usage: Mutex::default(),
+    };
+    let all = calls.iter().enumerate().map(|(index, call)| {
+        let (calling, results) = (&calling, &results);
+        async move {
+            let result = calling.answer(call).await;
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(place) = results.get_mut(index) {
+                *place = Some(result);
+            }
+        }
+    });
+    let is_interrupted = tokio::select! {
+        _ = join_all(all) => false,
+        () = signals.next() => true,
+    };
+    chat.usage += calling
+        .usage
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Talk::Tools { plans: kept, .. } = &mut chat.talk {
+        *kept = plans.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (call, result) in calls.iter().zip(results) {
+        let text = result.unwrap_or_else(|| GIVEN_UP.to_owned());
+        say(
+            chat,
+            Message::ToolResult {
+                call: call.id.clone(),
+                text,
+            },
+        );
+    }
+    is_interrupted
+}
+
+fn messages(chat: &Chat) -> Vec<Message> {
+    match &chat.talk {
+        Talk::Tools { messages, .. } => messages.clone(),
+        Talk::Acts(_) => Vec::new(),
+    }
+}
+
+fn say(chat: &mut Chat, message: Message) {
+    if let Talk::Tools { messages, .. } = &mut chat.talk {
+        messages.push(message);
+    }
+}
+
+fn keep(desk: &Desk<'_>, chat: &Chat) -> Result<(), CommandError> {
+    if desk.keeps() { chat.keep() } else { Ok(()) }
+}

@@ -1,0 +1,82 @@
+//! What the model says, word by word where a person reads it.
+
+use futures::StreamExt;
+use planwright::legible;
+use planwright::planner::model::{Delivery, ModelError, ModelRequest, Piece, Reply};
+
+use super::desk::Desk;
+use crate::args::RunFormat;
+use crate::create::told::Waiting;
+use crate::printer::Printer;
+
+/// What the model said, and whether it is on the screen already.
+pub(super) struct Said {
+    pub(super) reply: Result<Reply, ModelError>,
+    pub(super) is_shown: bool,
+}
+
+/// Asks the model. On a terminal its words are shown as they come.
+pub(super) async fn ask(desk: &Desk<'_>, mut request: ModelRequest) -> Said {
+    let name = desk.model.name();
+    let mut words = Words {
+        waiting: Some(Waiting::new(&format!("{name} thinks"))),
+        printer: desk.printer,
+        last: None,
+    };
+    let is_live = desk.arguments.format == RunFormat::Text && Printer::shows_data();
+    if is_live {
+        request.delivery = Delivery::Live;
+    }
+    let mut pieces = desk.model.ask(request);
+    let reply = loop {
+        match pieces.next().await {
+            Some(Ok(Piece::Text(text))) if is_live => words.show(&text),
+            Some(Ok(Piece::Text(_))) => {}
+            Some(Ok(Piece::Done(reply))) => break Ok(reply),
+            Some(Err(error)) => break Err(error),
+            None => break Err(ModelError::broken_off(name)),
+        }
+    };
+    Said {
+        reply,
+        is_shown: words.last.is_some(),
+    }
+}
+
+/// Words on the screen. However it ends, the line does.
+struct Words {
+    /// Until the first of them.
+    waiting: Option<Waiting>,
+    printer: Printer,
+    /// The letter that was shown last.
+    last: Option<char>,
+}
+
+impl Words {
+    fn show(&mut self, text: &str) {
+        // Blank lines before the first word are no answer yet.
+        let text = match self.last {
+            Some(_) => text,
+            None => text.trim_start(),
+        };
+        let Some(last) = text.chars().last() else {
+            return;
+        };
+        if let Some(waiting) = self.waiting.take() {
+            waiting.end();
+        }
+        self.last = Some(last);
+        self.printer.data(&legible::lines(text));
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.end();
+        }
+        if self.last.is_some_and(|last| last != '\n') {
+            self.printer.data("\n");
+        }
+    }
+}

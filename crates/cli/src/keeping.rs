@@ -1,0 +1,175 @@
+//! Keeps a run: what it began with, and what each process that drives it begins with.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use planwright::call_view::arguments;
+use planwright::engine::run::StepSummary;
+use planwright::engine::{Durations, RunSummary, StepStatus};
+use planwright::format::ToolSourcesV1;
+use planwright_store::Store;
+
+use super::args::{RunFormat, ToolArguments};
+use super::error::{CommandError, reason};
+use super::exit::Exit;
+use super::printer::Printer;
+
+/// Where tools come from, so that it means the same from any folder.
+pub(crate) fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
+    let named = |path: &Option<PathBuf>| -> Result<Option<String>, CommandError> {
+        path.as_deref().map(absolute).transpose()
+    };
+    Ok(ToolSourcesV1 {
+        folder: absolute(tools.folder.as_deref().unwrap_or(Path::new(".")))?,
+        servers: named(&tools.servers)?,
+        simulate: named(&tools.simulate)?,
+        workspace: named(&tools.workspace)?,
+    })
+}
+
+fn absolute(path: &Path) -> Result<String, CommandError> {
+    let whole = std::path::absolute(path).map_err(|error| {
+        CommandError::new(format!(
+            "cannot tell where `{}` is: {}",
+            path.display(),
+            reason(&error)
+        ))
+    })?;
+    whole.into_os_string().into_string().map_err(|path| {
+        CommandError::new(format!(
+            "the path `{}` is not UTF-8 text, so it cannot be kept",
+            path.display()
+        ))
+    })
+}
+
+/// Keeps what a run has learned of how long calls take. Where that cannot be kept, nothing is lost that anybody asked for.
+pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
+    if summary.unkept.is_none()
+        && let Err(error) = store.save_durations(before, &summary.durations)
+    {
+        printer.quote(&format!(
+            "warning: how long calls took was not kept: {error}"
+        ));
+    }
+}
+
+/// Says what can be done about a run that has not succeeded, and how it ended.
+pub(crate) fn end(
+    summary: &RunSummary,
+    is_kept: bool,
+    format: RunFormat,
+    printer: Printer,
+) -> Exit {
+    if let Some(error) = &summary.unkept {
+        printer.quote(&format!(
+            "error: the run was ended, since it cannot be kept: {error}"
+        ));
+        printer.quote(&format!(
+            "  hint: see to that, then `planwright resume {}`",
+            short(&summary.run)
+        ));
+        return Exit::Failed;
+    }
+    let exit = Exit::of_run(summary.status);
+    if is_kept && format == RunFormat::Text && exit != Exit::Success {
+        for step in with_status(&summary.steps, StepStatus::Unknown) {
+            let step = &step.at;
+            let word = shell_word(step);
+            printer.quote(&format!(
+                "a call of `{step}` was not answered, and may or may not have happened: look, then say \
+                 `--retry {word}`, `--skip {word}` or `--set {word}=VALUE`"
+            ));
+        }
+        left(&summary.run, true, printer);
+    }
+    exit
+}
+
+/// Says which calls wait for a decision, with all their arguments, and how to decide about each.
+pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
+    let run = short(&summary.run);
+    for step in with_status(&summary.steps, StepStatus::Waiting) {
+        let at = step.at.to_string();
+        let tool = step.tool.as_deref().unwrap_or_default();
+        printer.quote(&format!("{at} wants to call {tool}"));
+        for line in step.args.iter().flat_map(arguments) {
+            printer.quote(&format!("  {line}"));
+        }
+        let word = shell_word(&at);
+        printer.quote(&if is_stored {
+            format!("  hint: `planwright approve {run} {word}`, or `planwright reject {run} {word}`")
+        } else {
+            "  hint: this run is not stored; ask again without `--no-store`, or with `--approvals FILE`".to_owned()
+        });
+    }
+}
+
+/// The steps, items and rounds with this status.
+fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
+    let mut found = Vec::new();
+    for step in steps {
+        if step.parts.is_empty() && step.status == status {
+            found.push(step);
+        }
+        found.extend(with_status(&step.parts, status));
+    }
+    found
+}
+
+/// Says how to go on with a run that was left in the middle.
+pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
+    if is_kept {
+        printer.quote(&format!("go on with `planwright resume {}`", short(id)));
+    }
+}
+
+/// `name` as one word of a shell's command line. Plans, and so models, choose the ids of steps: what a person copies from a hint must not
+/// do anything else than the hint says.
+pub(crate) fn shell_word(name: &impl ToString) -> String {
+    let name = name.to_string();
+    let name: String = name
+        .chars()
+        .filter(|character| !character.is_control())
+        .collect();
+    match shlex::try_quote(&name) {
+        Ok(word) => word.into_owned(),
+        // No NUL is left, which is all that cannot be quoted.
+        Err(_) => String::new(),
+    }
+}
+
+/// As much of a plan's digest as a person is shown.
+pub(super) fn digest(digest: &str) -> &str {
+    digest.get(..16).unwrap_or(digest)
+}
+
+/// As much of a run's id as a person wants to type. It is nearly always enough to tell it from all others, and where it is
+/// not, the program says so.
+pub(super) fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+/// The tools of a run that is kept.
+pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
+    let path = |text: &Option<String>| text.as_ref().map(PathBuf::from);
+    ToolArguments {
+        servers: path(&kept.servers),
+        simulate: path(&kept.simulate),
+        workspace: path(&kept.workspace),
+        folder: Some(PathBuf::from(&kept.folder)),
+    }
+}
+
+/// How much time has passed since 1970.
+pub(super) fn since_1970() -> Duration {
+    now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line knows what time it is"
+)]
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
+}

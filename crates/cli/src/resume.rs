@@ -1,0 +1,277 @@
+//! `planwright resume RUN`: goes on with a run that is kept.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::core::{Object, Value};
+use planwright::engine::journal::Journal;
+use planwright::engine::run::{Choice, Replayed};
+use planwright::engine::{RunStatus, Start};
+use planwright::format::PlanTextV1;
+use planwright::kept::{self, GoOn, KeptRun, OrphanedServers, Ready, Stale};
+use planwright::reading::Reading;
+use planwright_store::HeldRun;
+
+use super::adapting::Kept;
+use super::app::rejected;
+use super::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
+use super::course::{Course, Ended, approved};
+use super::error::CommandError;
+use super::exit::Exit;
+use super::live::Live;
+use super::passphrase::PassphraseCheck;
+use super::printer::Printer;
+use super::settings::Settings;
+use super::signals::Signals;
+use super::toolbox::Toolbox;
+use super::{guards, keeping, output, outside, plan_file, settings, store, telemetry};
+
+/// How long the servers of a process that was killed may take to end before anything is said of them.
+const ORPHANS_END: Duration = Duration::from_secs(1);
+
+/// How much longer they may take before a call is made again.
+const ORPHANS_END_BEFORE_RETRY: Duration = Duration::from_secs(5);
+
+/// `planwright resume RUN`
+pub(crate) async fn resume(
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let held = store
+        .hold(&arguments.run, &store::this_process())
+        .map_err(store::explain)?;
+    let id = held.id().to_owned();
+    let kept = KeptRun::read(&store, &id)?;
+    if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
+        return show_once_more(&id, &kept, arguments, printer);
+    }
+    if !arguments.retry.is_empty() {
+        // To repeat a call whose outcome is unknown is a decision like any other.
+        PassphraseCheck::open(Some(&store))?.confirm()?;
+    }
+    let sources = sources(&id, &kept, arguments)?;
+    settle_orphans(&held, arguments, printer).await;
+    let old = kept.reading(vars(arguments)?)?;
+    let mut reading = match &arguments.plan {
+        Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
+        None => old,
+    };
+    let Settings { config, .. } = settings::load(folder(&kept))?;
+    let telemetry = telemetry::open(&config)?;
+    reading.govern(&config);
+    let max_output = guards::max_output(&arguments.guards, &config);
+    let mut signals = Signals::new()?;
+    let needed = reading.tool_names();
+    let mut toolbox = tokio::select! {
+        toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    // What the gateway asked about is asked about here as well.
+    toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
+    let Some(plan) = reading.check(&toolbox.catalog) else {
+        let exit = rejected(&reading, &toolbox, arguments.format, printer);
+        toolbox.close().await;
+        return exit;
+    };
+    output::findings(&reading, arguments.format, printer);
+    for (tool, changes) in kept.changed_tools(&plan) {
+        printer.quote(&format!(
+            "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
+        ));
+    }
+    let mut options = kept.options();
+    options.secrets = toolbox.secrets();
+    options.confidential = outside::get(&plan, &config)?;
+    options.seal_key = store::seal_key(Some(&store))?;
+    options.guards = guards::go_on(&arguments.guards, &config, options.guards);
+    let go_on = GoOn {
+        id: &id,
+        plan: &plan,
+        new_plan: arguments.plan.as_ref().and_then(|_| reading.to_kept()),
+        options: &options,
+        keep: arguments
+            .keep
+            .iter()
+            .map(|step| step.as_str().into())
+            .collect(),
+        choices: choices(arguments)?,
+        now: keeping::now(),
+    };
+    let Ready {
+        history,
+        mut process,
+        rerun,
+        ..
+    } = go_on.prepare(&kept, &store)?;
+    for Stale { step, from, .. } in &rerun {
+        printer.quote(&format!(
+            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
+            word = keeping::shell_word(step)
+        ));
+    }
+    let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
+    else {
+        toolbox.close().await;
+        return Ok(Exit::Rejected);
+    };
+    // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
+    let approved = approved.or_else(|| {
+        let before = kept.process.as_ref()?.approved_plan.clone();
+        before.filter(|digest| *digest == kept::plan_consent(&plan, &options))
+    });
+    process.approved_plan.clone_from(&approved);
+    let journal: Arc<dyn Journal> = Arc::new(held);
+    let mut adapting = arguments.adapt.open(&config)?;
+    if let Some(adapting) = &mut adapting {
+        adapting.journal = Kept::InStore(Arc::clone(&journal));
+    }
+    let start = Start::new(id.as_str(), plan.clone())
+        .after(history)
+        .with_journal(journal, process.to_value());
+    let course = Course {
+        id: &id,
+        plan: &plan,
+        reading: &reading,
+        toolbox: &toolbox,
+        store: Some(&store),
+        durations: None,
+        consent: &arguments.consent,
+        is_approved: approved.is_some(),
+        format: arguments.format,
+        max_output,
+        printer,
+        telemetry,
+        adapting,
+        revisions: kept.revisions(),
+    };
+    course.drive(start, options, signals).await
+}
+
+/// The sources of the run's tools: those that are named, else those that it began with. A run that was imported began with those
+/// of a stranger: programs to start, folders to read.
+fn sources(
+    id: &str,
+    kept: &KeptRun,
+    arguments: &ResumeArguments,
+) -> Result<ToolArguments, CommandError> {
+    if arguments.tools.are_named() {
+        return Ok(arguments.tools.clone());
+    }
+    if kept.imported.is_none() {
+        return Ok(keeping::tool_arguments(&kept.run.tools));
+    }
+    let run = keeping::short(id);
+    Err(CommandError::new(format!(
+        "the run {run} was imported, and the tool sources that it began with do not count here"
+    ))
+    .hint(format!(
+        "name its tools: `planwright resume {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
+    )))
+}
+
+/// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
+fn folder(kept: &KeptRun) -> &Path {
+    Path::new(match kept.imported {
+        None => kept.run.tools.folder.as_str(),
+        Some(_) => ".",
+    })
+}
+
+/// Gives servers that an earlier process has left behind the time to end, and says which have not.
+async fn settle_orphans(held: &HeldRun, arguments: &ResumeArguments, printer: Printer) {
+    let orphans = OrphanedServers::of(held);
+    if arguments.kill_servers {
+        orphans.kill();
+    }
+    let orphans = orphans.wait(held, ORPHANS_END).await;
+    for process in orphans.processes() {
+        printer.quote(&format!(
+            "warning: the server `{}` of the earlier process (pid {}) is still running",
+            process.server, process.pid
+        ));
+    }
+    // Only a call that is made again depends on it.
+    if !arguments.retry.is_empty() {
+        orphans.wait(held, ORPHANS_END_BEFORE_RETRY).await;
+    }
+}
+
+/// Shows what a run came to that is done. No server is started, and nothing can be called.
+fn show_once_more(
+    id: &str,
+    kept: &KeptRun,
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let Replayed { summary, .. } = kept.replayed(id).map_err(|error| {
+        CommandError::new(format!(
+            "the run has succeeded, but what it came to cannot be told: {error}"
+        ))
+        .hint(format!(
+            "`planwright logs {}` lists its calls",
+            keeping::short(id)
+        ))
+    })?;
+    let reading = Reading::kept(&kept.plan, kept.vars.clone());
+    let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
+    let Settings { config, .. } = settings::load(folder(kept))?;
+    let max_output = guards::max_output(&arguments.guards, &config);
+    let ended = Ended {
+        revisions: kept.revisions(),
+        is_stored: true,
+        ..Ended::of(summary, live)
+    };
+    output::report(&ended, &reading, arguments.format, max_output, printer)?;
+    Ok(Exit::of_run(ended.summary.status))
+}
+
+/// The arguments by which the plan is read that takes the place of the one so far.
+fn new_plan(arguments: &ResumeArguments, old: &Reading, kept: &PlanTextV1) -> PlanArguments {
+    let vars = old
+        .given
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.to_json()));
+    PlanArguments {
+        text: TextArguments {
+            plan: arguments.plan.clone().unwrap_or_default(),
+            dialect: arguments.dialect.clone(),
+            max_depth: 128,
+            max_size: 16 * 1024 * 1024,
+            store: arguments.store.clone(),
+        },
+        vars: vars.collect(),
+        vars_file: None,
+        library: arguments.library.clone(),
+        reorder: kept.reorder,
+        max_steps: kept.max_steps,
+    }
+}
+
+/// What the arguments say about steps.
+fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
+    let mut chosen: Vec<(Arc<str>, Choice)> = Vec::new();
+    for step in &arguments.retry {
+        chosen.push((step.as_str().into(), Choice::Retry));
+    }
+    for step in &arguments.skip {
+        chosen.push((step.as_str().into(), Choice::Skip));
+    }
+    for pair in &arguments.set {
+        let Some((step, value)) = pair.split_once('=') else {
+            return Err(CommandError::new(format!("`--set {pair}` has no `=`"))
+                .hint("write it as --set STEP=VALUE"));
+        };
+        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
+        chosen.push((step.trim().into(), Choice::Set(value)));
+    }
+    Ok(chosen)
+}
+
+/// What `--var` adds to what the run was given.
+fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
+    let mut vars = Object::default();
+    plan_file::add_vars(&mut vars, &arguments.vars)?;
+    Ok(vars)
+}

@@ -1,0 +1,72 @@
+//! Pages that are written by hand leave nothing out: what the sources list, they name.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use planwright_testkit::generated::project_file;
+use regex::Regex;
+
+/// That `page` has in backticks whatever the first group of `pattern` finds in the part of `source` between two texts.
+fn check(page: &str, source: &str, (from, to): (&str, &str), pattern: &str) {
+    let read = |path: &str| fs::read_to_string(project_file(path)).unwrap();
+    let (source_text, page_text) = (read(source), read(page));
+    let (_, part) = source_text.split_once(from).unwrap();
+    let (part, _) = part.split_once(to).unwrap();
+    let listed: BTreeSet<&str> = Regex::new(pattern)
+        .unwrap()
+        .captures_iter(part)
+        .filter_map(|found| Some(found.get(1)?.as_str()))
+        .collect();
+    assert!(listed.len() > 1, "{source} lists nothing");
+    let missing: Vec<&&str> = listed
+        .iter()
+        .filter(|name| !page_text.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "{page} does not name {missing:?}");
+}
+
+#[test]
+fn pages_leave_nothing_out() {
+    check(
+        "docs/guide/references.md",
+        "crates/core/src/expression/function/table.rs",
+        ("static TABLE", "];"),
+        r#"row\("([\w.]+)""#,
+    );
+    check(
+        "docs/formats/simulated-tools.md",
+        "crates/engine/src/backend/simulated/script.rs",
+        ("const TOOL_FIELDS", "pub(super) fn read"),
+        r#""(\w+)""#,
+    );
+    check(
+        "docs/formats/mcp-json.md",
+        "crates/mcp/src/config/one_server.rs",
+        ("impl", "/// A text with its variables put in"),
+        r#"shift_remove\("(\w+)"\)"#,
+    );
+    check(
+        "docs/formats/mcp-json.md",
+        "crates/mcp/src/config/program.rs",
+        ("match field.as_str()", "self.unknown.push"),
+        r#""(\w+)" =>"#,
+    );
+    check(
+        "docs/formats/mcp-json.md",
+        "crates/mcp/src/config/http.rs",
+        ("match field.as_str()", "fn scopes"),
+        r#""(\w+)" =>"#,
+    );
+    check(
+        "docs/formats/approvals.md",
+        "crates/cli/src/approvals.rs",
+        ("let known = ", "];"),
+        r#""(\w+)""#,
+    );
+    check(
+        "docs/guide/operating.md",
+        "crates/cli/src/exit.rs",
+        ("fn code", "fn of_run"),
+        r"=> (\d+)",
+    );
+}

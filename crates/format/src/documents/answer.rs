@@ -1,0 +1,78 @@
+//! A question with everything that became of it, `planwright.answer/1`.
+
+use planwright_core::Value;
+use serde::Serialize;
+
+use super::{CreatedV1, ModelErrorV1, StreamedV1};
+use crate::{ReportV1, UsageV1};
+
+/// The schema's name and version.
+pub const ANSWER_SCHEMA: &str = "planwright.answer/1";
+
+/// A question, stage by stage: the plan, its run, what was computed, the answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerV1 {
+    /// [`ANSWER_SCHEMA`].
+    pub schema: &'static str,
+    /// What was asked.
+    pub question: String,
+    /// The answer; none where it did not come to that.
+    pub answer: Option<String>,
+    /// Who answered: the model, or `analysis` where the model did not.
+    pub by: Option<String>,
+    /// The steps that the answer names as what it rests on.
+    pub rests_on: Vec<String>,
+    /// The steps that failed.
+    pub failed: Vec<MissingV1>,
+    /// The steps that did not run.
+    pub left_out: Vec<MissingV1>,
+    /// How the plan was written.
+    pub created: CreatedV1,
+    /// What ran while the plan was still being written; none where it was written first.
+    pub streamed: Option<StreamedV1>,
+    /// What the run came to.
+    pub run: Option<ReportV1>,
+    /// What was computed of the results.
+    pub analysis: Option<Value>,
+    /// What all answers of the model cost together.
+    pub usage: UsageV1,
+    /// Why the model did not answer in the end, where it did not.
+    pub error: Option<ModelErrorV1>,
+}
+
+/// A step that gave nothing.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissingV1 {
+    /// The step.
+    pub step: String,
+    /// Why.
+    pub because: String,
+}
+
+impl AnswerV1 {
+    /// A question for which there is nothing but what became of its plan.
+    pub fn new(question: &str, created: CreatedV1) -> Self {
+        Self {
+            schema: ANSWER_SCHEMA,
+            question: question.to_owned(),
+            answer: None,
+            by: None,
+            rests_on: Vec::new(),
+            failed: Vec::new(),
+            left_out: Vec::new(),
+            usage: created.usage,
+            created,
+            streamed: None,
+            run: None,
+            analysis: None,
+            error: None,
+        }
+    }
+
+    /// The same, with what ran while the plan was still being written.
+    #[must_use]
+    pub fn with_streamed(mut self, streamed: StreamedV1) -> Self {
+        self.streamed = Some(streamed);
+        self
+    }
+}

@@ -1,0 +1,54 @@
+//! What holds of the configuration, `planwright.config/1`.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use serde::Serialize;
+
+/// The schema's name and version.
+pub const CONFIG_SCHEMA: &str = "planwright.config/1";
+
+/// What holds, and from where.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConfigV1 {
+    /// [`CONFIG_SCHEMA`].
+    pub schema: &'static str,
+    /// The files that were read.
+    pub files: Vec<ConfigFileV1>,
+    /// Every setting. A list has one entry for each of its patterns.
+    pub settings: Vec<SettingV1>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConfigFileV1 {
+    /// Whose it is: `user` or `project`.
+    pub origin: &'static str,
+    /// Where it is.
+    pub path: String,
+}
+
+/// A setting that holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettingV1 {
+    /// What it is called in `planwright.toml`.
+    pub key: String,
+    /// Its value; `null` where nothing is set.
+    pub value: Value,
+    /// Where it is set: `planwright.toml:12`, or `default`.
+    pub set_in: Arc<str>,
+}
+
+impl ConfigV1 {
+    /// What holds.
+    pub fn new(
+        files: impl IntoIterator<Item = ConfigFileV1>,
+        settings: impl IntoIterator<Item = SettingV1>,
+    ) -> Self {
+        Self {
+            schema: CONFIG_SCHEMA,
+            files: files.into_iter().collect(),
+            settings: settings.into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The documents that Planwright writes and reads: reports, events, stored runs, answers, each with a version.
+//!
+//! Types of this crate are plain data with `serde` forms, and the only ones of the workspace that other programs read. A reader refuses a
+//! version that it does not know. The crate neither runs nor stores anything.
+#![warn(missing_docs)]
+
+/// Reports of runs, their events, and the durations that they measured.
+mod report;
+
+/// Headers of stored runs: the plan's text, the options and the tools of each process.
+mod stored;
+
+/// Lists of runs, their journal entries as lines, comparisons.
+mod runs;
+
+/// Documents of single commands: plans and answers of models, configuration, conversion, setup.
+mod documents;
+
+/// Times in UTC as text.
+mod time;
+
+/// Schemas of the documents, and their reference pages.
+#[cfg(test)]
+mod reference;
+
+pub use documents::{
+    ANSWER_SCHEMA, AnswerV1, AttemptV1, CONFIG_SCHEMA, CONVERSION_SCHEMA, CREATED_SCHEMA,
+    CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DeclinedV1,
+    EarlyCallV1, INIT_SCHEMA, InitV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1,
+    SettingV1, StayingServerV1, StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+};
+pub use report::{
+    CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,
+    EstimatedCallV1, EventV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
+    TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
+};
+pub use runs::{
+    ChangeV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, KeptRunV1, LOG_SCHEMA,
+    LogLineV1, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PlanDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA,
+    RecordV1, ReplayV1, RunsV1, StepDiffV1, StepSideV1, changes,
+};
+pub use stored::{
+    BoundV1, ChoiceV1, GuardsV1, KeptError, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
+    PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1, ToolSourcesV1,
+    ToolV1,
+};
+pub use time::{day, from_unix_ms, timestamp};

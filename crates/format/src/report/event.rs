@@ -1,0 +1,203 @@
+//! The events of a run, one JSON object a line, `planwright.event/1`.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use planwright_engine::event::Address;
+use planwright_engine::{RunEvent, StampedEvent};
+use serde::Serialize;
+
+use super::summary::{ErrorV1, ReasonV1, milliseconds};
+
+/// The schema's name and version.
+pub const EVENT_SCHEMA: &str = "planwright.event/1";
+
+/// One event of a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EventV1 {
+    /// [`EVENT_SCHEMA`].
+    pub schema: &'static str,
+    /// When, in milliseconds from the start of the run.
+    pub at_ms: f64,
+    /// What happened: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
+    /// `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
+    /// not have happened), `step_ended` or `run_ended`.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = [
+            "run_started", "plan_extended", "step_started", "attempt_started", "attempt_ended", "retry_scheduled",
+            "approval_asked", "approval_decided", "outcome_unknown", "step_ended", "run_ended"
+        ]))
+    )]
+    pub event: &'static str,
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The step's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Arc<str>>,
+    /// The tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// How many items a step has that runs for each of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
+    /// Which attempt, from 1; at a step's end, how many there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub args: Option<Value>,
+    /// How it ended: a step as the report says of it, the run `succeeded`, `failed`, `waiting` or `cancelled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// What a step gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorV1>,
+    /// Why it did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
+    pub reason: Option<ReasonV1>,
+    /// The pause before the next attempt, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_ms: Option<f64>,
+    /// Whether a call may be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// The run's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Arc<str>>,
+    /// The plan's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<str>>,
+    /// The plan's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Arc<str>>,
+    /// How many steps the plan has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+}
+
+impl EventV1 {
+    fn named(event: &'static str) -> Self {
+        Self {
+            schema: EVENT_SCHEMA,
+            event,
+            ..Self::default()
+        }
+    }
+
+    fn at(event: &'static str, at: &Address) -> Self {
+        Self {
+            address: Some(at.to_string()),
+            step: Some(Arc::clone(at.step.text())),
+            ..Self::named(event)
+        }
+    }
+}
+
+impl From<&StampedEvent> for EventV1 {
+    fn from(stamped: &StampedEvent) -> Self {
+        let event = match &stamped.event {
+            RunEvent::RunStarted {
+                run,
+                plan,
+                digest,
+                steps,
+            } => Self {
+                run: Some(Arc::clone(run)),
+                plan: plan.clone(),
+                digest: Some(Arc::clone(digest)),
+                steps: Some(*steps),
+                ..Self::named("run_started")
+            },
+            RunEvent::PlanExtended { steps } => Self {
+                steps: Some(*steps),
+                ..Self::named("plan_extended")
+            },
+            RunEvent::StepStarted { at, tool, items } => Self {
+                tool: tool.clone(),
+                items: *items,
+                ..Self::at("step_started", at)
+            },
+            RunEvent::AttemptStarted {
+                at,
+                tool,
+                attempt,
+                args,
+            } => Self {
+                tool: Some(Arc::clone(tool)),
+                attempt: Some(*attempt),
+                args: Some(args.clone()),
+                ..Self::at("attempt_started", at)
+            },
+            RunEvent::AttemptEnded {
+                at,
+                tool,
+                attempt,
+                error,
+            } => Self {
+                tool: Some(Arc::clone(tool)),
+                attempt: Some(*attempt),
+                error: error.as_ref().map(ErrorV1::from),
+                ..Self::at("attempt_ended", at)
+            },
+            RunEvent::RetryScheduled { at, attempt, pause } => Self {
+                attempt: Some(*attempt),
+                pause_ms: Some(milliseconds(*pause)),
+                ..Self::at("retry_scheduled", at)
+            },
+            RunEvent::ApprovalAsked { at, tool, args } => Self {
+                tool: Some(Arc::clone(tool)),
+                args: Some(args.clone()),
+                ..Self::at("approval_asked", at)
+            },
+            RunEvent::ApprovalDecided {
+                at,
+                approved,
+                changed_args,
+            } => Self {
+                approved: Some(*approved),
+                args: changed_args.clone(),
+                ..Self::at("approval_decided", at)
+            },
+            RunEvent::OutcomeUnknown { at, tool, args } => Self {
+                tool: Some(Arc::clone(tool)),
+                args: Some(args.clone()),
+                ..Self::at("outcome_unknown", at)
+            },
+            RunEvent::StepEnded {
+                at,
+                tool,
+                status,
+                output,
+                error,
+                reason,
+                attempts,
+            } => Self {
+                tool: tool.clone(),
+                status: Some(status.as_str()),
+                output: output.clone(),
+                error: error.as_ref().map(ErrorV1::from),
+                reason: reason.clone().map(ReasonV1),
+                attempt: Some(*attempts),
+                ..Self::at("step_ended", at)
+            },
+            RunEvent::RunEnded { status } => Self {
+                status: Some(status.as_str()),
+                ..Self::named("run_ended")
+            },
+            _ => Self::named("unknown"),
+        };
+        Self {
+            at_ms: milliseconds(stamped.at),
+            ..event
+        }
+    }
+}

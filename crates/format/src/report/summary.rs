@@ -1,0 +1,383 @@
+//! The report of a run, `planwright.report/1`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use planwright_core::{Diagnostic, Value};
+use planwright_engine::ToolError;
+use planwright_engine::event::Address;
+use planwright_engine::run::{
+    CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
+};
+use serde::Serialize;
+
+use super::UsageV1;
+use crate::RevisionV1;
+
+/// The schema's name and version.
+pub const REPORT_SCHEMA: &str = "planwright.report/1";
+
+/// The report of a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct ReportV1 {
+    /// [`REPORT_SCHEMA`].
+    pub schema: &'static str,
+    /// The run's id; empty where nothing ran.
+    pub run: Arc<str>,
+    /// Which plan.
+    pub plan: PlanV1,
+    /// The dialect that it was written in.
+    pub dialect: Option<String>,
+    /// How it ended.
+    pub status: ReportStatus,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+    /// What a model gets back.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub output: Value,
+    /// The steps, in plan order.
+    pub steps: Vec<StepV1>,
+    /// Every call, in the order in which they were sent; but for those of steps that a person has decided about with `resume --skip` or
+    /// `--set`.
+    pub calls: Vec<CallV1>,
+    /// The variables at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub vars: Value,
+    /// The state at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub state: Value,
+    /// The data at the end.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub data: Value,
+    /// The state of each instance at the end.
+    #[cfg_attr(
+        test,
+        schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
+    )]
+    pub instances: IndexMap<Arc<str>, Value>,
+    /// Whether a model wrote another plan while the run went on.
+    #[serde(skip_serializing_if = "is_false")]
+    pub replanned: bool,
+    /// Why the run went on with another plan, each time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub revisions: Vec<RevisionV1>,
+    /// What the model's answers cost that the run asked for other plans or arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageV1>,
+    /// What was found about the plan, before and during the run.
+    #[cfg_attr(test, schemars(with = "Vec<crate::reference::DiagnosticShape>"))]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Which plan.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PlanV1 {
+    /// Its name.
+    pub name: Option<Arc<str>>,
+    /// The digest of what it means; none if it was rejected. In a dry run it is the one that `--approve plan:DIGEST` takes, which covers
+    /// inputs and tools as well.
+    pub digest: Option<Arc<str>>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum ReportStatus {
+    /// Every step that had to run did.
+    Succeeded,
+    /// A step failed.
+    Failed,
+    /// The plan is not sound; nothing was called.
+    Rejected,
+    /// It waits for a person.
+    Waiting,
+    /// Somebody ended it.
+    Cancelled,
+    /// It was only looked at.
+    DryRun,
+}
+
+/// A step, an item of its loop, or a round of its repetition.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct StepV1 {
+    /// The step's id.
+    pub id: Arc<str>,
+    /// The instance, where the plan runs for several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<Arc<str>>,
+    /// The item of a `for_each`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
+    /// The round of a `repeat`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u64>,
+    /// The tool, as the plan names it.
+    pub tool: Option<Arc<str>>,
+    /// How it ended: `succeeded`, `failed`, `skipped` (it had no reason to run), `not_run` (nothing new was started before its turn
+    /// came), `cancelled`, `waiting` (for a person), or `unknown` (a call was not answered, and may or may not have happened).
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["succeeded", "failed", "skipped", "not_run", "cancelled", "waiting", "unknown"]))
+    )]
+    pub status: &'static str,
+    /// The arguments.
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub args: Option<Value>,
+    /// What it gave.
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub output: Option<Value>,
+    /// Content that is not text, as MCP writes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    pub content: Vec<Value>,
+    /// How often its tool was called.
+    pub attempts: u32,
+    /// When it began, in milliseconds from the start of the run.
+    pub started_ms: Option<f64>,
+    /// When it ended, in milliseconds from the start of the run.
+    pub ended_ms: Option<f64>,
+    /// Why it failed.
+    pub error: Option<ErrorV1>,
+    /// Whether the plan says what the failure means, so that the run has not failed by it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
+    /// Why it did not run.
+    #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
+    pub reason: Option<ReasonV1>,
+    /// Whether a person would be asked first; only in a dry run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
+    /// The steps that it waits for; only in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Vec<Arc<str>>>,
+    /// Items, rounds, or the steps of an inner plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<StepV1>,
+}
+
+/// Why a step failed.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorV1 {
+    /// What kind of failure it is. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the
+    /// connection was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a person said no;
+    /// `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["tool", "timeout", "unavailable", "arguments", "reference", "approval", "policy", "budget", "internal"]))
+    )]
+    pub kind: &'static str,
+    /// What the other side said, or one clause of our own.
+    pub message: String,
+    /// What else is known.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub data: Value,
+}
+
+/// Why a step did not run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReasonV1(pub SkipReason);
+
+/// One call.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct CallV1 {
+    /// The step's id.
+    pub step: Arc<str>,
+    /// The instance, where the plan runs for several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<Arc<str>>,
+    /// The item of a `for_each`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
+    /// The round of a `repeat`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u64>,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// The tool, as the plan names it.
+    pub tool: Arc<str>,
+    /// The arguments.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    pub args: Value,
+    /// Whether the tool answered without an error.
+    pub ok: bool,
+}
+
+impl ReportV1 {
+    /// The report of a run that was driven.
+    pub fn of_run(
+        summary: &RunSummary,
+        dialect: Option<&str>,
+        diagnostics: impl IntoIterator<Item = Diagnostic>,
+    ) -> Self {
+        let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().collect();
+        diagnostics.extend(summary.warnings.iter().cloned());
+        Self {
+            run: Arc::clone(&summary.run),
+            plan: PlanV1 {
+                name: summary.plan.clone(),
+                digest: Some(Arc::clone(&summary.digest)),
+            },
+            status: summary.status.into(),
+            duration_ms: milliseconds(summary.duration),
+            output: summary.output.clone(),
+            steps: summary.steps.iter().map(StepV1::from).collect(),
+            calls: summary.calls.iter().map(CallV1::from).collect(),
+            vars: summary.vars.clone(),
+            state: summary.state.clone(),
+            data: summary.data.clone(),
+            instances: summary.instances.clone(),
+            ..Self::without_run(ReportStatus::Succeeded, dialect, diagnostics)
+        }
+    }
+
+    /// The same report of a run that went on with other plans; `usage` is what they cost.
+    #[must_use]
+    pub fn revised(mut self, revisions: &[RevisionV1], usage: UsageV1) -> Self {
+        self.usage = (usage.requests > 0).then_some(usage);
+        self.replanned = revisions
+            .iter()
+            .any(|revision| revision.kind == "replanned");
+        self.revisions = revisions.to_vec();
+        self
+    }
+
+    /// The report of a plan that was not run.
+    pub fn without_run(
+        status: ReportStatus,
+        dialect: Option<&str>,
+        diagnostics: impl IntoIterator<Item = Diagnostic>,
+    ) -> Self {
+        Self {
+            schema: REPORT_SCHEMA,
+            run: Arc::from(""),
+            plan: PlanV1::default(),
+            dialect: dialect.map(str::to_owned),
+            status,
+            duration_ms: 0.0,
+            output: Value::Null,
+            steps: Vec::new(),
+            calls: Vec::new(),
+            vars: Value::empty_object(),
+            state: Value::empty_object(),
+            data: Value::empty_object(),
+            instances: IndexMap::new(),
+            replanned: false,
+            revisions: Vec::new(),
+            usage: None,
+            diagnostics: diagnostics.into_iter().collect(),
+        }
+    }
+}
+
+impl From<RunStatus> for ReportStatus {
+    fn from(status: RunStatus) -> Self {
+        match status {
+            RunStatus::Succeeded => Self::Succeeded,
+            RunStatus::Waiting => Self::Waiting,
+            RunStatus::Cancelled => Self::Cancelled,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<&StepSummary> for StepV1 {
+    fn from(step: &StepSummary) -> Self {
+        Self {
+            id: Arc::clone(step.at.step.text()),
+            instance: step.at.instance.clone(),
+            item: step.at.item,
+            round: step.at.round,
+            tool: step.tool.clone(),
+            status: step.status.as_str(),
+            args: step.args.clone(),
+            output: step.output.clone(),
+            content: step.content.clone(),
+            attempts: step.attempts,
+            started_ms: step.started.map(milliseconds),
+            ended_ms: step.ended.map(milliseconds),
+            error: step.error.as_ref().map(ErrorV1::from),
+            handled: step.handled,
+            reason: step.reason.clone().map(ReasonV1),
+            approval: false,
+            after: None,
+            parts: step.parts.iter().map(StepV1::from).collect(),
+        }
+    }
+}
+
+impl From<&StepPreview> for StepV1 {
+    fn from(step: &StepPreview) -> Self {
+        Self {
+            id: Arc::clone(step.step.text()),
+            instance: step.instance.clone(),
+            item: None,
+            round: None,
+            tool: step.tool.clone(),
+            status: StepStatus::NotRun.as_str(),
+            args: Some(step.args.clone()),
+            output: None,
+            content: Vec::new(),
+            attempts: 0,
+            started_ms: None,
+            ended_ms: None,
+            error: None,
+            handled: false,
+            reason: None,
+            approval: step.approval,
+            after: Some(step.after.iter().map(|id| Arc::clone(id.text())).collect()),
+            parts: step.parts.iter().map(StepV1::from).collect(),
+        }
+    }
+}
+
+impl From<&CallSummary> for CallV1 {
+    fn from(call: &CallSummary) -> Self {
+        let Address {
+            step,
+            instance,
+            item,
+            round,
+            ..
+        } = call.at.as_ref();
+        Self {
+            step: Arc::clone(step.text()),
+            instance: instance.clone(),
+            item: *item,
+            round: *round,
+            attempt: call.attempt,
+            tool: Arc::clone(&call.tool),
+            args: call.args.clone(),
+            ok: call.ok,
+        }
+    }
+}
+
+impl From<&ToolError> for ErrorV1 {
+    fn from(error: &ToolError) -> Self {
+        Self {
+            kind: error.kind.as_str(),
+            message: error.message.clone(),
+            data: error.data.clone(),
+        }
+    }
+}
+
+/// A time in milliseconds, to the microsecond.
+pub fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,198 @@
+//! Values that are too large to be shown whole: what is shown in their place, and what it says.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use planwright_core::{Object, Value};
+
+use super::event::EventV1;
+use super::summary::{ReportV1, StepV1};
+
+/// The field that only a value has which was trimmed.
+pub const TRIMMED: &str = "$trimmed";
+
+/// Trims the values of reports and events. The run itself hands on the whole of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    max_bytes: u64,
+}
+
+impl Trim {
+    /// Trims what is more than `max_bytes` as compact JSON.
+    pub fn to(max_bytes: u64) -> Self {
+        Self { max_bytes }
+    }
+
+    /// The report with no value larger than that: outputs, arguments and slots.
+    #[must_use]
+    pub fn report(self, mut report: ReportV1) -> ReportV1 {
+        self.fields(&mut report.output);
+        for step in &mut report.steps {
+            self.step(step);
+        }
+        for call in &mut report.calls {
+            self.fields(&mut call.args);
+        }
+        for slots in [&mut report.vars, &mut report.state, &mut report.data] {
+            self.fields(slots);
+        }
+        self.each(&mut report.instances);
+        report
+    }
+
+    /// The event with no value larger than that.
+    #[must_use]
+    pub fn event(self, mut event: EventV1) -> EventV1 {
+        if let Some(output) = &mut event.output {
+            self.value(output);
+        }
+        if let Some(args) = &mut event.args {
+            self.fields(args);
+        }
+        event
+    }
+
+    fn step(self, step: &mut StepV1) {
+        if let Some(output) = &mut step.output {
+            self.value(output);
+        }
+        if let Some(args) = &mut step.args {
+            self.fields(args);
+        }
+        for block in &mut step.content {
+            self.value(block);
+        }
+        for part in &mut step.parts {
+            self.step(part);
+        }
+    }
+
+    /// Trims the fields of an object each for itself, so that one that is large leaves the others be; any other value as a
+    /// whole. Whether there was anything to trim.
+    pub fn fields(self, value: &mut Value) -> bool {
+        match value {
+            Value::Object(fields) if fields.values().any(|field| self.is_exceeded_by(field)) => {
+                let mut fields: Object = Object::clone(fields);
+                for field in fields.values_mut() {
+                    self.value(field);
+                }
+                *value = fields.into();
+                true
+            }
+            Value::Object(_) => false,
+            other => self.value(other),
+        }
+    }
+
+    fn each(self, values: &mut IndexMap<Arc<str>, Value>) {
+        for value in values.values_mut() {
+            self.fields(value);
+        }
+    }
+
+    fn value(self, value: &mut Value) -> bool {
+        if !self.is_exceeded_by(value) {
+            return false;
+        }
+        let whole = self.counted(value, u64::MAX);
+        let start = match &*value {
+            Value::Text(text) => self.start_of(text.as_bytes()),
+            _ => self.start_of(&whole.start),
+        };
+        let trimmed = Value::object([
+            ("bytes", Value::from(whole.bytes)),
+            ("start", Value::from(start)),
+        ]);
+        *value = Value::object([(TRIMMED, trimmed)]);
+        true
+    }
+
+    fn is_exceeded_by(self, value: &Value) -> bool {
+        self.counted(value, self.max_bytes).bytes > self.max_bytes
+    }
+
+    /// The first bytes, as far as they are whole letters.
+    fn start_of(self, bytes: &[u8]) -> String {
+        let most = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..most).unwrap_or(bytes);
+        let whole = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                std::str::from_utf8(whole).unwrap_or_default()
+            }
+        };
+        whole.to_owned()
+    }
+
+    /// Writes `value` down until there are more than `enough` bytes.
+    fn counted(self, value: &Value, enough: u64) -> Counter {
+        let mut counter = Counter {
+            bytes: 0,
+            enough,
+            start: Vec::new(),
+            keep: usize::try_from(self.max_bytes).unwrap_or(usize::MAX),
+        };
+        // It fails where there is enough, and what was counted until then is all that is needed.
+        let _ = serde_json::to_writer(&mut counter, value);
+        counter
+    }
+}
+
+/// Counts bytes, and keeps the first ones.
+struct Counter {
+    bytes: u64,
+    enough: u64,
+    start: Vec<u8>,
+    keep: usize,
+}
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes > self.enough {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        let room = self.keep.saturating_sub(self.start.len());
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        self.start.extend_from_slice(kept);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+
+    use super::Trim;
+
+    fn check(max_bytes: u64, value: &str, expected: &str) {
+        let mut value = Value::from_json(value).unwrap();
+        Trim::to(max_bytes).fields(&mut value);
+        assert_eq!(value.to_json(), expected);
+    }
+
+    #[test]
+    fn what_is_too_large_says_so() {
+        check(5, r#""abc""#, r#""abc""#);
+        check(5, r#""abcd""#, r#"{"$trimmed":{"bytes":6,"start":"abcd"}}"#);
+        check(5, r#""ääää""#, r#"{"$trimmed":{"bytes":10,"start":"ää"}}"#);
+        check(5, "[1,2,3]", r#"{"$trimmed":{"bytes":7,"start":"[1,2,"}}"#);
+        check(
+            5,
+            r#""a\nb\nc""#,
+            r#"{"$trimmed":{"bytes":9,"start":"a\nb\nc"}}"#,
+        );
+        check(0, "null", r#"{"$trimmed":{"bytes":4,"start":""}}"#);
+        check(
+            5,
+            r#"{"small":1,"large":{"a":[0]}}"#,
+            r#"{"small":1,"large":{"$trimmed":{"bytes":9,"start":"{\"a\":"}}}"#,
+        );
+    }
+}

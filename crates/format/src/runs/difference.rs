@@ -1,0 +1,188 @@
+//! What differs between two runs, `planwright.diff/1`.
+
+use planwright_core::Value;
+use planwright_core::place::{PointerSegment, push_pointer_segment};
+use serde::Serialize;
+
+use super::KeptRunV1;
+use crate::ErrorV1;
+
+/// The schema's name and version.
+pub const DIFF_SCHEMA: &str = "planwright.diff/1";
+
+/// The most places that are told of within one value.
+const MOST: usize = 1000;
+
+/// What differs between two runs.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffV1 {
+    /// [`DIFF_SCHEMA`].
+    pub schema: &'static str,
+    /// Whether nothing differs but times.
+    pub same: bool,
+    /// The run that was named first.
+    pub before: KeptRunV1,
+    /// The run that was named second.
+    pub after: KeptRunV1,
+    /// How many times as long the second one took.
+    pub duration_ratio: Option<f64>,
+    /// How their plans differ.
+    pub plan: PlanDiffV1,
+    /// How what they were given differs.
+    pub inputs: Vec<ChangeV1>,
+    /// The steps, items and rounds of both, in the order of the second one's plan.
+    pub steps: Vec<StepDiffV1>,
+}
+
+/// How two plans differ.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PlanDiffV1 {
+    /// Whether both mean the same.
+    pub same: bool,
+    /// The steps that only the second has.
+    pub added: Vec<String>,
+    /// The steps that only the first has.
+    pub removed: Vec<String>,
+    /// The steps that the second has otherwise.
+    pub changed: Vec<String>,
+}
+
+/// How a step, an item or a round differs.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct StepDiffV1 {
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
+    pub address: String,
+    /// Whether nothing differs but times.
+    pub same: bool,
+    /// What became of it in the first run; none where that has no such step.
+    pub before: Option<StepSideV1>,
+    /// What became of it in the second run; none where that has no such step.
+    pub after: Option<StepSideV1>,
+    /// How many times as long it took in the second run.
+    pub duration_ratio: Option<f64>,
+    /// How its arguments differ.
+    pub args: Vec<ChangeV1>,
+    /// How what it gave differs.
+    pub output: Vec<ChangeV1>,
+}
+
+/// What became of a step in one of the runs.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepSideV1 {
+    /// How it ended.
+    pub status: &'static str,
+    /// How often its tool was called.
+    pub attempts: u32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<f64>,
+    /// Why it failed.
+    pub error: Option<ErrorV1>,
+}
+
+/// A place at which two values differ.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeV1 {
+    /// Where, as a JSON pointer; the whole value where it is empty.
+    pub pointer: String,
+    /// What is there in the first; left out where there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub before: Option<Value>,
+    /// What is there in the second; left out where there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub after: Option<Value>,
+}
+
+/// Where two values differ, as deep as that can be said: no more than the first thousand places.
+pub fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<ChangeV1> {
+    let mut changes = Vec::new();
+    compare("", before, after, &mut changes);
+    changes
+}
+
+fn compare(
+    pointer: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    changes: &mut Vec<ChangeV1>,
+) {
+    if before == after || MOST <= changes.len() {
+        return;
+    }
+    match (before, after) {
+        (Some(Value::Object(old)), Some(Value::Object(new))) => {
+            let added = new.keys().filter(|key| !old.contains_key(&***key));
+            for key in old.keys().chain(added) {
+                let inner = at(pointer, &PointerSegment::Key(key.clone()));
+                compare(&inner, old.get(&**key), new.get(&**key), changes);
+            }
+        }
+        (Some(Value::List(old)), Some(Value::List(new))) => {
+            for index in 0..old.len().max(new.len()) {
+                let inner = at(pointer, &PointerSegment::Index(index));
+                compare(&inner, old.get(index), new.get(index), changes);
+            }
+        }
+        _ => changes.push(ChangeV1 {
+            pointer: pointer.to_owned(),
+            before: before.cloned(),
+            after: after.cloned(),
+        }),
+    }
+}
+
+fn at(pointer: &str, segment: &PointerSegment) -> String {
+    let mut inner = pointer.to_owned();
+    push_pointer_segment(&mut inner, segment);
+    inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, after: &str, expected: &[&str]) {
+        let value = |text: &str| Value::from_json(text).ok();
+        let found: Vec<String> = changes(value(before).as_ref(), value(after).as_ref())
+            .iter()
+            .map(|change| {
+                let json = |value: &Option<Value>| {
+                    value
+                        .as_ref()
+                        .map_or_else(|| "nothing".to_owned(), Value::to_json)
+                };
+                format!(
+                    "{}: {} {}",
+                    change.pointer,
+                    json(&change.before),
+                    json(&change.after)
+                )
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn values_differ_at_places() {
+        check("1", "1", &[]);
+        check("", "1", &[": nothing 1"]);
+        check(
+            r#"{"a": 1, "b": [1, 2]}"#,
+            r#"{"b": [1, 3, 4], "c": null}"#,
+            &[
+                "/a: 1 nothing",
+                "/b/1: 2 3",
+                "/b/2: nothing 4",
+                "/c: nothing null",
+            ],
+        );
+        check(r#"{"a/b": 1}"#, r#"{"a/b": {}}"#, &["/a~1b: 1 {}"]);
+    }
+}

@@ -1,0 +1,306 @@
+//! What a run did, call by call, `planwright.log/1`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::Value;
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
+use serde::Serialize;
+
+use super::KeptRunV1;
+use super::record::{Clock, is_about};
+use crate::ChoiceV1;
+use crate::{ErrorV1, milliseconds};
+use crate::{ProcessV1, RevisionV1, time};
+
+/// The schema's name and version.
+pub const LOG_SCHEMA: &str = "planwright.log/1";
+
+/// What a run did.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Serialize)]
+pub struct LogV1 {
+    /// [`LOG_SCHEMA`].
+    pub schema: &'static str,
+    /// The run.
+    pub run: KeptRunV1,
+    /// What happened, in order; a call stands where it was sent.
+    pub lines: Vec<LogLineV1>,
+}
+
+/// Something that happened in a run.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LogLineV1 {
+    /// What: `began` and `ended` are about a process, `call` about a call; `asked`, `decided` and `chosen` are about people,
+    /// `extended`, `cancelled` and `out_of_time` about the run.
+    pub what: &'static str,
+    /// When, in milliseconds from the start of the run; the time between two processes does not count.
+    pub at_ms: f64,
+    /// When, in UTC.
+    pub time: String,
+    /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The tool's server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Arc<str>>,
+    /// The tool's name at its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// Which attempt, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The arguments; those that a person put in their place, where one has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub args: Option<Value>,
+    /// What became of it. Of a call: `succeeded`, `failed`, `given_up`, `running`, or `unknown` where its process ended
+    /// first. Of a process: how the run stood, or `interrupted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// What the call gave, or what a person set in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
+    pub output: Option<Value>,
+    /// Content that is not text, as MCP writes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
+    pub content: Vec<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorV1>,
+    /// How long it took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<f64>,
+    /// Whether the call may be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// Why it may not, in a person's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<Arc<str>>,
+    /// What a person wants to become of the step: `retry`, `skip` or `set`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// How many steps the plan has now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+    /// Why the process went on with another plan than before, where a model wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionV1>,
+    /// The version of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The number of its process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+}
+
+impl LogV1 {
+    /// What a run did that was created at `created`; where a step is named, what it and its parts did.
+    pub fn new(run: KeptRunV1, created: SystemTime, entries: &[Entry], step: Option<&str>) -> Self {
+        let mut log = Log {
+            clock: Clock::new(created),
+            lines: Vec::new(),
+            calls: HashMap::new(),
+            has_ended: true,
+        };
+        for entry in entries {
+            log.add(entry, step);
+        }
+        let is_running = run.status == "running";
+        if let Some(last) = entries.last()
+            && !is_running
+        {
+            log.close(last, step);
+        }
+        let fate = if is_running { "running" } else { "unknown" };
+        log.leave_open(fate);
+        Self {
+            schema: LOG_SCHEMA,
+            run,
+            lines: log.lines,
+        }
+    }
+}
+
+/// A log that is being made.
+struct Log {
+    clock: Clock,
+    lines: Vec<LogLineV1>,
+    /// The calls that were not answered yet: which line, and when they were sent.
+    calls: HashMap<(Arc<Address>, u32), (usize, Duration)>,
+    /// Whether the latest process has come to an end of its own.
+    has_ended: bool,
+}
+
+impl Log {
+    fn add(&mut self, entry: &Entry, step: Option<&str>) {
+        if matches!(entry.record, Record::Opened { .. }) {
+            self.close(entry, step);
+        }
+        let time = self.clock.time(entry);
+        match &entry.record {
+            Record::Opened { .. } => self.has_ended = false,
+            Record::Ended { .. } => self.has_ended = true,
+            _ => {}
+        }
+        if !is_about(&entry.record, step) {
+            return;
+        }
+        match &entry.record {
+            Record::Answered {
+                at,
+                attempt,
+                result,
+            } => {
+                if let Some(line) = self.call(at, *attempt, entry.at) {
+                    match result {
+                        Ok(output) => {
+                            line.status = Some("succeeded");
+                            line.output = Some(output.value.clone());
+                            line.content.clone_from(&output.content);
+                        }
+                        Err(error) => {
+                            line.status = Some("failed");
+                            line.error = Some(ErrorV1::from(error));
+                        }
+                    }
+                }
+            }
+            Record::GivenUp { at, attempt } => {
+                if let Some(line) = self.call(at, *attempt, entry.at) {
+                    line.status = Some("given_up");
+                }
+            }
+            record => {
+                if let Some(line) = line(record) {
+                    if let Record::Sent { at, attempt, .. } = record {
+                        let call = (Arc::clone(at), *attempt);
+                        self.calls.insert(call, (self.lines.len(), entry.at));
+                    }
+                    self.lines.push(LogLineV1 {
+                        at_ms: milliseconds(entry.at),
+                        time: time::timestamp(time),
+                        ..line
+                    });
+                }
+            }
+        }
+    }
+
+    /// The line of a call that ends at `now`.
+    fn call(&mut self, at: &Arc<Address>, attempt: u32, now: Duration) -> Option<&mut LogLineV1> {
+        let (line, sent) = self.calls.remove(&(Arc::clone(at), attempt))?;
+        let line = self.lines.get_mut(line)?;
+        line.took_ms = Some(milliseconds(now.saturating_sub(sent)));
+        Some(line)
+    }
+
+    /// Ends a process that has not ended by itself, as far as its journal tells. Nobody knows when that was.
+    fn close(&mut self, entry: &Entry, step: Option<&str>) {
+        if !self.has_ended && step.is_none() {
+            let last = self.lines.last();
+            self.lines.push(LogLineV1 {
+                what: "ended",
+                at_ms: milliseconds(entry.at),
+                time: last.map(|line| line.time.clone()).unwrap_or_default(),
+                status: Some("interrupted"),
+                ..LogLineV1::default()
+            });
+        }
+        self.has_ended = true;
+        self.leave_open("unknown");
+    }
+
+    /// Says of the calls that were not answered what became of them.
+    fn leave_open(&mut self, fate: &'static str) {
+        for (_, (line, _)) in self.calls.drain() {
+            if let Some(line) = self.lines.get_mut(line) {
+                line.status = Some(fate);
+            }
+        }
+    }
+}
+
+/// The line for a record that has one of its own.
+fn line(record: &Record) -> Option<LogLineV1> {
+    let named = |what| LogLineV1 {
+        what,
+        ..LogLineV1::default()
+    };
+    let at = |what, at: &Address| LogLineV1 {
+        address: Some(at.to_string()),
+        ..named(what)
+    };
+    Some(match record {
+        Record::Opened { header, .. } => {
+            let process = ProcessV1::from_value(header).ok();
+            LogLineV1 {
+                pid: process.as_ref().map(|process| process.pid),
+                version: process.as_ref().map(|process| process.version.clone()),
+                revision: process.and_then(|process| process.revision),
+                ..named("began")
+            }
+        }
+        Record::Sent {
+            at: address,
+            server,
+            tool,
+            attempt,
+            args,
+            ..
+        } => LogLineV1 {
+            server: Some(Arc::clone(server)),
+            tool: Some(Arc::clone(tool)),
+            attempt: Some(*attempt),
+            args: Some(args.clone()),
+            ..at("call", address)
+        },
+        Record::Asked {
+            at: address,
+            subject,
+            ..
+        } => LogLineV1 {
+            server: Some(Arc::clone(&subject.server)),
+            tool: Some(Arc::clone(&subject.tool)),
+            args: Some(subject.args.clone()),
+            ..at("asked", address)
+        },
+        Record::Decided {
+            at: address,
+            approved,
+            changed_args,
+            because,
+        } => LogLineV1 {
+            approved: Some(*approved),
+            args: changed_args.clone(),
+            because: because.clone(),
+            ..at("decided", address)
+        },
+        Record::Chosen {
+            at: address,
+            choice,
+        } => {
+            let choice = ChoiceV1::new("", choice);
+            LogLineV1 {
+                choice: Some(choice.choice),
+                output: choice.value,
+                ..at("chosen", address)
+            }
+        }
+        Record::Extended { steps, .. } => LogLineV1 {
+            steps: Some(*steps),
+            ..named("extended")
+        },
+        Record::Cancelled => named("cancelled"),
+        Record::OutOfTime => named("out_of_time"),
+        Record::Ended { status } => LogLineV1 {
+            status: Some(status.as_str()),
+            ..named("ended")
+        },
+        _ => return None,
+    })
+}

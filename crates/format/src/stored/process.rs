@@ -1,0 +1,133 @@
+//! What is kept of each process that drives a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Object, Value};
+use planwright_engine::run::Choice;
+use serde::{Deserialize, Serialize};
+
+use super::{KeptError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
+use crate::DurationsV1;
+
+/// The schema's name and version.
+pub const PROCESS_SCHEMA: &str = "planwright.process/1";
+
+/// With what a process began to drive a run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessV1 {
+    /// [`PROCESS_SCHEMA`].
+    pub schema: String,
+    /// The version of the program.
+    pub version: String,
+    /// Its number at its machine.
+    pub pid: u32,
+    /// When it began, in milliseconds since 1970.
+    pub began_unix_ms: u64,
+    /// How long no process drove the run before it, in milliseconds; absent in headers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// How it went about its work.
+    pub options: OptionsV1,
+    /// How long calls were expected to take.
+    pub durations: DurationsV1,
+    /// The tools that the plan calls, as they were then.
+    pub tools: Vec<ToolV1>,
+    /// How many steps the plan has; the store counts by it, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+    /// What a person said about steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<ChoiceV1>,
+    /// The steps that are others in the plan that took the place of the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forgotten: Vec<String>,
+    /// Whether no consent counts that stands in the journal before this process: the run was imported.
+    #[serde(default, skip_serializing_if = "super::run::is_false")]
+    pub revokes_consent: bool,
+    /// The digest of the plan, where a person approved it as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_plan: Option<String>,
+    /// How many steps of the plan were there when it began, where the plan was still being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beginning: Option<usize>,
+    /// The plan that took the place of the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanTextV1>,
+    /// Why it did, where a model wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionV1>,
+    /// What it was given in place of what the one before was given; secrets stand as `[redacted]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vars: Option<Object>,
+}
+
+/// What a person said about a step of a run that goes on.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceV1 {
+    /// The step's address.
+    pub step: String,
+    /// `retry`, `skip` or `set`.
+    pub choice: String,
+    /// What it is set to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+impl ProcessV1 {
+    /// How long no process drove the run before it, if that is known.
+    pub fn idle(&self) -> Option<Duration> {
+        self.idle_ms.map(Duration::from_millis)
+    }
+
+    /// What is kept, as a value.
+    pub fn to_value(&self) -> Value {
+        super::write(self)
+    }
+
+    /// Reads what is kept.
+    ///
+    /// # Errors
+    ///
+    /// Where another version wrote it, or it makes no sense.
+    pub fn from_value(value: &Value) -> Result<Self, KeptError> {
+        super::read(value, PROCESS_SCHEMA)
+    }
+}
+
+impl ChoiceV1 {
+    /// A choice about the step at `step`.
+    pub fn new(step: &str, choice: &Choice) -> Self {
+        let (word, value) = match choice {
+            Choice::Retry => ("retry", None),
+            Choice::Skip => ("skip", None),
+            Choice::Set(value) => ("set", Some(value.clone())),
+        };
+        Self {
+            step: step.to_owned(),
+            choice: word.to_owned(),
+            value,
+        }
+    }
+
+    /// The choice, with the address of its step.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no choice that is known here.
+    pub fn choice(&self) -> Result<(Arc<str>, Choice), KeptError> {
+        let choice = match self.choice.as_str() {
+            "retry" => Choice::Retry,
+            "skip" => Choice::Skip,
+            "set" => Choice::Set(self.value.clone().unwrap_or_default()),
+            other => {
+                return Err(KeptError {
+                    message: format!("`{other}` is no choice that is known here"),
+                });
+            }
+        };
+        Ok((Arc::from(self.step.as_str()), choice))
+    }
+}

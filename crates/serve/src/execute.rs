@@ -1,0 +1,415 @@
+//! Checks plans and runs them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::{Code, Object, Value};
+use planwright_dialects::{ParseResult, ReadOptions};
+use planwright_engine::guard::{Guards, WrittenMeter};
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{StepPreview, preview};
+use planwright_engine::{Engine, RunSummary, Start};
+use planwright_mcp::Caller;
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
+
+use super::answer;
+use super::approver::{self, AtClient};
+use super::aside::aside;
+use super::board::Board;
+use super::guarded::GuardedBackends;
+use super::host::PlanHost;
+use super::observer::Observed;
+use super::progress::Progress;
+use super::request::{BadRequest, Request};
+use super::running::{CancelOnDrop, Follow, Running};
+use super::tasks::task_handle;
+use planwright::embedding::random_id;
+use planwright::kept::{self, Begin, Stale};
+use planwright::pins::PinPolicy;
+use planwright::reading::Reading;
+
+/// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
+const FULL_PLANS: u64 = 4;
+
+/// A plan that is sound, and the text that it was read from.
+pub(super) struct Sound {
+    pub(super) reading: Reading,
+    pub(super) plan: CheckedPlan,
+}
+
+/// Why there is no sound plan.
+pub(super) enum Unsound {
+    /// What was found about it.
+    Findings(Box<Reading>),
+    /// It could not even be looked at.
+    Refused(BadRequest),
+}
+
+impl PlanHost {
+    /// `execute_plan`
+    pub(super) async fn execute(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request = Request::read("execute_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(sound) => self.start(call, sound).await,
+            Err(unsound) => Ok(self.rejected(&unsound)),
+        }
+    }
+
+    /// `check_plan`
+    pub(super) async fn check(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request = Request::read("check_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(sound) => Ok(sound_answer(&sound)),
+            Err(unsound) => Ok(self.rejected(&unsound)),
+        }
+    }
+
+    /// Reads and checks a plan. Servers that are still starting are waited for where the plan may need them.
+    pub(super) async fn checked(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+    ) -> Result<Sound, Unsound> {
+        self.checked_as(client, text, dialect, given, |reading| reading)
+            .await
+    }
+
+    /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
+    pub(super) async fn checked_as(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+        adjust: impl Fn(Reading) -> Reading,
+    ) -> Result<Sound, Unsound> {
+        let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
+        let read = || {
+            let mut reading = Reading::new("plan", parsed(text, dialect))
+                .with_given(given.clone())
+                .with_recalled(recalled.clone());
+            reading.restrict(|_| self.policy(&client.id));
+            adjust(reading)
+        };
+        self.check_when_there(read).await
+    }
+
+    /// Checks what `read` reads, again as servers come.
+    pub(super) async fn check_when_there(
+        &self,
+        read: impl Fn() -> Reading,
+    ) -> Result<Sound, Unsound> {
+        let mut changes = self.upstreams.changes();
+        let deadline = self.upstreams.end_of_grace(CALL_GRACE);
+        loop {
+            changes.mark_unchanged();
+            let seen = self.upstreams.view();
+            let mut reading = read();
+            if let Some(plan) = reading.check(&self.offered().catalog) {
+                return Ok(Sound { reading, plan });
+            }
+            let mut findings = reading.diagnostics.iter();
+            let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
+            if is_unknown && tokio::time::Instant::now() < deadline {
+                // In this order: a server that becomes ready in between is settled, and its tools were not seen.
+                let is_settled = self.upstreams.settled(Duration::ZERO).await;
+                if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
+                    continue;
+                }
+                if !is_settled {
+                    let changed = tokio::time::timeout_at(deadline, changes.changed());
+                    if matches!(changed.await, Ok(Ok(()))) {
+                        continue;
+                    }
+                }
+            }
+            self.mention_missing(&mut reading);
+            return Err(Unsound::Findings(Box::new(reading)));
+        }
+    }
+
+    /// Says of tools that are not there which servers are not, either.
+    fn mention_missing(&self, reading: &mut Reading) {
+        let missing = self.missing_servers();
+        if missing.is_empty() {
+            return;
+        }
+        for finding in &mut reading.diagnostics {
+            if finding.code == Code::UnknownTool {
+                let mut help = finding.help.take().into_iter().collect::<Vec<_>>();
+                help.extend(missing.iter().cloned());
+                finding.help = Some(help.join("; "));
+            }
+        }
+    }
+
+    /// Begins a run and waits for it.
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        call: &HostCall,
+        sound: Sound,
+    ) -> Result<Value, BadRequest> {
+        let (host, of) = (Arc::clone(self), call.clone());
+        // Where the call is given up while the run is being written, the run begins all the same, and is cancelled: else it would
+        // look as if somebody had to go on with it.
+        let begun = tokio::spawn(async move {
+            let running = host.begin(&of, sound).await?;
+            let guard = CancelOnDrop::new(&running);
+            Ok((running, guard))
+        });
+        let begun = begun.await.map_err(|error| BadRequest(error.to_string()));
+        let (running, mut guard) = begun??;
+        guard.release();
+        self.wait(call, &running).await
+    }
+
+    async fn begin(&self, call: &HostCall, sound: Sound) -> Result<Arc<Running>, BadRequest> {
+        let Sound { reading, plan } = sound;
+        let options = self.options(&plan)?;
+        let id = random_id();
+        let mut start = Start::new(Arc::clone(&id), plan.clone());
+        if let Some(store) = self.settings.store.clone() {
+            let (settings, client) = (self.settings.clone(), call.client.id.clone());
+            let (run, checked, options) = (Arc::clone(&id), plan.clone(), options.clone());
+            let kept = aside(move || {
+                let begin = Begin {
+                    id: &run,
+                    plan: &checked,
+                    reading: &reading,
+                    sources: settings.sources.clone(),
+                    client: super::keep::owner(&client),
+                    secrets: &options.masked_texts(),
+                    now: (settings.now)(),
+                };
+                let held = begin.keep(&store, &settings.holder)?;
+                let process = kept::process(&checked, &options, (settings.now)());
+                Ok::<_, kept::KeptRunError>((held, process))
+            });
+            let (held, process) = kept
+                .await
+                .map_err(|error| BadRequest(error.to_string()))?
+                .map_err(|error| BadRequest(format!("the run cannot be kept: {error}")))?;
+            start = start.with_journal(Arc::new(held), process.to_value());
+        }
+        let now = (self.settings.now)();
+        self.launch(call, start, &plan, options, now, Vec::new())
+    }
+
+    /// How a run goes about its work.
+    pub(super) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
+        let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
+        let durations = self.settings.store.as_ref();
+        let durations = durations.and_then(|store| store.durations().ok());
+        let seal_key = self.seal_key();
+        let seal_key = seal_key.map_err(|error| BadRequest(error.to_string()))?;
+        Ok(RunOptions {
+            confidential,
+            seal_key,
+            durations: durations.unwrap_or_default(),
+            meter: WrittenMeter::default(),
+            ..self.settings.options.clone()
+        })
+    }
+
+    /// Launches a run that began at `began`, and follows it.
+    pub(super) fn launch(
+        &self,
+        call: &HostCall,
+        start: Start,
+        plan: &CheckedPlan,
+        options: RunOptions,
+        began: SystemTime,
+        rerun: Vec<Stale>,
+    ) -> Result<Arc<Running>, BadRequest> {
+        let client = &call.client;
+        self.has_room(client)?;
+        let meter = options.meter.clone();
+        let board = Arc::new(Board::default());
+        let id = start.id();
+        if self.settings.store.is_some() {
+            call.caller.bind(&id);
+        }
+        let client_asked = AtClient {
+            form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
+            task: client.takes_tasks().then(|| Arc::clone(&board)),
+        };
+        let known = options.durations.clone();
+        let engine = Engine::new(self.backends(Some(Arc::clone(&call.caller))))
+            .with_options(options)
+            .with_approver(approver::of_run(
+                &id,
+                self.settings.store.clone(),
+                client_asked,
+            ));
+        let told = call.progress_token.clone();
+        let told = told.map(|token| (Arc::clone(&call.caller), token));
+        let progress = Progress::new(plan, told);
+        progress.announce(&rerun);
+        let store = self.settings.store.clone();
+        let learn = move |summary: &RunSummary| {
+            if let Some(store) = store
+                && summary.unkept.is_none()
+                && let Err(error) = store.save_durations(&known, &summary.durations)
+            {
+                tracing::warn!(%error, "how long calls took was not kept");
+            }
+        };
+        let observers = self.settings.observers.iter();
+        let observed = Observed {
+            run: Arc::clone(&id),
+            client: client.id.clone(),
+            plan: plan.plan().name.clone(),
+            trace: call.caller.meta(),
+        };
+        Ok(self.runs.follow(Follow {
+            id,
+            client: client.id.clone(),
+            plan: plan.clone(),
+            rerun,
+            launched: engine.launch(start),
+            board,
+            began,
+            meter,
+            progress,
+            observers: observers
+                .map(|observer| observer.begin(&observed))
+                .collect(),
+            at_end: Box::new(learn),
+        }))
+    }
+
+    /// Whether one more plan of a client may begin beside those under way.
+    fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
+        let most = self.settings.plans_at_once;
+        let (count, bytes) = self.runs.under_way(&client.id);
+        if count >= most {
+            return Err(BadRequest(format!(
+                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
+            )));
+        }
+        let bound = self.settings.options.guards.written_bytes.as_ref();
+        let most = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
+        let most = most.saturating_mul(FULL_PLANS);
+        if bytes > most {
+            return Err(BadRequest(format!(
+                "the plans of this client that are under way have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What calls tools for a caller.
+    pub(super) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> GuardedBackends {
+        let mut backends = self.settings.own.1.clone();
+        backends.join(self.upstreams.backends(caller));
+        GuardedBackends {
+            backends,
+            upstreams: self.upstreams.clone(),
+            policy: match self.settings.store {
+                Some(_) => self.settings.pin,
+                // Without a store nothing is pinned.
+                None => PinPolicy::Off,
+            },
+        }
+    }
+
+    /// Waits for a run, and gives what it came to; or a task, where it takes long and the client knows what that is.
+    pub(super) async fn wait(
+        &self,
+        call: &HostCall,
+        running: &Arc<Running>,
+    ) -> Result<Value, BadRequest> {
+        let mut guard = CancelOnDrop::new(running);
+        let limit = self.settings.task_after;
+        let stand = if call.client.takes_tasks() {
+            match tokio::time::timeout(limit, running.ended()).await {
+                Ok(stand) => stand,
+                Err(_) => {
+                    guard.release();
+                    return Ok(task_handle(running));
+                }
+            }
+        } else {
+            running.ended().await
+        };
+        guard.release();
+        Ok(self.standing(running, &stand))
+    }
+}
+
+/// Reads a plan in whichever dialect it is. One that may be of several is of ours: that is the one which clients are told of.
+fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
+    let read = |dialect| {
+        let options = ReadOptions {
+            dialect,
+            ..ReadOptions::new("plan")
+        };
+        planwright_dialects::parse(text.as_bytes(), &options)
+    };
+    let result = read(dialect);
+    let mut findings = result.diagnostics.iter();
+    if dialect.is_none() && findings.any(|finding| finding.code == Code::AmbiguousDialect) {
+        return read(Some("native"));
+    }
+    result
+}
+
+/// The plan as text. Models hand it over as an object or as JSON within a text.
+fn plan_text(request: &Request<'_>) -> Result<String, BadRequest> {
+    match request.get("plan") {
+        Some(Value::Text(text)) => Ok(text.to_string()),
+        Some(value) => Ok(value.to_json()),
+        None => Err(BadRequest(
+            "the argument `plan` is missing: {\"plan\": {\"steps\": […]}}".to_owned(),
+        )),
+    }
+}
+
+/// A sound plan: what would happen, and what was found all the same.
+fn sound_answer(sound: &Sound) -> Value {
+    let steps = preview(&sound.plan, &EvaluationLimits::default());
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("sound"));
+    fields.insert("steps".into(), steps.into());
+    let warnings: Vec<Value> = sound
+        .reading
+        .diagnostics
+        .iter()
+        .map(answer::described)
+        .collect();
+    if !warnings.is_empty() {
+        fields.insert("findings".into(), warnings.into());
+    }
+    answer::answer(fields, false)
+}
+
+fn step(step: &StepPreview) -> Value {
+    let mut fields = vec![("step", Value::Text(Arc::clone(step.step.text())))];
+    if let Some(tool) = &step.tool {
+        fields.push(("tool", Value::Text(Arc::clone(tool))));
+    }
+    if !step.after.is_empty() {
+        let after = step
+            .after
+            .iter()
+            .map(|id| Value::Text(Arc::clone(id.text())));
+        fields.push(("after", Value::list(after)));
+    }
+    if step.approval {
+        fields.push(("approval", Value::from(true)));
+    }
+    Value::object(fields)
+}

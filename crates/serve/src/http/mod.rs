@@ -1,0 +1,136 @@
+//! The HTTP edge of `serve`: who is let in, how much is taken, and how it ends. The only room that knows `axum`.
+//!
+//! A request passes, in this order: the number of connections, the time to send its head, `Host` and `Origin`, who it is, how
+//! many that client has under way and how fast they come, its size. What is left goes to the service behind.
+
+mod access;
+mod connections;
+mod cors;
+mod gate;
+mod limits;
+mod metrics;
+mod newcomers;
+mod origin;
+mod refusal;
+mod request;
+mod routes;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::IntoResponse;
+use planwright::config::Serve;
+use planwright_mcp::gateway::ClientId;
+use tokio::net::TcpListener;
+use tower::Service;
+
+use planwright::legible::io_reason;
+
+use crate::error::ServeError;
+use crate::tokens::{KnownTokens, TokenFile};
+use access::Access;
+use gate::Gate;
+use limits::Limits;
+
+pub use metrics::Metrics;
+pub use origin::listen_address;
+
+/// Where a server listens, and to whom.
+#[derive(Debug)]
+pub struct HttpSettings {
+    pub listen: SocketAddr,
+    pub tokens: TokenFile,
+    pub serve: Serve,
+}
+
+/// A server that has its port and has not begun to take requests.
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: TcpListener,
+    gate: Arc<Gate>,
+    shutdown_time: Duration,
+    connections: u32,
+}
+
+impl HttpServer {
+    /// Takes the port. It refuses one that other machines reach where nothing says who they are.
+    pub async fn bind(settings: HttpSettings) -> Result<Self, ServeError> {
+        let HttpSettings {
+            listen,
+            tokens,
+            serve,
+        } = settings;
+        let access = Access::new(listen, KnownTokens::open(tokens)?)?;
+        let limits = Limits::of(&serve, access.is_open());
+        let listener = TcpListener::bind(listen).await.map_err(|error| {
+            let reason = io_reason(&error);
+            ServeError::new(format!("cannot listen on `{listen}`: {reason}"))
+                .hint("choose another port, or 0 for any that is free")
+        })?;
+        Ok(Self {
+            listener,
+            shutdown_time: limits.shutdown_time,
+            connections: limits.connections,
+            gate: Arc::new(Gate::new(listen, access, limits, &serve)),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Result<SocketAddr, ServeError> {
+        self.listener
+            .local_addr()
+            .map_err(|error| ServeError::new(format!("the port is gone: {}", io_reason(&error))))
+    }
+
+    /// Counts what happens, for whoever looks at `/metrics`.
+    pub fn metrics(&self) -> Metrics {
+        self.gate.metrics.clone()
+    }
+
+    /// Calls `end` for each client whose token is taken back, for as long as this is awaited.
+    pub fn revocations<E, F>(&self, end: E) -> impl Future<Output = Infallible> + use<E, F>
+    where
+        E: Fn(ClientId) -> F,
+        F: Future<Output = ()>,
+    {
+        let gate = Arc::clone(&self.gate);
+        let mut known = None;
+        async move {
+            loop {
+                for client in gate.access.revoked(&mut known).await {
+                    end(client).await;
+                }
+            }
+        }
+    }
+
+    /// Serves until `end`. Then nothing new is taken, `put_away` puts away what is under way, and once all is answered, or
+    /// its time is over, the connections are closed.
+    pub async fn serve<S>(
+        self,
+        service: S,
+        end: impl Future<Output = ()>,
+        put_away: impl Future<Output = ()>,
+    ) where
+        S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
+        let routes = routes::routes(service, Arc::clone(&self.gate));
+        let house = connections::ConnectionServer {
+            listener: self.listener,
+            routes,
+            most: self.connections,
+            metrics: self.gate.metrics.clone(),
+            head_time: self.gate.limits.request_time,
+        };
+        house.serve(end, put_away, self.shutdown_time).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! The tools that plans may call, as they are at one moment.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use planwright_core::Catalog;
+use planwright_mcp::UpstreamView;
+
+use super::faces;
+use super::search::SearchIndex;
+use super::settings::{GatewaySettings, Mode};
+use planwright::names;
+use planwright::pins::{NoticeKind, Pinning, Verdicts};
+
+/// The most changes that are logged: a server may come up with others without end.
+const MOST_LOGGED: usize = 1000;
+
+/// The tools that plans may call, with what finds them.
+#[derive(Debug)]
+pub(super) struct Offered {
+    pub(super) catalog: Catalog,
+    /// What holds of tools that are not what was pinned.
+    pub(super) verdicts: Verdicts,
+    index: OnceLock<SearchIndex>,
+    marks_sharing: OnceLock<bool>,
+}
+
+impl Offered {
+    pub(super) fn new(catalog: Catalog, verdicts: Verdicts) -> Self {
+        Self {
+            catalog,
+            verdicts,
+            index: OnceLock::new(),
+            marks_sharing: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn index(&self) -> &SearchIndex {
+        self.index
+            .get_or_init(|| SearchIndex::new(self.catalog.tools()))
+    }
+
+    /// Whether any tool says which of its parameters take references.
+    pub(super) fn marks_sharing(&self) -> bool {
+        *self.marks_sharing.get_or_init(|| {
+            let mut tools = self.catalog.tools();
+            tools.any(|tool| faces::marks_sharing(tool.input.as_value()))
+        })
+    }
+}
+
+/// What servers offered last, so that it is put together once for each change.
+#[derive(Debug, Default)]
+pub(super) struct Latest(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    last: Option<Snapshot>,
+    /// What was logged, so that a change is logged once.
+    logged: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Snapshot {
+    view: Arc<UpstreamView>,
+    offered: Arc<Offered>,
+    /// The number of the latest acceptance of a person when it was made.
+    acceptance: Option<i64>,
+}
+
+impl Latest {
+    /// The tools of `view` and those of the settings, as the configuration knows them. What it denies is not there.
+    pub(super) fn of(&self, view: &Arc<UpstreamView>, settings: &GatewaySettings) -> Arc<Offered> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &known.last
+            && Arc::ptr_eq(&last.view, view)
+            && last.is_current(settings)
+        {
+            return Arc::clone(&last.offered);
+        }
+        // The number is read first: what is accepted meanwhile is noticed the next time.
+        let acceptance = acceptance(settings);
+        let verdicts = verdicts(view, settings);
+        known.log(&verdicts);
+        let mut all = settings.own.0.clone();
+        for server in view.names() {
+            all.reserve(server);
+        }
+        for tool in view.tools() {
+            all.add(tool.clone());
+        }
+        // Whoever hands over a plan, or calls by `call_tool`, does not see the single calls.
+        let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
+        if settings.mode != Mode::Plain {
+            known.warn(names::collisions(&catalog));
+        }
+        known.warn(names::lookalikes(&catalog));
+        let offered = Arc::new(Offered::new(catalog, verdicts));
+        known.last = Some(Snapshot {
+            view: Arc::clone(view),
+            offered: Arc::clone(&offered),
+            acceptance,
+        });
+        offered
+    }
+}
+
+impl Snapshot {
+    /// Whether no person has accepted a tool since that asks in it.
+    fn is_current(&self, settings: &GatewaySettings) -> bool {
+        !self.offered.verdicts.ask_any() || acceptance(settings) == self.acceptance
+    }
+}
+
+fn acceptance(settings: &GatewaySettings) -> Option<i64> {
+    settings.store.as_ref()?.last_acceptance().ok()
+}
+
+/// Compares the tools of servers with what is pinned of them. Tools that cannot be compared ask.
+fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
+    let Some(store) = &settings.store else {
+        return Verdicts::default();
+    };
+    let pinning = Pinning {
+        store,
+        policy: settings.pin,
+        accepts_servers: settings.accepts_servers,
+        now: (settings.now)(),
+    };
+    pinning.compare(view.tools()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "tools cannot be compared with what was pinned");
+        Pinning::unverified(settings.pin, view.tools())
+    })
+}
+
+impl Known {
+    fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if self.logged.len() < MOST_LOGGED && self.logged.insert(warning.clone()) {
+                tracing::warn!("{warning}");
+            }
+        }
+    }
+
+    fn log(&mut self, verdicts: &Verdicts) {
+        for notice in verdicts.notices() {
+            let text = notice.to_string();
+            let is_news = notice.kind != NoticeKind::New || notice.is_first;
+            let is_new = self.logged.len() < MOST_LOGGED && self.logged.insert(text.clone());
+            if is_news && is_new {
+                tracing::warn!("{text}; `planwright tools --changed` shows the difference");
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Runs of this process: those under way, and those that ended lately.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use planwright_core::CheckedPlan;
+use planwright_engine::guard::WrittenMeter;
+use planwright_engine::{Canceller, RunEvent, RunHandle, RunSummary, StampedEvent};
+use planwright_mcp::gateway::ClientId;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Duration, Instant};
+
+use super::aside::aside;
+use super::board::Board;
+use super::observer::Observe;
+use super::progress::Progress;
+use planwright::kept::Stale;
+
+/// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
+const ENDED_KEPT: usize = 16;
+/// The most bytes that the values of those runs may come to as written.
+const ENDED_BYTES: u64 = 32 * 1024 * 1024;
+
+/// A run of this process.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) id: Arc<str>,
+    pub(super) client: ClientId,
+    pub(super) plan: CheckedPlan,
+    /// The steps that were done and are run again, since a new plan made their results stale.
+    pub(super) rerun: Vec<Stale>,
+    pub(super) board: Arc<Board>,
+    pub(super) began: SystemTime,
+    meter: WrittenMeter,
+    canceller: Canceller,
+    stand: watch::Receiver<Stand>,
+    idle: watch::Receiver<bool>,
+    suspend: Mutex<Option<oneshot::Sender<()>>>,
+    ended: Mutex<Option<Ended>>,
+}
+
+/// When a run ended, and the bytes that its values come to as written.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: Instant,
+    bytes: u64,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug)]
+pub(super) enum Stand {
+    /// It goes on.
+    Going {
+        /// How many steps have ended.
+        done: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// It has come to an end.
+    Ended(Arc<RunSummary>),
+    /// It was left as it is, for another process to go on with.
+    Suspended,
+}
+
+impl Running {
+    /// Ends the run: calls under way are cancelled.
+    pub(super) fn cancel(&self) {
+        self.canceller.cancel();
+    }
+
+    pub(super) fn stand(&self) -> Stand {
+        self.stand.borrow().clone()
+    }
+
+    /// Waits until the run goes on no longer.
+    pub(super) async fn ended(&self) -> Stand {
+        let mut stand = self.stand.clone();
+        let ended = stand.wait_for(|stand| !matches!(stand, Stand::Going { .. }));
+        match ended.await {
+            Ok(stand) => stand.clone(),
+            Err(_) => Stand::Suspended,
+        }
+    }
+
+    /// Waits until the run goes on no longer, or only people can bring it on.
+    async fn settled(&self) {
+        let mut idle = self.idle.clone();
+        tokio::select! {
+            _ = self.ended() => {}
+            // Once there is nobody who would say so, it has ended.
+            _ = idle.wait_for(|idle| *idle) => {}
+        }
+    }
+
+    /// Leaves the run as it is: calls under way are dropped, and what is kept is enough to go on.
+    fn suspend(&self) {
+        let suspend = self.suspend.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that has ended needs no telling.
+        let _ = { suspend }.take().map(|suspend| suspend.send(()));
+    }
+}
+
+/// A run that was launched.
+pub(super) struct Follow {
+    pub(super) id: Arc<str>,
+    pub(super) client: ClientId,
+    pub(super) plan: CheckedPlan,
+    pub(super) rerun: Vec<Stale>,
+    pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
+    pub(super) board: Arc<Board>,
+    pub(super) began: SystemTime,
+    pub(super) meter: WrittenMeter,
+    pub(super) progress: Progress,
+    pub(super) observers: Vec<Observe>,
+    /// What is done with what it came to.
+    pub(super) at_end: Box<dyn FnOnce(&RunSummary) + Send>,
+}
+
+/// All runs of this process.
+#[derive(Debug, Default)]
+pub(super) struct Registry(Mutex<HashMap<Arc<str>, Arc<Running>>>);
+
+impl Registry {
+    /// The run `id`, if it is this client's.
+    pub(super) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<Running>> {
+        let runs = self.lock();
+        runs.get(id).filter(|run| run.client == *client).cloned()
+    }
+
+    /// Forgets a run of this client that goes on no longer.
+    pub(super) fn forget(&self, client: &ClientId, id: &str) {
+        let mut runs = self.lock();
+        let is_over = runs.get(id).is_some_and(|run| {
+            run.client == *client && !matches!(*run.stand.borrow(), Stand::Going { .. })
+        });
+        if is_over {
+            runs.remove(id);
+        }
+    }
+
+    /// How many runs of this client are under way, and the bytes that they have written so far.
+    pub(super) fn under_way(&self, client: &ClientId) -> (usize, u64) {
+        let runs = self.lock();
+        let going = |run: &&Arc<Running>| {
+            run.client == *client && matches!(*run.stand.borrow(), Stand::Going { .. })
+        };
+        let going = runs.values().filter(going);
+        going.fold((0, 0), |(count, bytes), run| {
+            (count + 1, bytes + run.meter.bytes())
+        })
+    }
+
+    /// Cancels all runs of a client.
+    pub(super) fn cancel_all(&self, client: &ClientId) {
+        let runs = self.lock();
+        for run in runs.values().filter(|run| run.client == *client) {
+            run.cancel();
+        }
+    }
+
+    /// Follows a run from now on.
+    pub(super) fn follow(&self, follow: Follow) -> Arc<Running> {
+        let Follow {
+            id,
+            client,
+            plan,
+            rerun,
+            launched: (mut handle, mut events),
+            board,
+            began,
+            meter,
+            mut progress,
+            mut observers,
+            at_end,
+        } = follow;
+        let (stand, watched) = watch::channel(Stand::Going {
+            done: 0,
+            of: progress.steps(),
+        });
+        let (idle, idle_watched) = watch::channel(false);
+        let mut activity = Activity::default();
+        let (suspend, mut suspended) = oneshot::channel();
+        let running = Arc::new(Running {
+            id: Arc::clone(&id),
+            client: client.clone(),
+            plan,
+            rerun,
+            board,
+            began,
+            meter,
+            canceller: handle.canceller(),
+            stand: watched,
+            idle: idle_watched,
+            suspend: Mutex::new(Some(suspend)),
+            ended: Mutex::new(None),
+        });
+        self.forget_old(&client);
+        self.lock().insert(id, Arc::clone(&running));
+        let followed = Arc::downgrade(&running);
+        tokio::spawn(async move {
+            let mut is_told = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    told = &mut suspended, if !is_told => {
+                        is_told = true;
+                        if told.is_ok() {
+                            handle.abandon().await;
+                            stand.send_replace(Stand::Suspended);
+                            return;
+                        }
+                    }
+                    Some(event) = events.recv() => {
+                        for observer in &mut observers {
+                            observer(&event);
+                        }
+                        activity.take_in(&event.event);
+                        idle.send_if_modified(|idle| {
+                            std::mem::replace(idle, activity.waits_for_people()) != *idle
+                        });
+                        if progress.event(&event) {
+                            stand.send_replace(Stand::Going { done: progress.done(), of: progress.steps() });
+                        }
+                    }
+                    summary = &mut handle => {
+                        if let Some(running) = followed.upgrade() {
+                            let ended = Ended {
+                                at: Instant::now(),
+                                bytes: summary.written_bytes,
+                            };
+                            *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+                        }
+                        let summary = Arc::new(summary);
+                        stand.send_replace(Stand::Ended(Arc::clone(&summary)));
+                        // Nobody waits for what is learned of it.
+                        let _ = aside(move || at_end(&summary)).await;
+                        return;
+                    }
+                }
+            }
+        });
+        running
+    }
+
+    /// Lets runs under way come to their end for `grace`, then leaves them as they are.
+    pub(super) async fn suspend(&self, grace: Duration) {
+        let runs: Vec<Arc<Running>> = self.lock().values().cloned().collect();
+        let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
+        // Those that have not ended by then are left.
+        let _ = tokio::time::timeout(grace, all).await;
+        for run in &runs {
+            run.suspend();
+        }
+        for run in &runs {
+            run.ended().await;
+        }
+    }
+
+    /// Forgets the oldest of the runs of a client that have ended, where there are many.
+    fn forget_old(&self, client: &ClientId) {
+        let mut runs = self.lock();
+        let mut ended: Vec<(Ended, Arc<str>)> = runs
+            .values()
+            .filter(|run| run.client == *client)
+            .filter_map(|run| {
+                let ended = run.ended.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(((*ended)?, Arc::clone(&run.id)))
+            })
+            .collect();
+        // The latest first.
+        ended.sort_by_key(|(ended, _)| std::cmp::Reverse(ended.at));
+        let mut bytes = 0_u64;
+        let kept = ended.iter().take(ENDED_KEPT - 1).take_while(|(ended, _)| {
+            bytes = bytes.saturating_add(ended.bytes);
+            bytes <= ENDED_BYTES
+        });
+        let kept = kept.count();
+        for (_, id) in ended.into_iter().skip(kept) {
+            runs.remove(&id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Running>>> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a run is doing: the calls under way, and the questions to people.
+#[derive(Debug, Default)]
+struct Activity {
+    calls: usize,
+    questions: usize,
+}
+
+impl Activity {
+    fn take_in(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::AttemptStarted { .. } => self.calls += 1,
+            RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
+            RunEvent::ApprovalAsked { .. } => self.questions += 1,
+            RunEvent::ApprovalDecided { .. } => self.questions = self.questions.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing happens before a person decides.
+    fn waits_for_people(&self) -> bool {
+        self.calls == 0 && self.questions > 0
+    }
+}
+
+/// Cancels a run whose caller has gone, unless it goes on without.
+#[derive(Debug)]
+pub(super) struct CancelOnDrop(Option<Arc<Running>>);
+
+impl CancelOnDrop {
+    pub(super) fn new(run: &Arc<Running>) -> Self {
+        Self(Some(Arc::clone(run)))
+    }
+
+    /// Lets the run go on.
+    pub(super) fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(run) = self.0.take() {
+            run.cancel();
+        }
+    }
+}

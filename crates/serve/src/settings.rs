@@ -1,0 +1,167 @@
+//! How a gateway works.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::Catalog;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::options::RunOptions;
+use planwright_engine::schedule::Limits;
+use planwright_engine::{Backends, Bound, Confidential};
+use planwright_planner::dates::Zone;
+use planwright_store::{Holder, Store};
+
+use super::faces::FaceName;
+use super::observer::RunObserver;
+use super::planning::PlanWriter;
+use planwright::config::{Config, Serve};
+use planwright::format::ToolSourcesV1;
+use planwright::pins::PinPolicy;
+
+/// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
+const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
+
+/// What clients see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// The tools for plans, and those to find out what plans may call.
+    #[default]
+    Plan,
+    /// `search_tools` and `call_tool`.
+    Search,
+    /// Every tool of every server, as it is.
+    Plain,
+    /// Every tool of every server, as it is, and the tools for plans beside them.
+    PlainWithPlans,
+}
+
+impl Mode {
+    /// Whether what servers offer is passed on.
+    pub fn passes(self) -> bool {
+        matches!(self, Self::Plain | Self::PlainWithPlans)
+    }
+
+    /// Whether plans can be handed over.
+    pub fn takes_plans(self) -> bool {
+        matches!(self, Self::Plan | Self::PlainWithPlans)
+    }
+}
+
+/// How a gateway works.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// What clients see.
+    pub mode: Mode,
+    /// The system whose tools stand in the place of the host's own.
+    pub face: Option<FaceName>,
+    /// What plans may call, how much, how fast.
+    pub config: Config,
+    /// Where runs are kept. Without it they are forgotten with the process.
+    pub store: Option<Store>,
+    /// What holds of tools of servers that changed since they were pinned in the store.
+    pub pin: PinPolicy,
+    /// Whether a person has looked at how the servers are reached: then one may be reached in another way than before.
+    pub accepts_servers: bool,
+    /// This process, as the store knows it.
+    pub holder: Holder,
+    /// Where tools come from, for whoever resumes a run elsewhere.
+    pub sources: ToolSourcesV1,
+    /// How runs go about their work.
+    pub options: RunOptions,
+    /// Tools that are here beside those of servers.
+    pub own: (Catalog, Backends),
+    /// The most bytes that an answer shows of one value. The rest is a resource.
+    pub answer_bytes: u64,
+    /// The most tokens that the list of tools may take within a description.
+    pub listing_tokens: usize,
+    /// How long a plan may take before it becomes a task, where the client knows what that is.
+    pub task_after: Duration,
+    /// How long after its end later plans can refer to the results of a run.
+    pub recall_for: Duration,
+    /// The most bytes of earlier results that one plan may refer to.
+    pub recall_bytes: usize,
+    /// The most plans of one client that may be under way.
+    pub plans_at_once: usize,
+    /// Who writes plans for clients that say what they want; without it they write their own.
+    pub writer: Option<PlanWriter>,
+    /// The zone whose days are meant where clients speak of time.
+    pub zone: Zone,
+    /// What a plan is given from outside.
+    pub outside: Arc<GetOutside>,
+    /// Who hears of what happens in runs.
+    pub observers: Vec<Arc<dyn RunObserver>>,
+    /// What time it is.
+    pub now: fn() -> SystemTime,
+}
+
+/// Gets what a plan reads from outside, or says why it cannot be had.
+pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<Confidential, String> + Send + Sync;
+
+impl GatewaySettings {
+    /// What the configuration says, else the usual, for plans that get nothing from outside.
+    pub fn new(config: Config, holder: Holder, now: fn() -> SystemTime) -> Self {
+        let guards = config.guards().clone();
+        let serve = config.serve();
+        let size = |bound: &Option<Bound>, usual: u64| {
+            let most = bound.as_ref().map_or(usual, |bound| bound.most);
+            usize::try_from(most).unwrap_or(usize::MAX)
+        };
+        let time = |bound: &Option<Bound<Duration>>, usual| {
+            bound.as_ref().map_or(usual, |bound| bound.most)
+        };
+        let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.most);
+        let listing_tokens = size(&serve.listing_tokens, Serve::LISTING_TOKENS);
+        let task_after = time(&serve.task_after, Serve::TASK_AFTER);
+        let call_timeout = time(&serve.call_timeout, Serve::CALL_TIMEOUT);
+        let recall_for = time(&serve.recall_for, Serve::RECALL_FOR);
+        let plans_at_once = serve.max_plans.as_ref();
+        let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.most);
+        let plans_at_once = usize::try_from(plans_at_once.get()).unwrap_or(usize::MAX);
+        let recall_bytes = size(&serve.recall_bytes, Serve::RECALL_BYTES);
+        let pin = config.pin(false);
+        Self {
+            mode: Mode::default(),
+            face: None,
+            config,
+            store: None,
+            pin,
+            accepts_servers: false,
+            holder,
+            sources: ToolSourcesV1::default(),
+            options: RunOptions {
+                guards,
+                attempt_timeout: Some(call_timeout),
+                limits: Limits {
+                    total: TOGETHER,
+                    ..Limits::default()
+                },
+                ..RunOptions::default()
+            },
+            own: (Catalog::new(), Backends::new()),
+            answer_bytes,
+            listing_tokens,
+            task_after,
+            recall_for,
+            recall_bytes,
+            plans_at_once,
+            writer: None,
+            zone: Zone::utc(),
+            outside: Arc::new(|_| Ok(Confidential::new())),
+            observers: Vec::new(),
+            now,
+        }
+    }
+}
+
+impl fmt::Debug for GatewaySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySettings")
+            .field("mode", &self.mode)
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,173 @@
+//! The stage that one client is in.
+
+use std::sync::Arc;
+
+use planwright_core::check::{Policy, StageRule};
+use planwright_core::{Catalog, Object, Tool, Value};
+use planwright_dialects::document::nearest;
+
+use super::refusal::{MoveError, NotInStage};
+use planwright::config::Stage;
+
+/// The stage that one client is in, and what it has made known. Every client has its own.
+#[derive(Clone, Debug)]
+pub struct Stages {
+    all: Arc<[Stage]>,
+    current: usize,
+    known: Object,
+}
+
+impl Stages {
+    /// The first of `stages`; nothing where there are none.
+    pub fn new(stages: impl Into<Arc<[Stage]>>) -> Option<Self> {
+        let all = stages.into();
+        (!all.is_empty()).then(|| Self {
+            all,
+            current: 0,
+            known: Object::default(),
+        })
+    }
+
+    /// The stage that the client is in.
+    pub fn current(&self) -> &Stage {
+        &self.all[self.current]
+    }
+
+    /// All stages, in the order of the configuration.
+    pub fn all(&self) -> &[Stage] {
+        &self.all
+    }
+
+    /// Whether `tool` is there in the current stage.
+    pub fn allows(&self, tool: &Tool) -> bool {
+        has(self.current(), tool)
+    }
+
+    /// Whether `tool` may be called now.
+    ///
+    /// # Errors
+    ///
+    /// The current stage does not have it.
+    pub fn may_call(&self, tool: &Tool) -> Result<(), NotInStage> {
+        if self.allows(tool) {
+            return Ok(());
+        }
+        let others = self.others().filter(|stage| has(stage, tool));
+        Err(NotInStage {
+            tool: tool.qualified_name(),
+            stage: Arc::clone(&self.current().name),
+            others: others.map(|stage| Arc::clone(&stage.name)).collect(),
+        })
+    }
+
+    /// The tools of `catalog` that are there in the current stage.
+    pub fn tools(&self, catalog: &Catalog) -> Catalog {
+        let tools = catalog.tools().filter(|tool| self.allows(tool));
+        tools.map(|tool| Tool::clone(tool)).collect()
+    }
+
+    /// The policy, with plans confined to the tools of the current stage. What a plan calls beyond them becomes a finding that names
+    /// the stages which have it, so check plans against the whole catalog.
+    pub fn restrict(&self, policy: Policy) -> Policy {
+        let current = self.current();
+        let others = self.others();
+        policy.in_stage(StageRule {
+            name: Arc::clone(&current.name),
+            tools: current.tools.clone(),
+            others: others
+                .map(|stage| (Arc::clone(&stage.name), stage.tools.clone()))
+                .collect(),
+        })
+    }
+
+    /// What the client has made known.
+    pub fn known(&self) -> &Object {
+        &self.known
+    }
+
+    /// Makes something known, for stages that need it; `null` takes it back.
+    pub fn tell(&mut self, name: impl Into<Arc<str>>, value: Value) {
+        let name = name.into();
+        if value.is_null() {
+            self.known.shift_remove(&name);
+        } else {
+            self.known.insert(name, value);
+        }
+    }
+
+    /// Whether the client can move to the stage `to` now. It can always stay where it is.
+    ///
+    /// # Errors
+    ///
+    /// There is no such stage, no way to it from here, or something is not known that it needs.
+    pub fn may_move(&self, to: &str) -> Result<(), MoveError> {
+        self.target(to).map(drop)
+    }
+
+    /// Moves to the stage `to`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`may_move`](Self::may_move); then nothing has changed.
+    pub fn move_to(&mut self, to: &str) -> Result<(), MoveError> {
+        self.current = self.target(to)?;
+        Ok(())
+    }
+
+    /// Goes back to the first stage, and forgets all that was made known.
+    pub fn restart(&mut self) {
+        self.current = 0;
+        self.known.clear();
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Stage> {
+        let current = self.current;
+        let stages = self.all.iter().enumerate();
+        stages
+            .filter(move |(index, _)| *index != current)
+            .map(|(_, stage)| stage)
+    }
+
+    fn target(&self, to: &str) -> Result<usize, MoveError> {
+        let current = self.current();
+        let Some((index, stage)) = self
+            .all
+            .iter()
+            .enumerate()
+            .find(|(_, stage)| *stage.name == *to)
+        else {
+            let names = self.all.iter().map(|stage| &*stage.name);
+            return Err(MoveError::Unknown {
+                to: to.into(),
+                nearest: nearest(to, names).map(Arc::from),
+                next: current.next.clone(),
+            });
+        };
+        if index == self.current {
+            return Ok(index);
+        }
+        if !current.next.contains(&stage.name) {
+            return Err(MoveError::NoWay {
+                from: Arc::clone(&current.name),
+                to: Arc::clone(&stage.name),
+                next: current.next.clone(),
+            });
+        }
+        let missing = stage
+            .needs
+            .iter()
+            .filter(|name| !self.known.contains_key(*name));
+        let missing: Vec<Arc<str>> = missing.cloned().collect();
+        if missing.is_empty() {
+            return Ok(index);
+        }
+        Err(MoveError::Missing {
+            to: Arc::clone(&stage.name),
+            missing,
+        })
+    }
+}
+
+fn has(stage: &Stage, tool: &Tool) -> bool {
+    stage.tools.iter().any(|pattern| pattern.covers(tool))
+}

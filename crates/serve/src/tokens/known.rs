@@ -1,0 +1,146 @@
+//! Which token is whose, for a server that runs while tokens come and go.
+
+use std::collections::HashSet;
+use std::fs;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+use super::file::{TokenFile, hash};
+use crate::error::ServeError;
+
+/// The tokens of a file, read again whenever it changes.
+#[derive(Debug)]
+pub(crate) struct KnownTokens {
+    file: TokenFile,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    stamp: Option<Stamp>,
+    tokens: Vec<Known>,
+}
+
+/// The hash of a token, and whose it is.
+pub(crate) type Known = ([u8; 32], Arc<str>);
+
+/// What tells one state of the file from another: it is never written in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl KnownTokens {
+    /// The tokens of a file as it is now.
+    pub(crate) fn open(file: TokenFile) -> Result<Self, ServeError> {
+        let stamp = stamp(&file);
+        let tokens = read(&file)?;
+        let held = Mutex::new(Held { stamp, tokens });
+        Ok(Self { file, held })
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.tokens.is_empty()
+    }
+
+    /// The tokens as they are now, by hash, each with its owner.
+    pub(crate) fn all(&self) -> HashSet<Known> {
+        self.current().tokens.iter().cloned().collect()
+    }
+
+    fn current(&self) -> MutexGuard<'_, Held> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = stamp(&self.file);
+        if stamp != held.stamp {
+            // A file that cannot be read lets nobody in.
+            held.tokens = read(&self.file).unwrap_or_default();
+            held.stamp = stamp;
+        }
+        held
+    }
+
+    /// Whose token it is. How long that takes depends on how many there are, and on nothing else.
+    pub(crate) fn owner(&self, token: &str) -> Option<Arc<str>> {
+        let held = self.current();
+        let wanted = hash(token);
+        let mut found = 0_u64;
+        let mut any = Choice::from(0);
+        for (index, (known, _)) in (0_u64..).zip(&held.tokens) {
+            let is_it = known.ct_eq(&wanted);
+            found.conditional_assign(&index, is_it);
+            any |= is_it;
+        }
+        if !bool::from(any) {
+            return None;
+        }
+        let (_, owner) = held.tokens.get(usize::try_from(found).ok()?)?;
+        Some(Arc::clone(owner))
+    }
+}
+
+fn read(file: &TokenFile) -> Result<Vec<Known>, ServeError> {
+    let tokens = file.read()?.into_iter();
+    let known = tokens.filter_map(|token| Some((unhex(&token.sha256)?, token.name.into())));
+    Ok(known.collect())
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 {
+        return None;
+    }
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        let digits = text.get(2 * index..2 * index + 2)?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+fn stamp(file: &TokenFile) -> Option<Stamp> {
+    let found = fs::metadata(file.path()).ok()?;
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&found);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Some(Stamp {
+        modified: found.modified().ok(),
+        length: found.len(),
+        inode,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_and_go_while_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::at(folder.path().join("tokens.json"));
+        let known = KnownTokens::open(file.clone()).unwrap();
+        assert!(known.is_empty());
+        let (ada, bob) = (file.create("ada").unwrap(), file.create("bob").unwrap());
+        assert_eq!(known.owner(&ada).as_deref(), Some("ada"));
+        assert_eq!(known.owner(&bob).as_deref(), Some("bob"));
+        for wrong in [
+            "",
+            "pwt_",
+            &ada[..ada.len() - 1],
+            &ada.to_uppercase(),
+            "ada",
+        ] {
+            assert_eq!(known.owner(wrong), None, "{wrong}");
+        }
+        file.revoke("ada").unwrap();
+        assert_eq!(known.owner(&ada), None);
+        assert_eq!(known.owner(&bob).as_deref(), Some("bob"));
+        fs::remove_file(file.path()).unwrap();
+        assert_eq!(known.owner(&bob), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! What clients are told: in our own form, or in that of the face which they see.
+
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Value};
+use planwright_engine::RunSummary;
+
+use super::execute::Unsound;
+use super::host::PlanHost;
+use super::running::{Running, Stand};
+use super::{answer, faces};
+use planwright::kept::Stale;
+
+impl PlanHost {
+    /// What is said of a run of this process.
+    pub(super) fn standing(&self, running: &Running, stand: &Stand) -> Value {
+        match stand {
+            Stand::Ended(summary) => self.came_to(summary, Some(&running.plan), &running.rerun),
+            Stand::Going { done, of } => {
+                let mut fields = Object::default();
+                fields.insert("status".into(), Value::from("running"));
+                fields.insert("run".into(), Value::Text(Arc::clone(&running.id)));
+                fields.insert("steps_done".into(), Value::from(*done as u64));
+                fields.insert("steps".into(), Value::from(*of as u64));
+                answer::answer(fields, false)
+            }
+            Stand::Suspended => self.interrupted(&running.id),
+        }
+    }
+
+    /// What is said of a run that another process drives.
+    pub(super) fn driven_elsewhere(&self, run: &str) -> Value {
+        if let Some(face) = self.settings.face {
+            return faces::refused(face, &format!("another process drives the run `{run}`"));
+        }
+        let mut fields = Object::default();
+        fields.insert("status".into(), Value::from("running"));
+        fields.insert("run".into(), Value::from(run));
+        answer::answer(fields, false)
+    }
+
+    /// What a run came to, as a model is told.
+    pub(super) fn came_to(
+        &self,
+        summary: &RunSummary,
+        plan: Option<&CheckedPlan>,
+        rerun: &[Stale],
+    ) -> Value {
+        if let Some(face) = self.settings.face {
+            return faces::came_to(face, summary, plan, self.settings.answer_bytes);
+        }
+        let can_resume = self.settings.store.is_some();
+        answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
+    }
+
+    /// What is said of a run that is not under way and has not ended.
+    pub(super) fn interrupted(&self, run: &str) -> Value {
+        match self.settings.face {
+            Some(face) => faces::interrupted(face, run),
+            None => interrupted(run),
+        }
+    }
+
+    /// What is said of a plan that is not sound.
+    pub(super) fn rejected(&self, unsound: &Unsound) -> Value {
+        match (self.settings.face, unsound) {
+            (Some(face), Unsound::Findings(reading)) => {
+                faces::refused(face, &answer::rejection(reading.diagnostics.iter()))
+            }
+            (None, Unsound::Findings(reading)) => answer::rejected(reading.diagnostics.iter()),
+            (_, Unsound::Refused(error)) => self.refused(&error.0),
+        }
+    }
+
+    /// What is said of a request that cannot be met.
+    pub(super) fn refused(&self, message: &str) -> Value {
+        match self.settings.face {
+            Some(face) => faces::refused(face, message),
+            None => answer::refused(message),
+        }
+    }
+}
+
+fn interrupted(run: &str) -> Value {
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("interrupted"));
+    fields.insert("run".into(), Value::from(run));
+    let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
+    fields.insert("next".into(), Value::from(next));
+    answer::answer(fields, false)
+}
