@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::{BenchOrderV1, BenchV1};
 
@@ -10,7 +10,7 @@ use super::{BenchOrderV1, BenchV1};
 pub fn text(bench: &BenchV1) -> String {
     let mut text = format!(
         "{}: {} tasks, {} edges; {} of work, longest path {}\n",
-        legible::one_line(&bench.workflow),
+        terminal_text::one_line(&bench.workflow),
         bench.tasks,
         bench.edges,
         time(bench.work_s),

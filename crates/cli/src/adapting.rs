@@ -11,12 +11,12 @@ use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
 use planwright::engine::{RunSummary, Start};
 use planwright::format::{PlanTextV1, RevisionV1};
-use planwright::kept::{self, KeptRun, Pinned};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};
 use planwright::planner::model::{Model, ModelError, Usage};
-use planwright::reading::Reading;
+use planwright::stored::{self, CalledStep, StoredRun};
 
 use super::args::{AdaptArguments, MomentArguments};
 use super::course::{Course, approved};
@@ -85,7 +85,7 @@ pub(crate) enum Kept {
 /// A plan that a run goes on with.
 pub(crate) struct Going {
     pub(crate) plan: CheckedPlan,
-    pub(crate) reading: Reading,
+    pub(crate) loaded: LoadedPlan,
     pub(crate) revision: RevisionV1,
     pub(crate) is_approved: bool,
 }
@@ -109,23 +109,23 @@ impl Adapting<'_> {
         Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
-    fn read(&self, old: &PlanTextV1, text: &str, course: &Course<'_>) -> Reading {
+    fn read(&self, old: &PlanTextV1, text: &str, course: &Course<'_>) -> LoadedPlan {
         let new = PlanTextV1 {
             source: "revision".to_owned(),
             text: text.to_owned(),
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        let mut reading = Reading::kept(&new, course.reading.given.clone());
-        reading.govern(self.config);
-        reading
+        let mut loaded = LoadedPlan::kept(&new, course.loaded.given.clone());
+        loaded.govern(self.config);
+        loaded
     }
 
     /// What was done so far.
     fn history(&self, course: &Course<'_>) -> Result<History, CommandError> {
         match (&self.journal, course.store) {
-            (Kept::InMemory(journal), _) => Ok(kept::history(&journal.entries())?),
-            (Kept::InStore(_), Some(store)) => Ok(KeptRun::read(store, course.id)?.history()?),
+            (Kept::InMemory(journal), _) => Ok(stored::history(&journal.entries())?),
+            (Kept::InStore(_), Some(store)) => Ok(StoredRun::read(store, course.id)?.history()?),
             (Kept::InStore(_), None) => Ok(History::default()),
         }
     }
@@ -150,7 +150,7 @@ impl Adaptation<'_> {
         summary: &RunSummary,
         options: RunOptions,
     ) -> Result<Option<(Going, Start, RunOptions)>, CommandError> {
-        let Some(old) = course.reading.to_kept() else {
+        let Some(old) = course.loaded.to_kept() else {
             return Ok(None);
         };
         let Some(situation) = Situation::of(before, summary) else {
@@ -159,8 +159,8 @@ impl Adaptation<'_> {
         };
         let adapting = self.adapting;
         let mut history = adapting.history(course)?;
-        let pinned = kept::pinned(&history, before);
-        let is_failed = |pinned: &&Pinned| {
+        let pinned = stored::called_steps(&history, before);
+        let is_failed = |pinned: &&CalledStep| {
             let mut failed = situation.failed.iter();
             failed.any(|trouble| *trouble.step == *pinned.step.as_str())
         };
@@ -169,9 +169,9 @@ impl Adaptation<'_> {
             return Ok(None);
         }
         let judge = |text: &str| {
-            let mut reading = adapting.read(&old, text, course);
-            let plan = reading.check(&course.toolbox.catalog);
-            (plan, reading.diagnostics)
+            let mut loaded = adapting.read(&old, text, course);
+            let plan = loaded.check(&course.toolbox.catalog);
+            (plan, loaded.diagnostics)
         };
         let goal = situation.goal.as_deref().unwrap_or_default();
         let day = adapting.day(goal, before);
@@ -191,11 +191,11 @@ impl Adaptation<'_> {
         let Some((text, kind, trouble)) = written else {
             return Ok(None);
         };
-        let mut reading = adapting.read(&old, &text, course);
-        let Some(plan) = reading.check(&course.toolbox.catalog) else {
+        let mut loaded = adapting.read(&old, &text, course);
+        let Some(plan) = loaded.check(&course.toolbox.catalog) else {
             return Ok(None);
         };
-        let changed = kept::changed(before, &plan);
+        let changed = stored::changed(before, &plan);
         if let Some(pinned) = pinned.iter().find(|pinned| changed.contains(&pinned.step)) {
             keep_to(
                 pinned,
@@ -204,7 +204,7 @@ impl Adaptation<'_> {
             );
             return Ok(None);
         }
-        let stale = kept::stale(&plan, &changed, &[], &history);
+        let stale = stored::stale_steps(&plan, &changed, &[], &history);
         if let Some(stale) = stale.iter().find(|stale| stale.has_effects) {
             course.printer.quote(&format!(
                 "`{}` is done and is not called again, so the new plan, which changes `{}` before it, does not run",
@@ -228,14 +228,14 @@ impl Adaptation<'_> {
             error: trouble.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
-        let mut process = kept::process(&plan, &options, keeping::now());
+        let mut process = stored::process(&plan, &options, keeping::now());
         let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
         let forgotten = [changed, forgotten].concat();
         process.forgotten = forgotten
             .iter()
             .map(|step| step.as_str().to_owned())
             .collect();
-        process.plan = reading.to_kept();
+        process.plan = loaded.to_kept();
         process.revision = Some(revision.clone());
         process.approved_plan.clone_from(&approved);
         for step in &forgotten {
@@ -246,7 +246,7 @@ impl Adaptation<'_> {
             .with_journal(self.adapting.journal.as_journal(), process.to_value());
         let going = Going {
             plan,
-            reading,
+            loaded,
             revision,
             is_approved: approved.is_some(),
         };
@@ -351,7 +351,7 @@ impl Kept {
 }
 
 /// Says that a call is not to be made a second time by another plan.
-fn keep_to(pinned: &Pinned, therefore: &str, course: &Course<'_>) {
+fn keep_to(pinned: &CalledStep, therefore: &str, course: &Course<'_>) {
     let happened = if pinned.happened {
         "was made"
     } else {

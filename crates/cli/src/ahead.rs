@@ -8,10 +8,10 @@ use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
 use planwright::format::{ProcessV1, ToolSourcesV1};
-use planwright::kept::{self, KeepStreamed};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::stream::{Keeper, Kept};
-use planwright::reading::Reading;
+use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
 use super::error::CommandError;
@@ -92,15 +92,15 @@ impl KeepAhead<'_> {
     }
 
     /// Keeps it as every run in the store is kept.
-    fn in_store<T>(&self, store: &Store, keep: impl FnOnce(&KeepStreamed<'_>) -> T) -> T {
-        keep(&KeepStreamed {
+    fn in_store<T>(&self, store: &Store, keep: impl FnOnce(&StreamedRunStore<'_>) -> T) -> T {
+        keep(&StreamedRunStore {
             store,
             holder: &store::this_process(),
             id: self.id,
             sources: self.sources.clone(),
             client: None,
             options: self.options,
-            reading: &|text| created(self.source, text, self.config),
+            loaded: &|text| created(self.source, text, self.config),
             now: &keeping::now,
         })
     }
@@ -113,7 +113,7 @@ impl KeepAhead<'_> {
     }
 
     fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
-        kept::process(&plan.checked, self.options, keeping::now())
+        stored::process(&plan.checked, self.options, keeping::now())
     }
 
     fn begun(&self, kept: Kept, is_unfinished: bool) -> Kept {
@@ -152,11 +152,11 @@ pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
 }
 
 /// A created plan as it is read and kept; `source` is what people call it.
-pub(crate) fn created(source: &str, text: &str, config: &Config) -> Reading {
+pub(crate) fn created(source: &str, text: &str, config: &Config) -> LoadedPlan {
     let options = ReadOptions::new(source).in_dialect("native");
-    let mut reading = Reading::new(source, parse(text.as_bytes(), &options));
-    reading.govern(config);
-    reading
+    let mut loaded = LoadedPlan::new(source, parse(text.as_bytes(), &options));
+    loaded.govern(config);
+    loaded
 }
 
 impl Keeper for KeepAhead<'_> {

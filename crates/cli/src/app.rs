@@ -4,13 +4,13 @@ use std::path::Path;
 
 use planwright::config::Config;
 use planwright::core::plan::Mode;
-use planwright::embedding::random_id;
 use planwright::engine::Confidential;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
 use planwright::format::{ReportStatus, ReportV1};
-use planwright::kept;
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::random_id;
+use planwright::stored;
 
 use super::args::{RunArguments, RunFormat};
 use super::course::{Course, approved};
@@ -26,14 +26,14 @@ use super::{durations, guards, limits, output, outside, plan_file, settings, sto
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let telemetry = telemetry::open(&config)?;
-    let mut reading = plan_file::read(&arguments.plan)?;
-    reading.govern(&config);
+    let mut loaded = plan_file::read(&arguments.plan)?;
+    loaded.govern(&config);
     let mut options = options(arguments, &config)?;
     if let Some(path) = &arguments.durations {
         options.durations = durations::load(path)?;
     }
     let max_output = guards::max_output(&arguments.guards, &config);
-    let needed = reading.tool_names();
+    let needed = loaded.tool_names();
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
@@ -48,9 +48,9 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         toolbox.close().await;
         return Err(error);
     }
-    let checked = reading.check(&toolbox.catalog);
+    let checked = loaded.check(&toolbox.catalog);
     let exit = match checked {
-        None => rejected(&reading, &toolbox, arguments.format, printer),
+        None => rejected(&loaded, &toolbox, arguments.format, printer),
         Some(plan) => {
             let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
             if is_dry {
@@ -72,12 +72,12 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 options.durations = store.durations().map_err(store::explain)?;
             }
             if is_dry {
-                let consent = kept::plan_consent(&plan, &options);
-                let exit = output::dry_run(&plan, &consent, &reading, arguments.format, printer);
+                let consent = stored::plan_consent(&plan, &options);
+                let exit = output::dry_run(&plan, &consent, &loaded, arguments.format, printer);
                 toolbox.close().await;
                 return exit;
             }
-            output::findings(&reading, arguments.format, printer);
+            output::findings(&loaded, arguments.format, printer);
             let Some(approved) =
                 approved(&arguments.consent, &plan, &options, store.as_ref(), printer)?
             else {
@@ -88,7 +88,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             let mut course = Course {
                 id: &id,
                 plan: &plan,
-                reading: &reading,
+                loaded: &loaded,
                 toolbox: &toolbox,
                 store: store.as_ref(),
                 durations: arguments.durations.as_deref(),
@@ -111,13 +111,13 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
 
 /// Says why a plan is not run.
 pub(crate) fn rejected(
-    reading: &Reading,
+    loaded: &LoadedPlan,
     toolbox: &Toolbox,
     format: RunFormat,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    output::findings(reading, RunFormat::Text, printer);
-    for note in toolbox.notes_on(&reading.diagnostics) {
+    output::findings(loaded, RunFormat::Text, printer);
+    for note in toolbox.notes_on(&loaded.diagnostics) {
         printer.talk(&note);
     }
     match format {
@@ -125,10 +125,10 @@ pub(crate) fn rejected(
         RunFormat::Json | RunFormat::Events => {
             let mut report = ReportV1::without_run(
                 ReportStatus::Rejected,
-                reading.dialect,
-                reading.diagnostics.iter().cloned(),
+                loaded.dialect,
+                loaded.diagnostics.iter().cloned(),
             );
-            report.plan.name.clone_from(&reading.name);
+            report.plan.name.clone_from(&loaded.name);
             output::json(&report, format, printer)?;
         }
     }

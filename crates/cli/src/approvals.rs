@@ -11,7 +11,7 @@ use planwright::core::{Catalog, ServerNames, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
-use planwright::kept::StoreApprover;
+use planwright::stored::StoreApprover;
 use planwright_store::Store;
 
 use super::args::{Approve, ConsentArguments};
@@ -93,7 +93,7 @@ pub(crate) fn approver(
             {
                 passphrase.confirm()?;
             }
-            Ok(Arc::new(GivenAhead {
+            Ok(Arc::new(PredefinedDecisions {
                 decisions,
                 servers: subject.toolbox.catalog.servers().clone(),
                 otherwise,
@@ -104,14 +104,14 @@ pub(crate) fn approver(
 }
 
 /// Decisions from a file; someone else decides about the rest.
-struct GivenAhead {
+struct PredefinedDecisions {
     decisions: HashMap<String, Decision>,
     /// The servers, whose names say which tool a name may mean.
     servers: ServerNames,
     otherwise: Arc<dyn Approver>,
 }
 
-impl Approver for GivenAhead {
+impl Approver for PredefinedDecisions {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         let Tool { server, name, .. } = &*request.tool;
         let qualified = request.tool.qualified_name();

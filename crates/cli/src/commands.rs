@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, Style, Symbols};
 use planwright::engine::Durations;
-use planwright::legible;
+use planwright::terminal_text;
 use serde::Serialize;
 
 use super::args::{
@@ -35,27 +35,27 @@ pub(crate) async fn check(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut reading = plan_file::read(&arguments.plan)?;
-    reading.govern(&config);
-    let needed = reading.tool_names();
+    let mut loaded = plan_file::read(&arguments.plan)?;
+    loaded.govern(&config);
+    let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
     // Whether a plan is sound does not depend on what asks.
     toolbox.govern(&config, None, printer)?;
-    let mut sound = reading.check(&toolbox.catalog);
+    let mut sound = loaded.check(&toolbox.catalog);
     toolbox.close().await;
-    if arguments.strict && !reading.diagnostics.is_empty() {
-        reading.diagnostics.raise();
+    if arguments.strict && !loaded.diagnostics.is_empty() {
+        loaded.diagnostics.raise();
         sound = None;
     }
     match arguments.format {
         Format::Text => {
-            findings::show(&reading.diagnostics, &reading.texts, printer);
+            findings::show(&loaded.diagnostics, &loaded.texts, printer);
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
                 printer.talk(&format!("the plan is sound: {steps} {what}"));
             } else {
-                for note in toolbox.notes_on(&reading.diagnostics) {
+                for note in toolbox.notes_on(&loaded.diagnostics) {
                     printer.talk(&note);
                 }
             }
@@ -63,7 +63,7 @@ pub(crate) async fn check(
         Format::Json => output::json(
             &Checked {
                 ok: sound.is_some(),
-                diagnostics: reading.diagnostics.iter().collect(),
+                diagnostics: loaded.diagnostics.iter().collect(),
             },
             RunFormat::Json,
             printer,
@@ -87,14 +87,14 @@ pub(crate) async fn show(
         return show_run::show(&store, &run, arguments, printer);
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut reading = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
+    let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
     if arguments.picture == Picture::Source && !arguments.estimate {
-        let text = reading.texts.first().map_or("", |(_, text)| text);
+        let text = loaded.texts.first().map_or("", |(_, text)| text);
         printer.data(text);
         return Ok(Exit::Success);
     }
-    reading.govern(&config);
-    let needed = reading.tool_names();
+    loaded.govern(&config);
+    let needed = loaded.tool_names();
     let mut scripted = Durations::new();
     let kept = match &arguments.durations {
         Some(path) => durations::load(path)?,
@@ -128,11 +128,11 @@ pub(crate) async fn show(
             .collect::<Catalog>()
     };
     if !arguments.tools.are_named() {
-        reading.number_arguments();
+        loaded.number_arguments();
     }
-    let written = reading.plan.clone();
-    let sound = reading.check(&catalog);
-    findings::show(&reading.diagnostics, &reading.texts, printer);
+    let written = loaded.plan.clone();
+    let sound = loaded.check(&catalog);
+    findings::show(&loaded.diagnostics, &loaded.texts, printer);
     if arguments.estimate {
         let Some(plan) = &sound else {
             return Ok(Exit::Rejected);
@@ -272,7 +272,7 @@ pub(crate) async fn tools(
             let mut server = None;
             for tool in &found {
                 if server != Some(&tool.server) {
-                    printer.data_line(&format!("{}:", legible::one_line(&tool.server)));
+                    printer.data_line(&format!("{}:", terminal_text::one_line(&tool.server)));
                     server = Some(&tool.server);
                 }
                 printer.data_line(&format!("  {}", signature(catalog, tool)));
@@ -286,7 +286,7 @@ pub(crate) async fn tools(
                 if filter.is_some() {
                     let schema = serde_json::to_string_pretty(tool.input.as_value());
                     for line in schema.unwrap_or_default().lines() {
-                        printer.data_line(&format!("      {}", legible::one_line(line)));
+                        printer.data_line(&format!("      {}", terminal_text::one_line(line)));
                     }
                 }
             }
@@ -338,8 +338,8 @@ fn signature(catalog: &Catalog, tool: &Tool) -> String {
 /// What a server says, on one line that a screen can hold.
 fn listed(text: &str) -> String {
     const MOST_COLUMNS: usize = 1000;
-    let line = legible::one_line(text);
-    legible::shortened(&line, MOST_COLUMNS, "…").into_owned()
+    let line = terminal_text::one_line(text);
+    terminal_text::shortened(&line, MOST_COLUMNS, "…").into_owned()
 }
 
 /// `planwright completions SHELL`

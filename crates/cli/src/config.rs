@@ -6,7 +6,7 @@ use std::path::Path;
 use planwright::config::Origin;
 use planwright::core::Value;
 use planwright::format::{ConfigFileV1, ConfigV1};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::args::{ConfigArguments, Format, RunFormat};
 use super::error::CommandError;
@@ -41,7 +41,12 @@ fn report(settings: &Settings) -> ConfigV1 {
 fn text(report: &ConfigV1) -> String {
     let mut text = String::new();
     for file in &report.files {
-        let _ = writeln!(text, "{:8} {}", file.origin, legible::one_line(&file.path));
+        let _ = writeln!(
+            text,
+            "{:8} {}",
+            file.origin,
+            terminal_text::one_line(&file.path)
+        );
     }
     if report.files.is_empty() {
         text += "no planwright.toml here, nor in the folder of your settings\n";
@@ -52,17 +57,21 @@ fn text(report: &ConfigV1) -> String {
         .iter()
         .map(|setting| {
             [&*setting.key, &shown(&setting.value), &*setting.set_in]
-                .map(|part| legible::one_line(part).into_owned())
+                .map(|part| terminal_text::one_line(part).into_owned())
         })
         .collect();
     let width = |column: usize| {
-        let widths = lines.iter().map(|line| legible::width(&line[column]));
+        let widths = lines.iter().map(|line| terminal_text::width(&line[column]));
         widths.max().unwrap_or(0)
     };
     let (keys, values) = (width(0), width(1));
     for [key, value, place] in &lines {
-        let key = legible::padded(key, keys);
-        let _ = writeln!(text, "{key}  {}  {place}", legible::padded(value, values));
+        let key = terminal_text::padded(key, keys);
+        let _ = writeln!(
+            text,
+            "{key}  {}  {place}",
+            terminal_text::padded(value, values)
+        );
     }
     text
 }

@@ -10,8 +10,8 @@ use planwright::drawing;
 use planwright::engine::Decision;
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::run::preview;
-use planwright::kept::tools_of;
-use planwright::legible;
+use planwright::stored::tools_of;
+use planwright::terminal_text;
 
 use super::approvals::terminal;
 use super::error::CommandError;
@@ -86,7 +86,7 @@ fn effects(plan: &CheckedPlan) -> Vec<String> {
         .iter()
         .map(|tool| {
             let name = tool.qualified_name();
-            let name = legible::one_line(&name).into_owned();
+            let name = terminal_text::one_line(&name).into_owned();
             let says = &tool.annotations;
             let may = if !says.trusted {
                 "may do anything"

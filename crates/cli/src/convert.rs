@@ -7,7 +7,7 @@ use planwright::core::check::{CheckContext, check, name_arguments};
 use planwright::core::{Catalog, Code, Diagnostics, Plan};
 use planwright::dialects::{self, ReadOptions};
 use planwright::format::ConversionV1;
-use planwright::reading::tool_names;
+use planwright::loaded_plan::tool_names;
 
 use super::args::{ConvertArguments, Format, RunFormat};
 use super::error::{CommandError, reason};

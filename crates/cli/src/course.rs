@@ -8,9 +8,9 @@ use planwright::engine::journal::Journal;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunStatus, RunSummary, Start};
 use planwright::format::RevisionV1;
-use planwright::kept::{self, Begin};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Usage;
-use planwright::reading::Reading;
+use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
@@ -42,7 +42,7 @@ pub(crate) fn approved(
     let Approve::Plan(digest) = &consent.approve else {
         return Ok(Some(None));
     };
-    let own = kept::plan_consent(plan, options);
+    let own = stored::plan_consent(plan, options);
     let passphrase = PassphraseCheck::open(store)?;
     if consent::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         return Ok(Some(Some(own)));
@@ -55,7 +55,7 @@ pub(crate) fn approved(
 pub(crate) struct Course<'a> {
     pub(crate) id: &'a str,
     pub(crate) plan: &'a CheckedPlan,
-    pub(crate) reading: &'a Reading,
+    pub(crate) loaded: &'a LoadedPlan,
     pub(crate) toolbox: &'a Toolbox,
     /// Where it is kept.
     pub(crate) store: Option<&'a Store>,
@@ -87,7 +87,7 @@ impl Course<'_> {
     ) -> Result<Start, CommandError> {
         self.is_approved = approved.is_some();
         let start = Start::new(self.id, self.plan.clone());
-        let mut process = kept::process(self.plan, options, keeping::now());
+        let mut process = stored::process(self.plan, options, keeping::now());
         process.approved_plan = approved;
         let Some(store) = self.store else {
             return Ok(match &self.adapting {
@@ -97,10 +97,10 @@ impl Course<'_> {
                 None => start,
             });
         };
-        let begin = Begin {
+        let begin = NewStoredRun {
             id: self.id,
             plan: self.plan,
-            reading: self.reading,
+            loaded: self.loaded,
             sources: keeping::sources(tools)?,
             client: None,
             secrets: &options.masked_texts(),
@@ -188,7 +188,7 @@ impl Course<'_> {
         Ok(Some(Ended {
             summary,
             revisions,
-            revised: revised.map(|going| going.reading),
+            revised: revised.map(|going| going.loaded),
             usage,
             is_stored: self.store.is_some(),
             live,
@@ -227,7 +227,7 @@ impl Course<'_> {
     fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
         output::report(
             ended,
-            self.reading,
+            self.loaded,
             self.format,
             self.max_output,
             self.printer,
@@ -248,7 +248,7 @@ pub(crate) struct Ended {
     /// Why it went on with other plans.
     pub(crate) revisions: Vec<RevisionV1>,
     /// The last of these plans.
-    pub(crate) revised: Option<Reading>,
+    pub(crate) revised: Option<LoadedPlan>,
     /// What the model's answers cost that other plans were asked for with.
     pub(crate) usage: Usage,
     /// Whether other processes find it in the store.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use planwright::call_view::{self, visible};
 use planwright::core::Value;
 use planwright::engine::Decision;
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::approvals::terminal;
 use super::args::{ApproveArguments, Format, RejectArguments, RunFormat};
@@ -132,8 +132,8 @@ fn decide(
     let call = &question.call;
     printer.quote(&format!(
         "`{}` is {done}: {}",
-        legible::one_line(&call.at.to_string()),
-        legible::one_line(&call.subject.qualified_name())
+        terminal_text::one_line(&call.at.to_string()),
+        terminal_text::one_line(&call.subject.qualified_name())
     ));
     if question.is_driven {
         printer.quote("the process that has the run continues by itself if it waits for this");

@@ -7,7 +7,7 @@ use planwright::dialects::{ReadOptions, parse};
 use planwright::drawing;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{Engine, RunSummary};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 use planwright::telemetry::Telemetry;
 
 use super::args::{DemoArguments, RunFormat};
@@ -20,7 +20,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 const PLAN: &str = include_str!("demo.plan.json");
 
@@ -62,7 +62,7 @@ pub(crate) async fn demo(
     let ended = Ended::of(summary, live);
     output::report(
         &ended,
-        &Reading::builtin(PLAN),
+        &LoadedPlan::builtin(PLAN),
         arguments.format,
         None,
         printer,

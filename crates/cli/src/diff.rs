@@ -7,9 +7,9 @@ use planwright::core::Value;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::run::{History, MASK, Past, StepSummary, shown_inputs, without_secrets};
 use planwright::format::{
-    DIFF_SCHEMA, DiffV1, ErrorV1, KeptRunV1, PlanDiffV1, StepDiffV1, StepSideV1, changes,
+    DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1, changes,
 };
-use planwright::kept::KeptRun;
+use planwright::stored::StoredRun;
 use planwright_store::Store;
 
 use super::args::{DiffArguments, Format, RunFormat};
@@ -38,7 +38,7 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
 
 /// One of the runs.
 struct Side {
-    run: KeptRunV1,
+    run: RunListingV1,
     plan: CheckedPlan,
     inputs: Value,
     steps: IndexMap<String, Came>,
@@ -54,7 +54,7 @@ struct Came {
 impl Side {
     fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
         let info = store.run(selector).map_err(store::explain)?;
-        let kept = KeptRun::read(store, &info.id)?;
+        let kept = StoredRun::read(store, &info.id)?;
         let plan = kept.latest_plan()?;
         let mut steps = IndexMap::new();
         match kept.replayed(&info.id) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub(crate) use planwright::legible::io_reason as reason;
+pub(crate) use planwright::terminal_text::io_reason as reason;
 use planwright_serve::ServeError;
 
 /// Why a command could not do its work.

@@ -8,7 +8,7 @@ use planwright::engine::Durations;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::Limits;
 use planwright::format::EstimateV1;
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::args::{Format, RunFormat, ShowArguments};
 use super::error::CommandError;
@@ -56,7 +56,10 @@ fn text(estimate: &EstimateV1) -> String {
     let widest = |part: &dyn Fn(usize) -> usize| (0..estimate.critical_path.len()).map(part).max();
     let at = widest(&|index| estimate.critical_path[index].at.chars().count()).unwrap_or(0);
     for call in &estimate.critical_path {
-        let (name, tool) = (legible::one_line(&call.at), legible::one_line(&call.tool));
+        let (name, tool) = (
+            terminal_text::one_line(&call.at),
+            terminal_text::one_line(&call.tool),
+        );
         let takes = time(call.takes_s);
         let _ = writeln!(text, "  {name:at$}  {takes:>9}  {tool}");
     }
@@ -74,7 +77,7 @@ fn text(estimate: &EstimateV1) -> String {
     );
     let _ = writeln!(text, "  every call goes well at its first attempt");
     for assumption in &estimate.assumptions {
-        let _ = writeln!(text, "  {}", legible::one_line(assumption));
+        let _ = writeln!(text, "  {}", terminal_text::one_line(assumption));
     }
     text
 }

@@ -7,7 +7,7 @@ mod render;
 mod tests;
 
 use planwright::core::{Diagnostics, Severity};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::printer::Printer;
 use render::{Look, compact, graphical};
@@ -82,5 +82,5 @@ fn text_of<'t>(source: Option<&str>, texts: &'t [(String, String)]) -> Option<(&
 }
 
 fn one_line(text: &str) -> String {
-    legible::one_line(text).into_owned()
+    terminal_text::one_line(text).into_owned()
 }

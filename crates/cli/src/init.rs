@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright::format::InitV1;
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::args::{Format, InitArguments, RunFormat};
 use super::convert::{may_write, write};
@@ -59,7 +59,7 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
         Format::Json => output::json(&report, RunFormat::Json, printer)?,
         Format::Text => {
             for file in &report.written {
-                printer.data_line(&legible::one_line(file));
+                printer.data_line(&terminal_text::one_line(file));
             }
             for file in &report.kept {
                 printer.quote(&format!("`{file}` was there already, and stays as it is"));

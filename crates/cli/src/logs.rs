@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use planwright::core::StepId;
 use planwright::engine::event::Address;
 use planwright::format::{EntryV1, LogV1};
-use planwright::kept::KeptRun;
+use planwright::stored::StoredRun;
 
 use super::args::{LogFormat, LogsArguments, RunFormat};
 use super::error::CommandError;
@@ -20,7 +20,7 @@ use super::{output, runs, store};
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let info = store.run(&arguments.run).map_err(store::explain)?;
-    let kept = KeptRun::read(&store, &info.id)?;
+    let kept = StoredRun::read(&store, &info.id)?;
     let step = arguments.step.as_deref();
     let step = step
         .map(|step| address(step, &kept, info.created))
@@ -41,7 +41,7 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
 }
 
 /// The address of the step, item or round that `step` names, as the entries show it.
-fn address(step: &str, kept: &KeptRun, created: SystemTime) -> Result<String, CommandError> {
+fn address(step: &str, kept: &StoredRun, created: SystemTime) -> Result<String, CommandError> {
     let ids = kept.step_ids();
     let planned = ids.iter().map(|id| Address::of_step(StepId::new(&**id)));
     let mut known: Vec<Address> = planned.collect();

@@ -5,7 +5,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
 use planwright::engine::run::preview;
 use planwright::format::{ReportStatus, ReportV1, StepV1, Trim};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 use serde::Serialize;
 
 use super::args::RunFormat;
@@ -20,22 +20,22 @@ use super::printer::Printer;
 use super::text_report;
 
 /// Shows what was found about the plan; programs find it in the report instead.
-pub(crate) fn findings(reading: &Reading, format: RunFormat, printer: Printer) {
+pub(crate) fn findings(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
     if format == RunFormat::Text {
-        findings::show(&reading.diagnostics, &reading.texts, printer);
+        findings::show(&loaded.diagnostics, &loaded.texts, printer);
     }
 }
 
 /// Prints what a run came to that began with the plan of `reading`.
 pub(crate) fn report(
     ended: &Ended,
-    reading: &Reading,
+    loaded: &LoadedPlan,
     format: RunFormat,
     max_output: Option<u64>,
     printer: Printer,
 ) -> Result<(), CommandError> {
     let summary = &ended.summary;
-    let reading = ended.revised.as_ref().unwrap_or(reading);
+    let loaded = ended.revised.as_ref().unwrap_or(loaded);
     match format {
         RunFormat::Text => {
             ended.live.summary(summary, ended.is_stored);
@@ -47,8 +47,8 @@ pub(crate) fn report(
             Ok(())
         }
         RunFormat::Json => {
-            let findings = reading.diagnostics.iter().cloned();
-            let mut report = ReportV1::of_run(summary, reading.dialect, findings)
+            let findings = loaded.diagnostics.iter().cloned();
+            let mut report = ReportV1::of_run(summary, loaded.dialect, findings)
                 .revised(&ended.revisions, ended.usage.into());
             if let Some(bytes) = max_output {
                 report = Trim::to(bytes).report(report);
@@ -63,11 +63,11 @@ pub(crate) fn report(
 pub(crate) fn dry_run(
     plan: &CheckedPlan,
     consent: &str,
-    reading: &Reading,
+    loaded: &LoadedPlan,
     format: RunFormat,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    findings(reading, format, printer);
+    findings(loaded, format, printer);
     let steps = preview(plan, &EvaluationLimits::default());
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
@@ -80,8 +80,8 @@ pub(crate) fn dry_run(
     }
     let mut report = ReportV1::without_run(
         ReportStatus::DryRun,
-        reading.dialect,
-        reading.diagnostics.iter().cloned(),
+        loaded.dialect,
+        loaded.diagnostics.iter().cloned(),
     );
     report.plan.name.clone_from(&plan.plan().name);
     report.plan.digest = Some(consent.into());

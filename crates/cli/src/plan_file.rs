@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright::core::check::{CheckContext, check};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 
 use super::args::{PlanArguments, TextArguments};
 use super::error::CommandError;
@@ -54,17 +54,17 @@ fn limits(arguments: &TextArguments) -> document::Limits {
 }
 
 /// Reads everything that the arguments name.
-pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
+pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
     let PlanText { name, result } = parse(&arguments.text)?;
-    let mut reading = Reading::new(name, result)
+    let mut loaded = LoadedPlan::new(name, result)
         .with_given(given(arguments)?)
         .with_max_steps(arguments.max_steps);
     if arguments.reorder {
-        reading = reading.reordered();
+        loaded = loaded.reordered();
     }
     if let Some(folder) = &arguments.library {
-        mention_plans(&mut reading, folder)?;
-        reading.read_library(limits(&arguments.text), |name| {
+        mention_plans(&mut loaded, folder)?;
+        loaded.read_library(limits(&arguments.text), |name| {
             let path = folder.join(format!("{name}.json"));
             match read_file(&path, arguments.text.max_size) {
                 Ok(text) => Ok(Some(text)),
@@ -73,17 +73,17 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<Reading, CommandError> {
             }
         })?;
     }
-    Ok(reading)
+    Ok(loaded)
 }
 
 /// Notes which plans a folder has.
-fn mention_plans(reading: &mut Reading, folder: &Path) -> Result<(), CommandError> {
+fn mention_plans(loaded: &mut LoadedPlan, folder: &Path) -> Result<(), CommandError> {
     let unreadable = |error| CommandError::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let file = PathBuf::from(entry.map_err(unreadable)?.file_name());
         let name = file.file_stem().and_then(|name| name.to_str());
         if let (Some(name), Some("json")) = (name, file.extension().and_then(|all| all.to_str())) {
-            reading.mention(name);
+            loaded.mention(name);
         }
     }
     Ok(())

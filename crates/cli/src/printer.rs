@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
-use planwright::{drawing, legible};
+use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
 use super::args::Colour;
@@ -47,7 +47,7 @@ impl Printer {
 
     fn write(self, text: &str) -> std::io::Result<()> {
         let text = if Self::shows_data() {
-            legible::data(text)
+            terminal_text::data(text)
         } else {
             text.into()
         };
@@ -96,7 +96,7 @@ impl Printer {
     /// Prints a line that holds text from elsewhere, which must not steer the terminal: what is asked there must be what
     /// it looks like.
     pub(crate) fn quote(self, text: &str) {
-        self.talk(&legible::lines(text));
+        self.talk(&terminal_text::lines(text));
     }
 
     /// Whether a person watches what goes on.

@@ -12,7 +12,7 @@ use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, MASK, holds_mask};
 use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1};
-use planwright::kept::KeptRun;
+use planwright::stored::StoredRun;
 use planwright_store::{NewDecision, Store, StoreError};
 
 use super::args::{QuestionArguments, StoreArguments};
@@ -57,7 +57,7 @@ impl OpenCall {
 
     /// The open calls of a stored run.
     pub(crate) fn of_stored(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
-        let history = KeptRun::read(store, run)?.history()?;
+        let history = StoredRun::read(store, run)?.history()?;
         Ok(Self::of(run, &history))
     }
 
@@ -126,7 +126,7 @@ impl Question {
     ) -> Result<Self, CommandError> {
         let store = store::open(stored, printer)?;
         let info = store.run(&arguments.run).map_err(store::explain)?;
-        let run = KeptRun::read(&store, &info.id)?;
+        let run = StoredRun::read(&store, &info.id)?;
         let mut open = OpenCall::of(&info.id, &run.history()?);
         let wanted = arguments.step.as_str();
         let addresses = open.iter().map(|call| &*call.at);

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use planwright::engine::run::{ReplayError, Replayed};
 use planwright::format::{RecordV1, ReplayV1};
-use planwright::kept::{KeptRun, KeptRunError};
-use planwright::legible;
+use planwright::stored::{StoredRun, StoredRunError};
+use planwright::terminal_text;
 
 use super::args::{Format, ReplayArguments, RunFormat};
 use super::error::CommandError;
@@ -21,7 +21,7 @@ const LONGEST: usize = 400;
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let id = store.run(&arguments.run).map_err(store::explain)?.id;
-    let kept = KeptRun::read(&store, &id)?;
+    let kept = StoredRun::read(&store, &id)?;
     let result = kept.replayed(&id);
     let replay = ReplayV1::new(&id, &result);
     match arguments.format {
@@ -38,7 +38,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Ex
 fn text(
     id: &str,
     replay: &ReplayV1,
-    result: &Result<Replayed, ReplayError<KeptRunError>>,
+    result: &Result<Replayed, ReplayError<StoredRunError>>,
 ) -> String {
     let run = keeping::short(id);
     let error = match result {
@@ -52,7 +52,7 @@ fn text(
         }
         Err(error) => error.to_string(),
     };
-    let error = legible::one_line(&error);
+    let error = terminal_text::one_line(&error);
     let mut text = format!("{} run {run}: {error}\n", styled(BAD, "✗"));
     if let Some(divergence) = &replay.divergence {
         let now = divergence.now.as_ref();
@@ -76,7 +76,7 @@ fn processes(count: usize) -> String {
 
 fn decision(record: &RecordV1) -> String {
     let json = serde_json::to_string(record).unwrap_or_default();
-    legible::shortened(&legible::one_line(&json), LONGEST, "…").into_owned()
+    terminal_text::shortened(&terminal_text::one_line(&json), LONGEST, "…").into_owned()
 }
 
 #[cfg(test)]

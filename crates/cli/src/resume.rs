@@ -9,8 +9,10 @@ use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunStatus, Start};
 use planwright::format::PlanTextV1;
-use planwright::kept::{self, GoOn, KeptRun, OrphanedServers, Ready, Stale};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::stored::{
+    self, OrphanedServers, PreparedResume, ResumeRequest, StaleStep, StoredRun,
+};
 use planwright_store::HeldRun;
 
 use super::adapting::Kept;
@@ -43,7 +45,7 @@ pub(crate) async fn resume(
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;
     let id = held.id().to_owned();
-    let kept = KeptRun::read(&store, &id)?;
+    let kept = StoredRun::read(&store, &id)?;
     if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &kept, arguments, printer);
     }
@@ -53,29 +55,29 @@ pub(crate) async fn resume(
     }
     let sources = sources(&id, &kept, arguments)?;
     settle_orphans(&held, arguments, printer).await;
-    let old = kept.reading(vars(arguments)?)?;
-    let mut reading = match &arguments.plan {
+    let old = kept.loaded(vars(arguments)?)?;
+    let mut loaded = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&kept))?;
     let telemetry = telemetry::open(&config)?;
-    reading.govern(&config);
+    loaded.govern(&config);
     let max_output = guards::max_output(&arguments.guards, &config);
     let mut signals = Signals::new()?;
-    let needed = reading.tool_names();
+    let needed = loaded.tool_names();
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     // What the gateway asked about is asked about here as well.
     toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
-    let Some(plan) = reading.check(&toolbox.catalog) else {
-        let exit = rejected(&reading, &toolbox, arguments.format, printer);
+    let Some(plan) = loaded.check(&toolbox.catalog) else {
+        let exit = rejected(&loaded, &toolbox, arguments.format, printer);
         toolbox.close().await;
         return exit;
     };
-    output::findings(&reading, arguments.format, printer);
+    output::findings(&loaded, arguments.format, printer);
     for (tool, changes) in kept.changed_tools(&plan) {
         printer.quote(&format!(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
@@ -86,10 +88,10 @@ pub(crate) async fn resume(
     options.confidential = outside::get(&plan, &config)?;
     options.seal_key = store::seal_key(Some(&store))?;
     options.guards = guards::go_on(&arguments.guards, &config, options.guards);
-    let go_on = GoOn {
+    let go_on = ResumeRequest {
         id: &id,
         plan: &plan,
-        new_plan: arguments.plan.as_ref().and_then(|_| reading.to_kept()),
+        new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_kept()),
         options: &options,
         keep: arguments
             .keep
@@ -99,13 +101,13 @@ pub(crate) async fn resume(
         choices: choices(arguments)?,
         now: keeping::now(),
     };
-    let Ready {
+    let PreparedResume {
         history,
         mut process,
         rerun,
         ..
     } = go_on.prepare(&kept, &store)?;
-    for Stale { step, from, .. } in &rerun {
+    for StaleStep { step, from, .. } in &rerun {
         printer.quote(&format!(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
             word = keeping::shell_word(step)
@@ -119,7 +121,7 @@ pub(crate) async fn resume(
     // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
     let approved = approved.or_else(|| {
         let before = kept.process.as_ref()?.approved_plan.clone();
-        before.filter(|digest| *digest == kept::plan_consent(&plan, &options))
+        before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
     });
     process.approved_plan.clone_from(&approved);
     let journal: Arc<dyn Journal> = Arc::new(held);
@@ -133,7 +135,7 @@ pub(crate) async fn resume(
     let course = Course {
         id: &id,
         plan: &plan,
-        reading: &reading,
+        loaded: &loaded,
         toolbox: &toolbox,
         store: Some(&store),
         durations: None,
@@ -153,7 +155,7 @@ pub(crate) async fn resume(
 /// of a stranger: programs to start, folders to read.
 fn sources(
     id: &str,
-    kept: &KeptRun,
+    kept: &StoredRun,
     arguments: &ResumeArguments,
 ) -> Result<ToolArguments, CommandError> {
     if arguments.tools.are_named() {
@@ -172,7 +174,7 @@ fn sources(
 }
 
 /// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
-fn folder(kept: &KeptRun) -> &Path {
+fn folder(kept: &StoredRun) -> &Path {
     Path::new(match kept.imported {
         None => kept.run.tools.folder.as_str(),
         Some(_) => ".",
@@ -201,7 +203,7 @@ async fn settle_orphans(held: &HeldRun, arguments: &ResumeArguments, printer: Pr
 /// Shows what a run came to that is done. No server is started, and nothing can be called.
 fn show_once_more(
     id: &str,
-    kept: &KeptRun,
+    kept: &StoredRun,
     arguments: &ResumeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
@@ -214,7 +216,7 @@ fn show_once_more(
             keeping::short(id)
         ))
     })?;
-    let reading = Reading::kept(&kept.plan, kept.vars.clone());
+    let loaded = LoadedPlan::kept(&kept.plan, kept.vars.clone());
     let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
     let Settings { config, .. } = settings::load(folder(kept))?;
     let max_output = guards::max_output(&arguments.guards, &config);
@@ -223,12 +225,12 @@ fn show_once_more(
         is_stored: true,
         ..Ended::of(summary, live)
     };
-    output::report(&ended, &reading, arguments.format, max_output, printer)?;
+    output::report(&ended, &loaded, arguments.format, max_output, printer)?;
     Ok(Exit::of_run(ended.summary.status))
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.
-fn new_plan(arguments: &ResumeArguments, old: &Reading, kept: &PlanTextV1) -> PlanArguments {
+fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, kept: &PlanTextV1) -> PlanArguments {
     let vars = old
         .given
         .iter()

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use anstyle::Style;
 use planwright::engine::RunStatus;
-use planwright::format::{KeptRunV1, RunsV1};
-use planwright::legible;
+use planwright::format::{RunListingV1, RunsV1};
+use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, Standing};
 
 use super::args::{Format, RunFormat, RunsArguments, StandingArgument};
@@ -29,7 +29,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         limit: arguments.limit,
     };
     let found = store.runs(&filter).map_err(store::explain)?;
-    let runs: Vec<KeptRunV1> = found.iter().map(described).collect();
+    let runs: Vec<RunListingV1> = found.iter().map(described).collect();
     match arguments.format {
         Format::Json => output::json(&RunsV1::new(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.talk(match filter {
@@ -67,11 +67,11 @@ fn standing(argument: StandingArgument) -> Standing {
 }
 
 /// A run, as others are told of it.
-pub(super) fn described(info: &RunInfo) -> KeptRunV1 {
+pub(super) fn described(info: &RunInfo) -> RunListingV1 {
     let holder = info.holder.as_ref();
     // A holder whose lock file is gone has no name any more.
     let known = holder.filter(|holder| holder.pid != 0);
-    KeptRunV1 {
+    RunListingV1 {
         status: match (holder, info.standing) {
             (Some(_), _) => "running",
             (None, Standing::Ended(status)) => status.as_str(),
@@ -87,12 +87,12 @@ pub(super) fn described(info: &RunInfo) -> KeptRunV1 {
         // One that was tried anew has ended more than once.
         done: info.done.min(info.steps),
         calls: info.calls,
-        ..KeptRunV1::new(&info.id, info.created, info.duration)
+        ..RunListingV1::new(&info.id, info.created, info.duration)
     }
 }
 
 /// One line a run, below a heading.
-fn table(runs: &[KeptRunV1]) -> String {
+fn table(runs: &[RunListingV1]) -> String {
     let here = environment::host();
     let rows: Vec<[String; 7]> = runs.iter().map(|run| row(run, &here)).collect();
     let titles = [
@@ -108,18 +108,18 @@ fn table(runs: &[KeptRunV1]) -> String {
         .iter()
         .enumerate()
         .map(|(column, title)| {
-            let entries = rows.iter().map(|row| legible::width(&row[column]));
+            let entries = rows.iter().map(|row| terminal_text::width(&row[column]));
             entries.chain([title.len()]).max().unwrap_or(0)
         })
         .collect();
     let line = |entries: &[String; 7], style: &dyn Fn(usize, String) -> String| {
         let mut cells = Vec::new();
         for (column, entry) in entries.iter().enumerate() {
-            let gap = widths[column].saturating_sub(legible::width(entry));
+            let gap = widths[column].saturating_sub(terminal_text::width(entry));
             let cell = match column {
                 4 | 5 => format!("{}{entry}", " ".repeat(gap)),
                 6 => entry.clone(),
-                _ => legible::padded(entry, widths[column]),
+                _ => terminal_text::padded(entry, widths[column]),
             };
             cells.push(style(column, cell));
         }
@@ -135,10 +135,10 @@ fn table(runs: &[KeptRunV1]) -> String {
     text
 }
 
-fn row(run: &KeptRunV1, here: &str) -> [String; 7] {
+fn row(run: &RunListingV1, here: &str) -> [String; 7] {
     let status = match (&run.pid, &run.host) {
         (Some(pid), Some(host)) if host != here => {
-            format!("running ({pid} on {})", legible::one_line(host))
+            format!("running ({pid} on {})", terminal_text::one_line(host))
         }
         (Some(pid), _) => format!("running ({pid})"),
         (None, _) => run.status.to_owned(),
@@ -153,7 +153,7 @@ fn row(run: &KeptRunV1, here: &str) -> [String; 7] {
         keeping::short(&run.id).to_owned(),
         moment(&run.created),
         status,
-        legible::shortened(&legible::one_line(plan), LONGEST, "…").into_owned(),
+        terminal_text::shortened(&terminal_text::one_line(plan), LONGEST, "…").into_owned(),
         format!("{}/{}", run.done, run.steps),
         run.calls.to_string(),
         time(span(run.duration_ms)),

@@ -6,9 +6,9 @@ use planwright::core::check::CheckedPlan;
 use planwright::drawing::{Drawing, DrawnRunV1, StepState};
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
-use planwright::format::{KeptRunV1, RevisionV1};
-use planwright::kept::{KeptRun, PlanChange};
-use planwright::legible;
+use planwright::format::{RevisionV1, RunListingV1};
+use planwright::stored::{PlanChange, StoredRun};
+use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
 use super::args::{Picture, ShowArguments};
@@ -45,7 +45,7 @@ pub(super) fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let kept = revision(KeptRun::read(store, id)?, arguments)?;
+    let kept = revision(StoredRun::read(store, id)?, arguments)?;
     let run = described(&store.run(id).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
         printer.data(&kept.plan.text);
@@ -55,7 +55,7 @@ pub(super) fn show(
     if let Picture::Text | Picture::Ascii = arguments.picture {
         printer.data_line(&headline(&run));
         for line in revised(&kept) {
-            printer.data_line(&legible::lines(&line));
+            printer.data_line(&terminal_text::lines(&line));
         }
     }
     let drawn = DrawnRunV1 {
@@ -73,7 +73,7 @@ pub(super) fn show(
 }
 
 /// The run as it stood with the plan that the arguments name.
-fn revision(kept: KeptRun, arguments: &ShowArguments) -> Result<KeptRun, CommandError> {
+fn revision(kept: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, CommandError> {
     let Some(number) = arguments.revision else {
         return Ok(kept);
     };
@@ -85,7 +85,7 @@ fn revision(kept: KeptRun, arguments: &ShowArguments) -> Result<KeptRun, Command
 }
 
 /// Why the run went on with other plans.
-fn revised(kept: &KeptRun) -> Vec<String> {
+fn revised(kept: &StoredRun) -> Vec<String> {
     let changes = kept.changes();
     let count = changes.len() + 1;
     let line = |(index, change): (usize, &PlanChange)| {
@@ -106,7 +106,7 @@ fn revised(kept: &KeptRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-fn drawing(id: &str, kept: &KeptRun, run: &KeptRunV1) -> Result<Drawing, CommandError> {
+fn drawing(id: &str, kept: &StoredRun, run: &RunListingV1) -> Result<Drawing, CommandError> {
     let is_running = run.status == "running";
     let plan = kept.latest_plan()?;
     let mut drawing = Drawing::of(&plan);
@@ -138,7 +138,7 @@ fn by_history(plan: &CheckedPlan, history: &History, is_running: bool, drawing: 
     }
 }
 
-fn headline(run: &KeptRunV1) -> String {
+fn headline(run: &RunListingV1) -> String {
     let imported = if run.imported { ", imported" } else { "" };
     format!(
         "run {}: {}{imported} after {}, {} of {} done, {}",

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use planwright::engine::approval::SealKey;
-use planwright::kept::KeptRunError;
+use planwright::stored::StoredRunError;
 use planwright_store::{FileTrouble, Holder, Store, StoreError};
 
 use super::args::StoreArguments;
@@ -99,32 +99,32 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
     explained
 }
 
-impl From<KeptRunError> for CommandError {
+impl From<StoredRunError> for CommandError {
     /// An error about a kept run, with the way out.
-    fn from(error: KeptRunError) -> Self {
+    fn from(error: StoredRunError) -> Self {
         let explained = Self::new(error.to_string());
         match error {
-            KeptRunError::Store(error) => explain(error),
-            KeptRunError::Unreadable(_) => {
+            StoredRunError::Store(error) => explain(error),
+            StoredRunError::Unreadable(_) => {
                 explained.hint("use the version of the program that wrote it")
             }
-            KeptRunError::Hidden(name) => {
+            StoredRunError::Hidden(name) => {
                 explained.hint(format!("give it again: --var {name}=VALUE"))
             }
-            KeptRunError::Doubt { at, .. } => explained.hint(format!(
+            StoredRunError::Doubt { at, .. } => explained.hint(format!(
                 "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
                 at = keeping::shell_word(&at)
             )),
-            KeptRunError::ServerRuns { .. } => {
+            StoredRunError::ServerRuns { .. } => {
                 explained.hint("wait until it has ended, or kill it: `--kill-servers`")
             }
-            KeptRunError::Unfinished => {
+            StoredRunError::Unfinished => {
                 explained.hint("ask again, or give it a plan: `--plan FILE`")
             }
-            KeptRunError::Done(_) => {
+            StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")
             }
-            KeptRunError::UnknownStep {
+            StoredRunError::UnknownStep {
                 near: Some(near), ..
             } => explained.hint(format!("did you mean `{near}`?")),
             _ => explained,

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use planwright::core::plan::Input;
 use planwright::core::{Plan, Value};
-use planwright::legible;
+use planwright::terminal_text;
 use planwright_store::{NewPlan, Store, StoreError, StoredPlan};
 use serde::Serialize;
 
@@ -120,7 +120,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: Printer) -> Result<Exit, 
             for plan in &plans {
                 let called = format!("{:width$}", called(plan), width = width.unwrap_or(0));
                 let line = format!("{called}  {}  {}", short(&plan.id), inputs(plan));
-                printer.data_line(legible::one_line(&line).trim_end());
+                printer.data_line(terminal_text::one_line(&line).trim_end());
             }
             if plans.is_empty() {
                 printer.talk("no plans: `planwright save PLAN` saves one");

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use planwright::core::Value;
 use planwright::engine::RunSummary;
 use planwright::engine::run::StepPreview;
-use planwright::legible;
 use planwright::media::Media;
+use planwright::terminal_text;
 
 use self::layout::Room;
 use super::printer::Printer;
@@ -48,7 +48,10 @@ fn beside(summary: &RunSummary) -> String {
         }
         for media in step.content.iter().filter_map(Media::of) {
             let (at, label) = (step.at.to_string(), media.label());
-            let (at, label) = (legible::one_line(&at), legible::one_line(&label));
+            let (at, label) = (
+                terminal_text::one_line(&at),
+                terminal_text::one_line(&label),
+            );
             let _ = writeln!(text, "{at}: [{label}] (`--format json` has it)");
         }
     }
@@ -80,12 +83,12 @@ pub(crate) fn dry_run(steps: &[StepPreview]) -> String {
 fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
     let margin = "  ".repeat(depth);
     for step in steps {
-        let mut line = format!("{margin}{}", legible::one_line(step.step.as_str()));
+        let mut line = format!("{margin}{}", terminal_text::one_line(step.step.as_str()));
         if let Some(instance) = &step.instance {
-            let _ = write!(line, " of {}", legible::one_line(instance));
+            let _ = write!(line, " of {}", terminal_text::one_line(instance));
         }
         if let Some(tool) = &step.tool {
-            let _ = write!(line, ": {}", legible::one_line(tool));
+            let _ = write!(line, ": {}", terminal_text::one_line(tool));
         }
         let mut notes = Vec::new();
         if step.approval {
@@ -95,7 +98,7 @@ fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
             let after: Vec<_> = step
                 .after
                 .iter()
-                .map(|id| legible::one_line(id.as_str()))
+                .map(|id| terminal_text::one_line(id.as_str()))
                 .collect();
             notes.push(format!("after {}", after.join(", ")));
         }
@@ -107,7 +110,10 @@ fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
         if let Some(args) = step.args.as_object() {
             for (name, value) in args {
                 let value = value.to_json();
-                let (name, value) = (legible::one_line(name), legible::one_line(&value));
+                let (name, value) = (
+                    terminal_text::one_line(name),
+                    terminal_text::one_line(&value),
+                );
                 let _ = writeln!(text, "{margin}    {name} = {value}");
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright::legible;
+use planwright::terminal_text;
 use planwright_serve::TokenFile;
 use serde::Serialize;
 
@@ -62,12 +62,14 @@ pub(crate) fn command(arguments: &TokenArguments, printer: Printer) -> Result<Ex
 }
 
 fn table(clients: &[Listed<'_>]) -> String {
-    let widths = clients.iter().map(|client| legible::width(client.name));
+    let widths = clients
+        .iter()
+        .map(|client| terminal_text::width(client.name));
     let width = widths.max().unwrap_or(0);
     let mut text = String::new();
     for client in clients {
-        let name = legible::padded(client.name, width);
-        let _ = writeln!(text, "{name}  {}", legible::one_line(client.created));
+        let name = terminal_text::padded(client.name, width);
+        let _ = writeln!(text, "{name}  {}", terminal_text::one_line(client.created));
     }
     text
 }

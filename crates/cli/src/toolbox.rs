@@ -9,10 +9,10 @@ use planwright::config::Config;
 use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
-use planwright::kept::RecordProcesses;
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
 use planwright::names;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright::stored::RecordProcesses;
 use planwright::workspace::Workspace;
 use planwright_store::Store;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use planwright::legible;
 use planwright::mcp::{Reach, ServersConfig};
+use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -152,7 +152,7 @@ fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
                 }
                 Reach::Http(http) => format!("{}: talk to {}", server.name, http.url),
             };
-            format!("  {}", legible::one_line(&line))
+            format!("  {}", terminal_text::one_line(&line))
         })
         .collect())
 }

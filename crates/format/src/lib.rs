@@ -35,12 +35,12 @@ pub use report::{
     TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
 };
 pub use runs::{
-    ChangeV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, KeptRunV1, LOG_SCHEMA,
-    LogLineV1, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PlanDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA,
-    RecordV1, ReplayV1, RunsV1, StepDiffV1, StepSideV1, changes,
+    ChangeV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA, LogLineV1,
+    LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PlanDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1,
+    ReplayV1, RunListingV1, RunsV1, StepDiffV1, StepSideV1, changes,
 };
 pub use stored::{
-    BoundV1, ChoiceV1, GuardsV1, KeptError, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
+    BoundV1, ChoiceV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
     PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1, ToolSourcesV1,
     ToolV1,
 };

@@ -8,9 +8,9 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use planwright::engine::Decision;
-use planwright::kept::open_questions;
 use planwright::schemars::{self, JsonSchema};
 use planwright::store::Store;
+use planwright::stored::open_questions;
 use planwright::{Function, Functions, Planwright, RunSummary, ToolError, parse};
 use serde::Deserialize;
 

@@ -125,7 +125,7 @@
 //!   cloned into the function.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
-//!   [minute](embedding::RunBuilder::attempt_timeout), and 16 [go together](embedding::RunBuilder::max_parallel), where nothing else is said.
+//!   [minute](service::RunBuilder::attempt_timeout), and 16 [go together](service::RunBuilder::max_parallel), where nothing else is said.
 //!
 //! # MCP servers
 //!
@@ -154,7 +154,7 @@
 //! ```
 //!
 //! [`close`](Planwright::close) shuts them down gracefully, while functions go on working; a [`Planwright`] that is dropped kills them, with all that they
-//! started. [`embedding::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
+//! started. [`service::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
 //!
 //! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
 //! into `secrets` as well, which an `mcp.json` does by itself. Tokens that somebody logged in for are in the
@@ -185,7 +185,7 @@
 //! ```
 //!
 //! Plans that are given inputs are [checked with them](Planwright::check_with). What plans may do, and how much, is a
-//! [policy](embedding::Builder::policy).
+//! [policy](service::Builder::policy).
 //!
 //! # Events
 //!
@@ -329,11 +329,11 @@
 //!
 //! With the feature `store`, a run is stored in a file as it goes, and resumed after a failure, a decision, or the death of its process.
 //! Steps that succeeded are not run again; a call whose outcome is unknown is made again only if its tool is
-//! [idempotent](Function::idempotent), or if you [say so](embedding::Resume::retry).
+//! [idempotent](Function::idempotent), or if you [say so](service::Resume::retry).
 //!
 //! ```
 //! use planwright::engine::Decision;
-//! use planwright::kept::open_questions;
+//! use planwright::stored::open_questions;
 //! use planwright::store::Store;
 //! # use std::time::SystemTime;
 //! # use planwright::{Function, Functions, Planwright, parse};
@@ -363,11 +363,11 @@
 //! # }
 //! ```
 //!
-//! - The plan is stored with the run, in Planwright's own dialect, whichever it was written in or built by. [`Resume`](embedding::Resume)
-//!   may take [another plan](embedding::Resume::plan) in its place: the steps that it changes are run again, the others keep their results.
-//! - A decision is about one exact call of one run, and counts once. [`wait_for_decisions`](embedding::RunBuilder::wait_for_decisions) waits for
+//! - The plan is stored with the run, in Planwright's own dialect, whichever it was written in or built by. [`Resume`](service::Resume)
+//!   may take [another plan](service::Resume::plan) in its place: the steps that it changes are run again, the others keep their results.
+//! - A decision is about one exact call of one run, and counts once. [`wait_for_decisions`](service::RunBuilder::wait_for_decisions) waits for
 //!   one instead of ending the run as waiting. `planwright approve` decides as well.
-//! - Secret inputs are not stored: [give them again](embedding::Resume::input).
+//! - Secret inputs are not stored: [give them again](service::Resume::input).
 //! - An id is used once in a store, and one process at a time has a run.
 //! - Methods of a [`Store`](store::Store) wait for the disk where they are called, which takes milliseconds: in a server with much to do, call
 //!   them in [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html).
@@ -468,7 +468,7 @@
 //!
 //! # Features
 //!
-//! A feature adds its parts to [`embedding::Builder`] as well, such as `workspace` and `config`. None is on by default.
+//! A feature adds its parts to [`service::Builder`] as well, such as `workspace` and `config`. None is on by default.
 //!
 //! - `config`: reads `planwright.toml` ([`config`]).
 //! - `planner`: models that write plans, and the meaning of phrases of time ([`planner`]).
@@ -506,7 +506,7 @@ pub use planwright_store as store;
 pub use schemars;
 
 /// What opens tools and starts runs, in full.
-pub mod embedding;
+pub mod service;
 
 /// `planwright.toml`: which tools plans may call, and how much.
 #[cfg(feature = "config")]
@@ -526,7 +526,7 @@ pub mod names;
 pub mod pins;
 
 /// Text that comes from elsewhere, made fit for a terminal.
-pub mod legible;
+pub mod terminal_text;
 
 /// Images, audio and resources that tools give.
 pub mod media;
@@ -535,20 +535,20 @@ pub mod media;
 pub mod drawing;
 
 /// Plans as somebody hands them over, with all that belongs to them.
-pub mod reading;
+pub mod loaded_plan;
 
 /// Runs as a store keeps them.
 #[cfg(feature = "store")]
-pub mod kept;
+pub mod stored;
 
 /// Runs as spans and metrics of OpenTelemetry.
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
 
-pub use embedding::{Error, Planwright, Run, parse};
 pub use planwright_core::{Catalog, CheckedPlan, Plan, Value};
 pub use planwright_engine::backend::{Function, Functions, Sharable, ToolError};
 pub use planwright_engine::{RunEvent, RunSummary};
+pub use service::{Error, Planwright, Run, parse};
 
 /// The examples of the guide, which are compiled and run as those of the crate are.
 #[cfg(doctest)]

@@ -12,8 +12,8 @@ use planwright_engine::{RunStatus, RunSummary};
 
 use super::attached::Attached;
 use super::bounds::Bounds;
-use planwright::kept::Stale;
-use planwright::reading::recalled;
+use planwright::loaded_plan::recalled;
+use planwright::stored::StaleStep;
 
 /// What is said of a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
@@ -150,7 +150,7 @@ fn at(finding: &Diagnostic) -> &str {
 pub(super) fn run(
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
-    rerun: &[Stale],
+    rerun: &[StaleStep],
     most: u64,
     can_resume: bool,
 ) -> Value {
@@ -232,7 +232,7 @@ pub(super) fn run(
 }
 
 /// Why a step that was done is run again.
-pub(super) fn stale_because(stale: &Stale) -> String {
+pub(super) fn stale_because(stale: &StaleStep) -> String {
     format!(
         "its result was computed from `{}`, which the new plan changes",
         stale.from

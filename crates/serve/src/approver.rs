@@ -13,7 +13,7 @@ use planwright_store::Store;
 
 use super::board::Board;
 use planwright::call_view::{CallView, visible};
-use planwright::kept::StoreApprover;
+use planwright::stored::StoreApprover;
 
 /// Asks at the client about calls.
 pub(super) struct AtClient {

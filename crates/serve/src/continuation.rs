@@ -21,8 +21,8 @@ use super::request::BadRequest;
 use super::resume::Wishes;
 use super::running::Running;
 use super::{approver, board};
-use planwright::embedding::random_id;
-use planwright::kept::KeptRun;
+use planwright::service::random_id;
+use planwright::stored::StoredRun;
 
 /// How long a client may take to come back, as for states that this process holds.
 const VALIDITY: Duration = Duration::from_mins(30);
@@ -78,7 +78,10 @@ fn seconds(time: SystemTime) -> u64 {
 }
 
 /// The calls of a run that wait for a decision, by their digests.
-fn open_questions(run: &str, kept: &KeptRun) -> Result<BTreeMap<String, Arc<Address>>, BadRequest> {
+fn open_questions(
+    run: &str,
+    kept: &StoredRun,
+) -> Result<BTreeMap<String, Arc<Address>>, BadRequest> {
     let history = kept
         .history()
         .map_err(|error| BadRequest(error.to_string()))?;
@@ -172,7 +175,7 @@ impl PlanHost {
     async fn take_answers(
         &self,
         state: &RequestStateV1,
-        (info, kept): &(RunInfo, KeptRun),
+        (info, kept): &(RunInfo, StoredRun),
         answers: &Value,
     ) -> Result<bool, BadRequest> {
         if !matches!(kept.status(), None | Some(RunStatus::Waiting)) {
@@ -207,7 +210,7 @@ impl PlanHost {
     /// Stores answers to what a task has asked, for the process that goes on with it.
     pub(super) async fn decide_by_answers(
         &self,
-        (info, kept): &(RunInfo, KeptRun),
+        (info, kept): &(RunInfo, StoredRun),
         answers: &Value,
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
@@ -265,7 +268,7 @@ impl PlanHost {
     }
 
     /// What is said of a stored run that does not go on now.
-    async fn kept_standing(&self, (info, kept): (RunInfo, KeptRun)) -> Value {
+    async fn kept_standing(&self, (info, kept): (RunInfo, StoredRun)) -> Value {
         if kept.status().is_none() {
             return self.interrupted(&info.id);
         }

@@ -25,24 +25,24 @@ use super::progress::Progress;
 use super::request::{BadRequest, Request};
 use super::running::{CancelOnDrop, Follow, Running};
 use super::tasks::task_handle;
-use planwright::embedding::random_id;
-use planwright::kept::{self, Begin, Stale};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::pins::PinPolicy;
-use planwright::reading::Reading;
+use planwright::service::random_id;
+use planwright::stored::{self, NewStoredRun, StaleStep};
 
 /// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
 const FULL_PLANS: u64 = 4;
 
 /// A plan that is sound, and the text that it was read from.
 pub(super) struct Sound {
-    pub(super) reading: Reading,
+    pub(super) loaded: LoadedPlan,
     pub(super) plan: CheckedPlan,
 }
 
 /// Why there is no sound plan.
 pub(super) enum Unsound {
     /// What was found about it.
-    Findings(Box<Reading>),
+    Findings(Box<LoadedPlan>),
     /// It could not even be looked at.
     Refused(BadRequest),
 }
@@ -82,7 +82,7 @@ impl PlanHost {
         dialect: Option<&str>,
         given: Object,
     ) -> Result<Sound, Unsound> {
-        self.checked_as(client, text, dialect, given, |reading| reading)
+        self.checked_as(client, text, dialect, given, |loaded| loaded)
             .await
     }
 
@@ -93,15 +93,15 @@ impl PlanHost {
         text: &str,
         dialect: Option<&str>,
         given: Object,
-        adjust: impl Fn(Reading) -> Reading,
+        adjust: impl Fn(LoadedPlan) -> LoadedPlan,
     ) -> Result<Sound, Unsound> {
         let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
         let read = || {
-            let mut reading = Reading::new("plan", parsed(text, dialect))
+            let mut loaded = LoadedPlan::new("plan", parsed(text, dialect))
                 .with_given(given.clone())
                 .with_recalled(recalled.clone());
-            reading.restrict(|_| self.policy(&client.id));
-            adjust(reading)
+            loaded.restrict(|_| self.policy(&client.id));
+            adjust(loaded)
         };
         self.check_when_there(read).await
     }
@@ -109,18 +109,18 @@ impl PlanHost {
     /// Checks what `read` reads, again as servers come.
     pub(super) async fn check_when_there(
         &self,
-        read: impl Fn() -> Reading,
+        read: impl Fn() -> LoadedPlan,
     ) -> Result<Sound, Unsound> {
         let mut changes = self.upstreams.changes();
         let deadline = self.upstreams.end_of_grace(CALL_GRACE);
         loop {
             changes.mark_unchanged();
             let seen = self.upstreams.view();
-            let mut reading = read();
-            if let Some(plan) = reading.check(&self.offered().catalog) {
-                return Ok(Sound { reading, plan });
+            let mut loaded = read();
+            if let Some(plan) = loaded.check(&self.offered().catalog) {
+                return Ok(Sound { loaded, plan });
             }
-            let mut findings = reading.diagnostics.iter();
+            let mut findings = loaded.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
             if is_unknown && tokio::time::Instant::now() < deadline {
                 // In this order: a server that becomes ready in between is settled, and its tools were not seen.
@@ -135,18 +135,18 @@ impl PlanHost {
                     }
                 }
             }
-            self.mention_missing(&mut reading);
-            return Err(Unsound::Findings(Box::new(reading)));
+            self.mention_missing(&mut loaded);
+            return Err(Unsound::Findings(Box::new(loaded)));
         }
     }
 
     /// Says of tools that are not there which servers are not, either.
-    fn mention_missing(&self, reading: &mut Reading) {
+    fn mention_missing(&self, loaded: &mut LoadedPlan) {
         let missing = self.missing_servers();
         if missing.is_empty() {
             return;
         }
-        for finding in &mut reading.diagnostics {
+        for finding in &mut loaded.diagnostics {
             if finding.code == Code::UnknownTool {
                 let mut help = finding.help.take().into_iter().collect::<Vec<_>>();
                 help.extend(missing.iter().cloned());
@@ -176,7 +176,7 @@ impl PlanHost {
     }
 
     async fn begin(&self, call: &HostCall, sound: Sound) -> Result<Arc<Running>, BadRequest> {
-        let Sound { reading, plan } = sound;
+        let Sound { loaded, plan } = sound;
         let options = self.options(&plan)?;
         let id = random_id();
         let mut start = Start::new(Arc::clone(&id), plan.clone());
@@ -184,18 +184,18 @@ impl PlanHost {
             let (settings, client) = (self.settings.clone(), call.client.id.clone());
             let (run, checked, options) = (Arc::clone(&id), plan.clone(), options.clone());
             let kept = aside(move || {
-                let begin = Begin {
+                let begin = NewStoredRun {
                     id: &run,
                     plan: &checked,
-                    reading: &reading,
+                    loaded: &loaded,
                     sources: settings.sources.clone(),
                     client: super::keep::owner(&client),
                     secrets: &options.masked_texts(),
                     now: (settings.now)(),
                 };
                 let held = begin.keep(&store, &settings.holder)?;
-                let process = kept::process(&checked, &options, (settings.now)());
-                Ok::<_, kept::KeptRunError>((held, process))
+                let process = stored::process(&checked, &options, (settings.now)());
+                Ok::<_, stored::StoredRunError>((held, process))
             });
             let (held, process) = kept
                 .await
@@ -231,7 +231,7 @@ impl PlanHost {
         plan: &CheckedPlan,
         options: RunOptions,
         began: SystemTime,
-        rerun: Vec<Stale>,
+        rerun: Vec<StaleStep>,
     ) -> Result<Arc<Running>, BadRequest> {
         let client = &call.client;
         self.has_room(client)?;
@@ -385,7 +385,7 @@ fn sound_answer(sound: &Sound) -> Value {
     fields.insert("status".into(), Value::from("sound"));
     fields.insert("steps".into(), steps.into());
     let warnings: Vec<Value> = sound
-        .reading
+        .loaded
         .diagnostics
         .iter()
         .map(answer::described)

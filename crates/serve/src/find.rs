@@ -18,8 +18,8 @@ use super::host::PlanHost;
 use super::offered::Offered;
 use super::request::{BadRequest, Request};
 use super::signatures::{look_up, signature};
-use planwright::embedding::random_id;
-use planwright::reading::{Reading, single_call};
+use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::service::random_id;
 
 /// How many tools a search gives where nothing is said.
 const FOUND: u64 = 10;
@@ -163,9 +163,9 @@ impl PlanHost {
         let read = || {
             let options = ReadOptions::new(&name).in_dialect(Native.name());
             let parsed = planwright_dialects::parse(text.as_bytes(), &options);
-            let mut reading = Reading::new(&name, parsed);
-            reading.restrict(|_| self.policy(&call.client.id));
-            reading
+            let mut loaded = LoadedPlan::new(&name, parsed);
+            loaded.restrict(|_| self.policy(&call.client.id));
+            loaded
         };
         match self.check_when_there(read).await {
             // The client was asked already, if it can be.

@@ -14,7 +14,7 @@ use super::host::PlanHost;
 use super::recall::mentioned;
 use super::request::BadRequest;
 use super::running::{Running, Stand};
-use planwright::kept::KeptRun;
+use planwright::stored::StoredRun;
 
 /// Who a client's runs belong to, as they are kept. What the user does on this machine belongs to nobody in particular.
 pub(super) fn owner(client: &ClientId) -> Option<String> {
@@ -26,7 +26,7 @@ pub(super) enum Known {
     /// This process drives it, or has driven it.
     Here(Arc<Running>),
     /// It is kept.
-    Kept(Box<(RunInfo, KeptRun)>),
+    Kept(Box<(RunInfo, StoredRun)>),
 }
 
 impl PlanHost {
@@ -46,7 +46,7 @@ impl PlanHost {
         &self,
         client: &Client,
         id: &str,
-    ) -> Result<Option<(RunInfo, KeptRun)>, BadRequest> {
+    ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Ok(None);
         };
@@ -59,7 +59,11 @@ impl PlanHost {
     }
 
     /// What a kept run came to.
-    pub(super) async fn replayed(&self, id: &str, kept: KeptRun) -> Result<RunSummary, BadRequest> {
+    pub(super) async fn replayed(
+        &self,
+        id: &str,
+        kept: StoredRun,
+    ) -> Result<RunSummary, BadRequest> {
         let id = id.to_owned();
         let replay = move || kept.replayed(&id).map_err(|error| error.to_string());
         let Replayed { summary, .. } = aside(replay)
@@ -161,7 +165,7 @@ fn read_kept(
     store: &Store,
     id: &str,
     owner: Option<&str>,
-) -> Result<Option<(RunInfo, KeptRun)>, String> {
+) -> Result<Option<(RunInfo, StoredRun)>, String> {
     let info = match store.run(id) {
         // The beginning of an id, by which others could be found out, is none.
         Ok(info) if info.id == id => info,
@@ -184,6 +188,6 @@ fn read_kept(
             Some(_) => Ok(None),
         };
     }
-    let kept = KeptRun::read(store, id).map_err(|error| error.to_string())?;
+    let kept = StoredRun::read(store, id).map_err(|error| error.to_string())?;
     Ok((kept.run.client.as_deref() == owner).then_some((info, kept)))
 }

@@ -21,8 +21,8 @@ use super::execute::{Sound, Unsound};
 use super::host::PlanHost;
 use super::request::{BadRequest, Request};
 use super::sampling::Sampling;
-use planwright::embedding::random_id;
 use planwright::format::{UsageV1, timestamp};
+use planwright::service::random_id;
 
 /// The most plans that are remembered of one client.
 const REMEMBERED: usize = 64;

@@ -10,8 +10,8 @@ use planwright_engine::{RunEvent, StampedEvent};
 use planwright_mcp::Caller;
 
 use super::answer::stale_because;
-use planwright::kept::Stale;
-use planwright::reading::recalled;
+use planwright::loaded_plan::recalled;
+use planwright::stored::StaleStep;
 
 /// Counts the steps of a run, and tells its caller of each that ends.
 pub(super) struct Progress {
@@ -73,7 +73,7 @@ impl Progress {
     }
 
     /// Names the steps that are run again, before anything is called.
-    pub(super) fn announce(&self, rerun: &[Stale]) {
+    pub(super) fn announce(&self, rerun: &[StaleStep]) {
         let steps: Vec<String> = rerun
             .iter()
             .map(|stale| format!("`{}` is run again: {}", stale.step, stale_because(stale)))

@@ -16,8 +16,10 @@ use super::host::PlanHost;
 use super::keep::Known;
 use super::request::{BadRequest, Request};
 use super::running::{Running, Stand};
-use planwright::kept::{GoOn, KeptRun, KeptRunError, Ready, resolve_choices, tools_of};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::stored::{
+    PreparedResume, ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of,
+};
 
 /// What a model wants of a run that goes on.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +79,7 @@ impl PlanHost {
         &self,
         client: &Client,
         id: &str,
-    ) -> Result<Option<(RunInfo, KeptRun)>, BadRequest> {
+    ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         self.runs.forget(&client.id, id);
         match self.find(client, id).await {
             Ok(Known::Kept(kept)) => Ok(Some(*kept)),
@@ -89,7 +91,7 @@ impl PlanHost {
     async fn go_on(
         &self,
         call: &HostCall,
-        (info, kept): (RunInfo, KeptRun),
+        (info, kept): (RunInfo, StoredRun),
         wishes: Wishes,
     ) -> Result<Value, BadRequest> {
         let changes_nothing = wishes.plan.is_none() && wishes.choices.is_empty();
@@ -107,12 +109,12 @@ impl PlanHost {
     pub(super) async fn revive(
         &self,
         call: &HostCall,
-        (info, kept): (RunInfo, KeptRun),
+        (info, kept): (RunInfo, StoredRun),
         mut wishes: Wishes,
     ) -> Result<Arc<Running>, Unsound> {
         let id = info.id.as_str();
-        let refused = |error: KeptRunError| Unsound::Refused(explained(&error));
-        let Sound { reading, plan } = match &wishes.plan {
+        let refused = |error: StoredRunError| Unsound::Refused(explained(&error));
+        let Sound { loaded, plan } = match &wishes.plan {
             Some(text) => {
                 let mut given = kept.vars.clone();
                 given.extend(wishes.inputs.clone());
@@ -121,13 +123,11 @@ impl PlanHost {
             }
             None => {
                 let inputs = wishes.inputs.clone();
-                kept.reading(inputs.clone()).map_err(refused)?;
+                kept.loaded(inputs.clone()).map_err(refused)?;
                 let read = || {
-                    let mut reading = kept
-                        .reading(inputs.clone())
-                        .unwrap_or_else(|_| unreadable());
-                    reading.restrict(|_| self.policy(&call.client.id));
-                    reading
+                    let mut loaded = kept.loaded(inputs.clone()).unwrap_or_else(|_| unreadable());
+                    loaded.restrict(|_| self.policy(&call.client.id));
+                    loaded
                 };
                 self.check_when_there(read).await?
             }
@@ -140,7 +140,7 @@ impl PlanHost {
         let mut options = self.options(&plan).map_err(Unsound::Refused)?;
         let before = kept.options();
         options.durations = before.durations;
-        let new_plan = wishes.plan.as_ref().and_then(|_| reading.to_kept());
+        let new_plan = wishes.plan.as_ref().and_then(|_| loaded.to_kept());
         let is_cancelled = wishes.cancel;
         let prepared = self
             .prepare(id, &plan, new_plan, &options, wishes, kept)
@@ -163,8 +163,8 @@ impl PlanHost {
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
         wishes: Wishes,
-        kept: KeptRun,
-    ) -> Result<(Ready, Arc<planwright_store::HeldRun>), BadRequest> {
+        kept: StoredRun,
+    ) -> Result<(PreparedResume, Arc<planwright_store::HeldRun>), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Err(BadRequest("runs are not kept here".to_owned()));
         };
@@ -174,9 +174,9 @@ impl PlanHost {
             let held = store.hold(&id, &holder)?;
             // It was read before it was held: another request may have gone on with it in between, and ended.
             if held.entries() != kept.entries.len() {
-                return Err(KeptRunError::Outdated);
+                return Err(StoredRunError::Outdated);
             }
-            let go_on = GoOn {
+            let go_on = ResumeRequest {
                 id: &id,
                 plan: &plan,
                 new_plan,
@@ -190,7 +190,7 @@ impl PlanHost {
         aside(prepare)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(|error: KeptRunError| explained(&error))
+            .map_err(|error: StoredRunError| explained(&error))
     }
 }
 
@@ -222,15 +222,15 @@ impl Wishes {
 }
 
 /// A reading that is never looked at: what it stands for was read before.
-fn unreadable() -> Reading {
-    Reading::new(
+fn unreadable() -> LoadedPlan {
+    LoadedPlan::new(
         "plan",
         planwright_dialects::parse(b"", &ReadOptions::new("plan")),
     )
 }
 
 /// Refuses a model's decision about a call whose outcome is unknown.
-fn in_doubt(step: &str, history: &History, kept: &KeptRun) -> Result<(), BadRequest> {
+fn in_doubt(step: &str, history: &History, kept: &StoredRun) -> Result<(), BadRequest> {
     let tools = kept.latest_plan().map(|plan| tools_of(&plan));
     let tools = tools.unwrap_or_default();
     for (at, past) in history.steps() {
@@ -252,13 +252,15 @@ fn in_doubt(step: &str, history: &History, kept: &KeptRun) -> Result<(), BadRequ
 }
 
 /// Why a run cannot go on, with the way out for a model.
-fn explained(error: &KeptRunError) -> BadRequest {
+fn explained(error: &StoredRunError) -> BadRequest {
     let way_out = match error {
-        KeptRunError::Hidden(name) => format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}"),
-        KeptRunError::Doubt { .. } => "; only a person can decide what becomes of it".to_owned(),
-        KeptRunError::Outdated => "; look at it with get_run".to_owned(),
-        KeptRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
-        KeptRunError::UnknownStep {
+        StoredRunError::Hidden(name) => {
+            format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}")
+        }
+        StoredRunError::Doubt { .. } => "; only a person can decide what becomes of it".to_owned(),
+        StoredRunError::Outdated => "; look at it with get_run".to_owned(),
+        StoredRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
+        StoredRunError::UnknownStep {
             near: Some(near), ..
         } => format!("; did you mean `{near}`?"),
         _ => String::new(),

@@ -16,7 +16,7 @@ use super::aside::aside;
 use super::board::Board;
 use super::observer::Observe;
 use super::progress::Progress;
-use planwright::kept::Stale;
+use planwright::stored::StaleStep;
 
 /// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
 const ENDED_KEPT: usize = 16;
@@ -30,7 +30,7 @@ pub(super) struct Running {
     pub(super) client: ClientId,
     pub(super) plan: CheckedPlan,
     /// The steps that were done and are run again, since a new plan made their results stale.
-    pub(super) rerun: Vec<Stale>,
+    pub(super) rerun: Vec<StaleStep>,
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
     meter: WrittenMeter,
@@ -107,7 +107,7 @@ pub(super) struct Follow {
     pub(super) id: Arc<str>,
     pub(super) client: ClientId,
     pub(super) plan: CheckedPlan,
-    pub(super) rerun: Vec<Stale>,
+    pub(super) rerun: Vec<StaleStep>,
     pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,

@@ -19,7 +19,7 @@ use super::request::BadRequest;
 use super::resume::Wishes;
 use super::running::{Running, Stand};
 use planwright::format::timestamp;
-use planwright::kept::KeptRun;
+use planwright::stored::StoredRun;
 
 /// How often a client should ask how a task stands, in milliseconds.
 const POLL: u64 = 500;
@@ -58,7 +58,7 @@ impl PlanHost {
     async fn cancel_kept(
         &self,
         client: &Client,
-        (info, kept): (RunInfo, KeptRun),
+        (info, kept): (RunInfo, StoredRun),
     ) -> Result<(), UpstreamError> {
         if kept.status().is_some() || info.holder.is_some() {
             return Ok(());

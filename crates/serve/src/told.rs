@@ -10,7 +10,7 @@ use super::execute::Unsound;
 use super::host::PlanHost;
 use super::running::{Running, Stand};
 use super::{answer, faces};
-use planwright::kept::Stale;
+use planwright::stored::StaleStep;
 
 impl PlanHost {
     /// What is said of a run of this process.
@@ -45,7 +45,7 @@ impl PlanHost {
         &self,
         summary: &RunSummary,
         plan: Option<&CheckedPlan>,
-        rerun: &[Stale],
+        rerun: &[StaleStep],
     ) -> Value {
         if let Some(face) = self.settings.face {
             return faces::came_to(face, summary, plan, self.settings.answer_bytes);
@@ -65,10 +65,10 @@ impl PlanHost {
     /// What is said of a plan that is not sound.
     pub(super) fn rejected(&self, unsound: &Unsound) -> Value {
         match (self.settings.face, unsound) {
-            (Some(face), Unsound::Findings(reading)) => {
-                faces::refused(face, &answer::rejection(reading.diagnostics.iter()))
+            (Some(face), Unsound::Findings(loaded)) => {
+                faces::refused(face, &answer::rejection(loaded.diagnostics.iter()))
             }
-            (None, Unsound::Findings(reading)) => answer::rejected(reading.diagnostics.iter()),
+            (None, Unsound::Findings(loaded)) => answer::rejected(loaded.diagnostics.iter()),
             (_, Unsound::Refused(error)) => self.refused(&error.0),
         }
     }

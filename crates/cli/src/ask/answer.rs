@@ -2,11 +2,11 @@
 
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::format::{AnswerV1, ReportV1, Trim, UsageV1};
-use planwright::legible;
 use planwright::planner::analysis::{Analysis, StepFailure, StepResult, analyze};
 use planwright::planner::answering::{Answer, AnswerSettings, Evidence, summarise};
 use planwright::planner::document;
 use planwright::planner::model::{ModelError, ModelErrorKind};
+use planwright::terminal_text;
 
 use super::{Asking, Ran};
 use crate::args::RunFormat;
@@ -29,7 +29,7 @@ impl Asking<'_> {
         let Ran {
             answer,
             ended,
-            reading,
+            loaded,
             mut usage,
         } = ran;
         usage += ended.usage;
@@ -38,8 +38,8 @@ impl Asking<'_> {
         let analysis = analysed(summary);
         let computed = analysis.to_text(ANALYSIS_TOKENS);
         let evidence = Evidence::of(&self.arguments.question, summary, computed);
-        let reading = ended.revised.as_ref().unwrap_or(&reading);
-        let mut report = ReportV1::of_run(summary, reading.dialect, [])
+        let loaded = ended.revised.as_ref().unwrap_or(&loaded);
+        let mut report = ReportV1::of_run(summary, loaded.dialect, [])
             .revised(&ended.revisions, ended.usage.into());
         if let Some(bytes) = self.max_output() {
             report = Trim::to(bytes).report(report);
@@ -109,7 +109,8 @@ impl Asking<'_> {
         let text = without_model(evidence);
         let steps = evidence.given.iter();
         if self.arguments.format == RunFormat::Text {
-            self.printer.data_line(&legible::lines(text.trim_end()));
+            self.printer
+                .data_line(&terminal_text::lines(text.trim_end()));
         }
         answer.by = Some("analysis".to_owned());
         answer.rests_on = steps.map(|given| given.step.to_string()).collect();
@@ -134,7 +135,7 @@ impl Asking<'_> {
                 }
                 if is_text {
                     has_words = true;
-                    printer.data(&legible::lines(words));
+                    printer.data(&terminal_text::lines(words));
                 }
             },
         )
@@ -146,7 +147,7 @@ impl Asking<'_> {
             printer.data("\n");
         }
         if let (Ok(said), true, false) = (&said, is_text, has_words) {
-            printer.data(&legible::lines(&said.text));
+            printer.data(&terminal_text::lines(&said.text));
             printer.data("\n");
         }
         said.map_err(|error| Unanswered { error, has_words })

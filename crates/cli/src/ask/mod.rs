@@ -12,10 +12,10 @@ use planwright::core::plan::Mode;
 use planwright::engine::Confidential;
 use planwright::engine::options::RunOptions;
 use planwright::format::AnswerV1;
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
-use planwright::reading::Reading;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
@@ -30,7 +30,7 @@ use super::settings::{self, Settings};
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::{create, guards, model, output, outside, store, telemetry};
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 /// What people call the plan.
 const SOURCE: &str = "answer";
@@ -105,7 +105,7 @@ struct Ran {
     /// What is known so far of the answer.
     answer: AnswerV1,
     ended: Ended,
-    reading: Reading,
+    loaded: LoadedPlan,
     /// What the plan has cost.
     usage: Usage,
 }
@@ -134,10 +134,10 @@ impl Asking<'_> {
             self.print_document(&answer)?;
             return Ok(Came::Nothing(exit));
         };
-        let mut reading = self.reading(&written.text);
+        let mut loaded = self.loaded(&written.text);
         // It was sound against the same tools a moment ago.
-        let Some(plan) = reading.check(&self.toolbox.catalog) else {
-            output::findings(&reading, RunFormat::Text, self.printer);
+        let Some(plan) = loaded.check(&self.toolbox.catalog) else {
+            output::findings(&loaded, RunFormat::Text, self.printer);
             return Ok(Came::Nothing(Exit::Rejected));
         };
         let store = self.store()?;
@@ -155,7 +155,7 @@ impl Asking<'_> {
         let id = random_id();
         let mut course = self.course(
             &id,
-            (&plan, &reading),
+            (&plan, &loaded),
             store.as_ref(),
             telemetry::open(self.config)?,
         )?;
@@ -165,7 +165,7 @@ impl Asking<'_> {
             Some(ended) => Came::Ran(Box::new(Ran {
                 answer,
                 ended,
-                reading,
+                loaded,
                 usage,
             })),
             None => Came::Nothing(Exit::Interrupted),
@@ -211,7 +211,7 @@ impl Asking<'_> {
     fn course<'c>(
         &'c self,
         id: &'c str,
-        (plan, reading): (&'c CheckedPlan, &'c Reading),
+        (plan, loaded): (&'c CheckedPlan, &'c LoadedPlan),
         store: Option<&'c Store>,
         telemetry: Telemetry,
     ) -> Result<Course<'c>, CommandError> {
@@ -225,7 +225,7 @@ impl Asking<'_> {
         Ok(Course {
             id,
             plan,
-            reading,
+            loaded,
             toolbox: self.toolbox,
             store,
             durations: None,
@@ -246,7 +246,7 @@ impl Asking<'_> {
     }
 
     /// A created plan as it is read and kept.
-    fn reading(&self, text: &str) -> Reading {
+    fn loaded(&self, text: &str) -> LoadedPlan {
         created(SOURCE, text, self.config)
     }
 

@@ -19,7 +19,7 @@ use crate::live::Live;
 use crate::signals::Signals;
 use crate::watch::{INTERRUPTED, Watch};
 use crate::{create, keeping, outside, telemetry};
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 impl Asking<'_> {
     /// Has the plan written, and runs it meanwhile.
@@ -80,8 +80,8 @@ impl Asking<'_> {
             return Ok(Came::Nothing(create::exit(&created)));
         };
         told::end(&created, self.model.name(), self.printer);
-        let reading = self.reading(&plan.text);
-        let mut course = self.course(&id, (&plan.checked, &reading), store.as_ref(), telemetry)?;
+        let loaded = self.loaded(&plan.text);
+        let mut course = self.course(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
         if let Some(adapting) = &mut course.adapting {
             adapting.journal = keeper.journal();
         }
@@ -92,7 +92,7 @@ impl Asking<'_> {
             Some(ended) => Came::Ran(Box::new(Ran {
                 answer,
                 ended,
-                reading,
+                loaded,
                 usage: created.usage,
             })),
             None => Came::Nothing(Exit::Interrupted),

@@ -13,7 +13,7 @@ use planwright::planner::agent::{
     AgentState, Ran, Resumed, Runner,
 };
 
-use super::desk::Desk;
+use super::desk::ChatContext;
 use super::kept::{Chat, Talk};
 use super::review::{Reviewed, review};
 use super::shown::Ended;
@@ -28,7 +28,7 @@ const ACTS: &str = "acts";
 
 /// Takes a turn that begins with `words`.
 pub(super) async fn take(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
     words: String,
@@ -95,7 +95,7 @@ pub(super) async fn take(
 }
 
 /// Where the loop stands, or the beginning of one.
-fn begin(desk: &Desk<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
+fn begin(desk: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
     if let Talk::Acts(Some(json)) = &chat.talk {
         return AgentState::read(json)
             .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
@@ -127,7 +127,7 @@ fn begin(desk: &Desk<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
 }
 
 /// The form of the output: a schema of it, or of a whole solution.
-fn output_schema(desk: &Desk<'_>) -> Result<Option<Schema>, CommandError> {
+fn output_schema(desk: &ChatContext<'_>) -> Result<Option<Schema>, CommandError> {
     let Some(path) = &desk.arguments.acts.output_schema else {
         return Ok(None);
     };
@@ -156,7 +156,7 @@ fn json(path: &Path) -> Result<Value, CommandError> {
 }
 
 /// Rounds count for each turn, everything else for the whole conversation.
-fn bounds(desk: &Desk<'_>, state: &AgentState) -> AgentBounds {
+fn bounds(desk: &ChatContext<'_>, state: &AgentState) -> AgentBounds {
     let said = &desk.arguments.bounds;
     let mut bounds = AgentBounds::default();
     bounds.rounds = said.rounds.saturating_add(state.rounds());
@@ -186,7 +186,7 @@ fn explained(end: &AgentEnd) -> String {
 
 /// Keeps the conversation as the loop goes on, and shows it.
 struct Keeping<'a> {
-    desk: &'a Desk<'a>,
+    desk: &'a ChatContext<'a>,
     chat: std::sync::Mutex<Chat>,
 }
 
@@ -228,7 +228,7 @@ impl AgentListener for Keeping<'_> {
 
 /// Runs solutions as all runs are run.
 struct Running<'a> {
-    desk: &'a Desk<'a>,
+    desk: &'a ChatContext<'a>,
 }
 
 impl Running<'_> {
@@ -237,10 +237,10 @@ impl Running<'_> {
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
         let judge = |text: &str| {
-            let mut reading = desk.read("solution", text, Some(ACTS));
-            desk.delegates.hand_to(&mut reading);
-            let plan = reading.check(&desk.toolbox.catalog);
-            (reading, plan)
+            let mut loaded = desk.read("solution", text, Some(ACTS));
+            desk.delegates.hand_to(&mut loaded);
+            let plan = loaded.check(&desk.toolbox.catalog);
+            (loaded, plan)
         };
         let mut changed = None;
         if matches!(desk.arguments.consent.approve, Approve::Plan(_)) {
@@ -263,11 +263,11 @@ impl Running<'_> {
             }
             is_approved = true;
         }
-        let (reading, plan) = judge(&text);
+        let (loaded, plan) = judge(&text);
         let Some(plan) = plan else {
             return Ok(Ran::Refused("the changed solution is not sound".to_owned()));
         };
-        let summary = desk.run(&run.id, &reading, &plan, is_approved).await?;
+        let summary = desk.run(&run.id, &loaded, &plan, is_approved).await?;
         let is_good = summary.status == RunStatus::Succeeded;
         desk.shown.called(
             "solution",

@@ -10,24 +10,24 @@ use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::Trim;
-use planwright::legible;
+use planwright::loaded_plan::single_call;
 use planwright::planner::model::{ModelCall, Usage};
-use planwright::reading::single_call;
+use planwright::terminal_text;
 use tokio::time::Instant;
 
-use super::desk::Desk;
+use super::desk::ChatContext;
 use super::kept::KeptPlan;
 use super::offers::{BOTH, CREATE, EXECUTE};
 use crate::error::CommandError;
 use crate::keeping;
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 /// The most letters of unreadable arguments that a model is told again.
 const MAX_ARGUMENTS: usize = 2000;
 
 /// Answers calls of the model.
 pub(super) struct Calling<'a> {
-    pub(super) desk: &'a Desk<'a>,
+    pub(super) desk: &'a ChatContext<'a>,
     /// The plans of the conversation.
     pub(super) plans: &'a Mutex<IndexMap<String, KeptPlan>>,
     /// What other questions to the model have cost meanwhile.
@@ -89,12 +89,12 @@ impl Calling<'_> {
         else {
             return Ok(Told::bad("these arguments cannot be written down"));
         };
-        let mut reading = desk.read(&tool.name, &text, Some(Native.name()));
-        let Some(plan) = reading.check(&desk.toolbox.catalog) else {
+        let mut loaded = desk.read(&tool.name, &text, Some(Native.name()));
+        let Some(plan) = loaded.check(&desk.toolbox.catalog) else {
             desk.shown.line(&format!("  ✗ {}  was refused", tool.name));
-            return Ok(Told::bad(wrong(&reading.diagnostics)));
+            return Ok(Told::bad(wrong(&loaded.diagnostics)));
         };
-        let summary = desk.run(&random_id(), &reading, &plan, false).await?;
+        let summary = desk.run(&random_id(), &loaded, &plan, false).await?;
         Ok(self.came_to(&summary))
     }
 
@@ -124,7 +124,7 @@ fn unreadable(arguments: &Value) -> Option<String> {
         Ok(value) => format!("a {} and no object", value.kind()),
         Err(error) => format!("no JSON: {error}"),
     };
-    let said = legible::shortened(&text, MAX_ARGUMENTS, "…");
+    let said = terminal_text::shortened(&text, MAX_ARGUMENTS, "…");
     Some(format!(
         "the arguments are {fault}; call it again with a JSON object. They were: {said}"
     ))

@@ -8,7 +8,7 @@ use std::path::Path;
 use planwright::core::check::Library;
 use planwright::dialects::document::Limits;
 use planwright::dialects::{ReadOptions, parse};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 
 use crate::error::CommandError;
 
@@ -51,7 +51,7 @@ impl Delegates {
     }
 
     /// Hands a plan those that it calls.
-    pub(super) fn hand_to(&self, reading: &mut Reading) {
+    pub(super) fn hand_to(&self, loaded: &mut LoadedPlan) {
         if self.texts.is_empty() {
             return;
         }
@@ -59,6 +59,6 @@ impl Delegates {
             let text = self.texts.get(name);
             Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
         };
-        let Ok(()) = reading.read_library(Limits::default(), find);
+        let Ok(()) = loaded.read_library(Limits::default(), find);
     }
 }

@@ -12,9 +12,9 @@ use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Confidential, Decision, Engine, RunStatus, RunSummary, Start};
-use planwright::kept::{self, Begin, GoOn, KeptRun, Ready};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Model;
-use planwright::reading::Reading;
+use planwright::stored::{self, NewStoredRun, PreparedResume, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{HeldRun, Store, StoreError};
 
@@ -35,7 +35,7 @@ use crate::{keeping, outside, store, telemetry};
 const ATTEMPT: Duration = Duration::from_mins(1);
 
 /// Everything that is open during a conversation.
-pub(super) struct Desk<'a> {
+pub(super) struct ChatContext<'a> {
     pub(super) arguments: &'a ChatArguments,
     pub(super) config: &'a Config,
     pub(super) toolbox: Toolbox,
@@ -55,7 +55,7 @@ pub(super) struct Desk<'a> {
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> ChatContext<'a> {
     /// Opens the tools and the store, for a conversation in which so many calls were made.
     pub(super) async fn open(
         arguments: &'a ChatArguments,
@@ -104,21 +104,21 @@ impl<'a> Desk<'a> {
     }
 
     /// Reads a plan that people call `name`.
-    pub(super) fn read(&self, name: &str, text: &str, dialect: Option<&str>) -> Reading {
+    pub(super) fn read(&self, name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
         let options = ReadOptions {
             dialect,
             ..ReadOptions::new(name)
         };
-        let mut reading = Reading::new(name, parse(text.as_bytes(), &options));
-        reading.govern(self.config);
-        reading
+        let mut loaded = LoadedPlan::new(name, parse(text.as_bytes(), &options));
+        loaded.govern(self.config);
+        loaded
     }
 
     /// Runs a plan to its end, and keeps it as every run is kept.
     pub(super) async fn run(
         &self,
         id: &str,
-        reading: &Reading,
+        loaded: &LoadedPlan,
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
@@ -127,17 +127,17 @@ impl<'a> Desk<'a> {
         if let Some(store) = self.store.as_ref().filter(|_| calls(plan)) {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;
-            let begin = Begin {
+            let begin = NewStoredRun {
                 id,
                 plan,
-                reading,
+                loaded,
                 sources: keeping::sources(&self.arguments.tools)?,
                 client: None,
                 secrets: &options.masked_texts(),
                 now: keeping::now(),
             };
             let run = begin.keep(store, &store::this_process())?;
-            let process = kept::process(plan, &options, keeping::now());
+            let process = stored::process(plan, &options, keeping::now());
             start = start.with_journal(Arc::new(run), process.to_value());
         }
         self.drive(id, plan, start, options, is_approved).await
@@ -173,16 +173,16 @@ impl<'a> Desk<'a> {
         store: &Store,
         held: HeldRun,
     ) -> Result<RunSummary, CommandError> {
-        let run = KeptRun::read(store, id)?;
+        let run = StoredRun::read(store, id)?;
         if run.status() == Some(RunStatus::Succeeded) {
             return Ok(run
                 .replayed(id)
                 .map_err(|error| CommandError::new(error.to_string()))?
                 .summary);
         }
-        let mut reading = run.reading(Object::default())?;
-        reading.govern(self.config);
-        let plan = reading.check(&self.toolbox.catalog).ok_or_else(|| {
+        let mut loaded = run.loaded(Object::default())?;
+        loaded.govern(self.config);
+        let plan = loaded.check(&self.toolbox.catalog).ok_or_else(|| {
             CommandError::new(format!(
                 "the run `{}` cannot go on: its plan is not sound any more",
                 keeping::short(id)
@@ -192,7 +192,7 @@ impl<'a> Desk<'a> {
         options.secrets = self.toolbox.secrets();
         options.confidential = outside::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
-        let go_on = GoOn {
+        let go_on = ResumeRequest {
             id,
             plan: &plan,
             new_plan: None,
@@ -201,7 +201,7 @@ impl<'a> Desk<'a> {
             choices: Vec::new(),
             now: keeping::now(),
         };
-        let Ready {
+        let PreparedResume {
             history, process, ..
         } = go_on.prepare(&run, store)?;
         let start = Start::new(id, plan.clone())

@@ -14,8 +14,8 @@ use crate::error::{CommandError, reason};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::{convert, environment, keeping, output, text_file};
-use planwright::embedding::random_id;
-use planwright::legible;
+use planwright::service::random_id;
+use planwright::terminal_text;
 
 /// The form in which conversations are written down.
 const VERSION: &str = "planwright.chat/1";
@@ -148,15 +148,15 @@ pub(super) fn list(format: RunFormat, printer: Printer) -> Result<Exit, CommandE
     }
     for chat in &chats {
         match format {
-            RunFormat::Text => printer.data_line(&legible::lines(&format!(
+            RunFormat::Text => printer.data_line(&terminal_text::lines(&format!(
                 "{}  {}  {}  {}",
                 chat.short(),
                 chat.began
                     .get(..16)
                     .unwrap_or(&chat.began)
                     .replace('T', " "),
-                legible::one_line(&chat.model),
-                legible::shortened(&legible::one_line(&chat.title), 60, "…")
+                terminal_text::one_line(&chat.model),
+                terminal_text::shortened(&terminal_text::one_line(&chat.title), 60, "…")
             ))),
             RunFormat::Json | RunFormat::Events => {
                 let line = Value::object([

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use planwright::config::Config;
 
-use self::desk::Desk;
+use self::desk::ChatContext;
 use self::input::{Heard, Input};
 use self::kept::Chat;
 use super::args::{Approve, ChatArguments, Protocol};
@@ -72,7 +72,7 @@ pub(crate) async fn command(
     }
     let mut signals = Signals::new()?;
     let desk = tokio::select! {
-        desk = Desk::open(arguments, &config, model, chat.calls, printer) => Desk { is_streamed, ..desk? },
+        desk = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..desk? },
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     let exit = talk(&desk, &mut chat, &config, &mut signals).await;
@@ -89,7 +89,7 @@ pub(crate) async fn command(
 
 /// Takes turns until there is nothing more to be said.
 async fn talk(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
     signals: &mut Signals,

@@ -8,8 +8,8 @@ use planwright::dialects::Dialect;
 use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::Created;
-use planwright::reading::Reading;
 
 use super::calls::{Calling, Told, trimmed, wrong};
 use super::kept::KeptPlan;
@@ -20,7 +20,7 @@ use crate::error::CommandError;
 use crate::keeping;
 use crate::live::words::counted;
 use crate::store;
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 /// How often a person may ask for changes of one plan.
 const CHANGES: usize = 10;
@@ -51,22 +51,22 @@ impl Calling<'_> {
             let Some(kept) = self.plan(id) else {
                 return Ok(Told::bad(self.no_plan(id)));
             };
-            let mut reading = self.desk.read(id, &kept.text, Some(Native.name()));
-            let Some(plan) = reading.check(&self.desk.toolbox.catalog) else {
-                return Ok(Told::bad(wrong(&reading.diagnostics)));
+            let mut loaded = self.desk.read(id, &kept.text, Some(Native.name()));
+            let Some(plan) = loaded.check(&self.desk.toolbox.catalog) else {
+                return Ok(Told::bad(wrong(&loaded.diagnostics)));
             };
             if !matches!(self.desk.arguments.consent.approve, Approve::Plan(_)) {
-                return self.run(id, &reading, &plan, false).await;
+                return self.run(id, &loaded, &plan, false).await;
             }
             let judge = |text: &str| self.judged(id, text);
             match review(self.desk, &plan, &kept.text, &judge).await {
-                Reviewed::Run => return self.run(id, &reading, &plan, true).await,
+                Reviewed::Run => return self.run(id, &loaded, &plan, true).await,
                 Reviewed::Edited(text) => {
-                    let (reading, plan) = self.judged(id, &text);
+                    let (loaded, plan) = self.judged(id, &text);
                     self.put(id, KeptPlan { text, ..kept });
                     return match plan {
-                        Some(plan) => self.run(id, &reading, &plan, true).await,
-                        None => Ok(Told::bad(wrong(&reading.diagnostics))),
+                        Some(plan) => self.run(id, &loaded, &plan, true).await,
+                        None => Ok(Told::bad(wrong(&loaded.diagnostics))),
                     };
                 }
                 Reviewed::Change(wish) => {
@@ -90,10 +90,10 @@ impl Calling<'_> {
     }
 
     /// Reads and checks a text that a person wrote.
-    fn judged(&self, id: &str, text: &str) -> (Reading, Option<CheckedPlan>) {
-        let mut reading = self.desk.read(id, text, None);
-        let plan = reading.check(&self.desk.toolbox.catalog);
-        (reading, plan)
+    fn judged(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
+        let mut loaded = self.desk.read(id, text, None);
+        let plan = loaded.check(&self.desk.toolbox.catalog);
+        (loaded, plan)
     }
 
     /// Has a plan written and kept; its id.
@@ -147,13 +147,13 @@ impl Calling<'_> {
     async fn run(
         &self,
         id: &str,
-        reading: &Reading,
+        loaded: &LoadedPlan,
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<Told, CommandError> {
         let run = random_id();
         self.desk.shown.line(&headline(id, plan, &run));
-        let summary = self.desk.run(&run, reading, plan, is_approved).await?;
+        let summary = self.desk.run(&run, loaded, plan, is_approved).await?;
         Ok(self.came_of(id, &summary))
     }
 

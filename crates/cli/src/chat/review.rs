@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 
-use super::desk::Desk;
+use super::desk::ChatContext;
 use crate::approvals::terminal;
 use crate::consent::show;
 use crate::environment;
@@ -26,11 +26,11 @@ pub(super) enum Reviewed {
 }
 
 /// Reads and checks a text.
-pub(super) type Judge<'a> = dyn Fn(&str) -> (Reading, Option<CheckedPlan>) + Sync + 'a;
+pub(super) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
 
 /// Shows `plan`, whose text is `text`, and asks what is to become of it.
 pub(super) async fn review(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     plan: &CheckedPlan,
     text: &str,
     judge: &Judge<'_>,
@@ -58,8 +58,8 @@ pub(super) async fn review(
                 let edited = tokio::task::spawn_blocking(move || edit(&before)).await;
                 match edited {
                     Ok(Ok(edited)) => {
-                        let (reading, plan) = judge(&edited);
-                        findings::show(&reading.diagnostics, &reading.texts, printer);
+                        let (loaded, plan) = judge(&edited);
+                        findings::show(&loaded.diagnostics, &loaded.texts, printer);
                         if let Some(plan) = plan {
                             show(&plan, printer);
                             text = edited.into();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use planwright::core::Value;
 use planwright::engine::StampedEvent;
 use planwright::format::{EventV1, UsageV1};
-use planwright::legible;
 use planwright::planner::model::Usage;
+use planwright::terminal_text;
 
 use crate::args::RunFormat;
 use crate::create::told;
@@ -131,7 +131,7 @@ impl Shown {
                 let text = answer.to_inserted_text();
                 let text = text.trim_end();
                 if Printer::shows_data() {
-                    self.printer.data_line(&legible::lines(text));
+                    self.printer.data_line(&terminal_text::lines(text));
                 } else {
                     self.printer.data_line(text);
                 }

@@ -7,7 +7,7 @@ use planwright::planner::stream::{Streamed, Told as Happened};
 use planwright::telemetry::RunSpans;
 
 use super::calls::{Calling, Told};
-use super::desk::Desk;
+use super::desk::ChatContext;
 use super::plans::{headline, without_plan};
 use crate::ahead::{KeepAhead, in_vain};
 use crate::approvals::Subject;
@@ -16,7 +16,7 @@ use crate::create::{RunAhead, told};
 use crate::error::CommandError;
 use crate::live::{Lines, Live};
 use crate::{keeping, outside, store, telemetry};
-use planwright::embedding::random_id;
+use planwright::service::random_id;
 
 impl Calling<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
@@ -103,7 +103,7 @@ impl Calling<'_> {
     }
 }
 
-fn spans(desk: &Desk<'_>) -> RunSpans {
+fn spans(desk: &ChatContext<'_>) -> RunSpans {
     desk.telemetry.run(telemetry::parent().as_ref())
 }
 

@@ -8,7 +8,7 @@ use planwright::core::Value;
 use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
 
 use super::calls::Calling;
-use super::desk::Desk;
+use super::desk::ChatContext;
 use super::kept::{Chat, KeptPlan, Talk};
 use super::offers::{SYSTEM, offers};
 use super::shown::Ended;
@@ -31,7 +31,7 @@ enum End {
 
 /// Takes a turn that begins with `words`.
 pub(super) async fn take(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     chat: &mut Chat,
     words: String,
     signals: &mut Signals,
@@ -94,7 +94,7 @@ pub(super) async fn take(
 
 /// Asks, lets calls run, and asks again, until there is an answer.
 async fn rounds(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     chat: &mut Chat,
     day: &Day,
     signals: &mut Signals,
@@ -151,7 +151,7 @@ async fn rounds(
 
 /// Makes the calls of one answer side by side. Whether the person gave them up.
 async fn call(
-    desk: &Desk<'_>,
+    desk: &ChatContext<'_>,
     chat: &mut Chat,
     calls: &[ModelCall],
     signals: &mut Signals,
@@ -214,6 +214,6 @@ fn say(chat: &mut Chat, message: Message) {
     }
 }
 
-fn keep(desk: &Desk<'_>, chat: &Chat) -> Result<(), CommandError> {
+fn keep(desk: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
     if desk.keeps() { chat.keep() } else { Ok(()) }
 }

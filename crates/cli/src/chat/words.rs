@@ -1,10 +1,10 @@
 //! What the model says, word by word where a person reads it.
 
 use futures::StreamExt;
-use planwright::legible;
 use planwright::planner::model::{Delivery, ModelError, ModelRequest, Piece, Reply};
+use planwright::terminal_text;
 
-use super::desk::Desk;
+use super::desk::ChatContext;
 use crate::args::RunFormat;
 use crate::create::told::Waiting;
 use crate::printer::Printer;
@@ -16,7 +16,7 @@ pub(super) struct Said {
 }
 
 /// Asks the model. On a terminal its words are shown as they come.
-pub(super) async fn ask(desk: &Desk<'_>, mut request: ModelRequest) -> Said {
+pub(super) async fn ask(desk: &ChatContext<'_>, mut request: ModelRequest) -> Said {
     let name = desk.model.name();
     let mut words = Words {
         waiting: Some(Waiting::new(&format!("{name} thinks"))),
@@ -66,7 +66,7 @@ impl Words {
             waiting.end();
         }
         self.last = Some(last);
-        self.printer.data(&legible::lines(text));
+        self.printer.data(&terminal_text::lines(text));
     }
 }
 

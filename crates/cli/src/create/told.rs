@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use planwright::legible;
 use planwright::planner::create::{Attempt, Created, Repair};
 use planwright::planner::model::{ModelError, Usage};
+use planwright::terminal_text;
 
 use crate::printer::Printer;
 
@@ -20,7 +20,7 @@ impl Waiting {
         // Nothing is drawn where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
-        bar.set_message(legible::one_line(what).into_owned());
+        bar.set_message(terminal_text::one_line(what).into_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar }
     }

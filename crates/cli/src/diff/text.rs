@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use planwright::core::Value;
 use planwright::format::{ChangeV1, DiffV1, StepDiffV1, StepSideV1};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::super::keeping;
 use super::super::live::words::{BOLD, DIM, counted, styled, time};
@@ -65,7 +65,7 @@ pub(super) fn text(diff: &DiffV1, width: usize) -> String {
 fn plan(diff: &DiffV1, text: &mut String) {
     let plan = &diff.plan;
     let name = |name: &Option<String>| {
-        legible::one_line(name.as_deref().unwrap_or("without a name")).into_owned()
+        terminal_text::one_line(name.as_deref().unwrap_or("without a name")).into_owned()
     };
     let names = (name(&diff.before.plan), name(&diff.after.plan));
     let what = if plan.same {
@@ -82,14 +82,17 @@ fn plan(diff: &DiffV1, text: &mut String) {
         ("changed", &plan.changed),
     ] {
         if !steps.is_empty() {
-            let steps: Vec<_> = steps.iter().map(|step| legible::one_line(step)).collect();
+            let steps: Vec<_> = steps
+                .iter()
+                .map(|step| terminal_text::one_line(step))
+                .collect();
             let _ = writeln!(text, "  {what}: {}", steps.join(", "));
         }
     }
 }
 
 fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
-    let address = styled(BOLD, legible::one_line(&step.address));
+    let address = styled(BOLD, terminal_text::one_line(&step.address));
     let mut notes = Vec::new();
     match (&step.before, &step.after) {
         (Some(before), Some(after)) => {
@@ -146,9 +149,9 @@ fn status(side: &StepSideV1) -> String {
 fn changes(what: &str, changes: &[ChangeV1], margin: usize, width: usize, text: &mut String) {
     let margin = " ".repeat(margin);
     for change in changes.iter().take(MOST) {
-        let pointer = legible::one_line(&change.pointer);
+        let pointer = terminal_text::one_line(&change.pointer);
         let pointer = format!("{what}{pointer}");
-        let used = margin.len() + legible::width(&pointer) + 5;
+        let used = margin.len() + terminal_text::width(&pointer) + 5;
         let room = (width.saturating_sub(used) / 2).max(LEAST_ROOM);
         let _ = writeln!(
             text,
@@ -169,7 +172,7 @@ fn shown(value: Option<&Value>, room: usize) -> String {
         return "nothing".to_owned();
     };
     let json = value.to_json();
-    legible::shortened(&legible::one_line(&json), room, "…").into_owned()
+    terminal_text::shortened(&terminal_text::one_line(&json), room, "…").into_owned()
 }
 
 fn times(before: Option<f64>, after: Option<f64>, ratio: Option<f64>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use planwright::core::Span;
-use planwright::legible;
+use planwright::terminal_text;
 
 /// The lines shown before the spot, and after it.
 const AROUND: usize = 1;
@@ -45,7 +45,7 @@ impl Excerpt {
 
         let mut shown = String::new();
         for context in before.iter().rev() {
-            shown.push_str(&legible::shortened(
+            shown.push_str(&terminal_text::shortened(
                 &clean(first(context, width)),
                 width,
                 "…",
@@ -61,7 +61,7 @@ impl Excerpt {
         );
         for context in &after {
             shown.push('\n');
-            shown.push_str(&legible::shortened(
+            shown.push_str(&terminal_text::shortened(
                 &clean(first(context, width)),
                 width,
                 "…",
@@ -127,13 +127,13 @@ fn push_marked_line(
     } else {
         marked
     };
-    let marked = legible::shortened(marked, width * 2 / 3, "…");
-    let room = width.saturating_sub(legible::width(&marked));
+    let marked = terminal_text::shortened(marked, width * 2 / 3, "…");
+    let room = width.saturating_sub(terminal_text::width(&marked));
     // What stands before the spot tells more than what stands after it.
-    let spare = room.saturating_sub(legible::width(after));
+    let spare = room.saturating_sub(terminal_text::width(after));
     let before = last_columns(before, spare.max(room * 2 / 3));
-    let room = room.saturating_sub(legible::width(&before));
-    let after = legible::shortened(after, room, "…");
+    let room = room.saturating_sub(terminal_text::width(&before));
+    let after = terminal_text::shortened(after, room, "…");
     shown.push_str(&before);
     let start = shown.len();
     shown.push_str(&marked);
@@ -144,13 +144,13 @@ fn push_marked_line(
 
 /// The end of `text`, in at most `columns`.
 fn last_columns(text: &str, columns: usize) -> String {
-    if legible::width(text) <= columns {
+    if terminal_text::width(text) <= columns {
         return text.to_owned();
     }
     let mut start = text.len();
     let mut taken = 1;
     for (at, character) in text.char_indices().rev() {
-        taken += legible::width(character.encode_utf8(&mut [0; 4]));
+        taken += terminal_text::width(character.encode_utf8(&mut [0; 4]));
         if taken > columns {
             break;
         }
@@ -174,7 +174,7 @@ fn last(text: &str, columns: usize) -> &str {
 
 /// `text` without what would steer the terminal.
 fn clean(text: &str) -> String {
-    legible::lines(text).replace('\n', "")
+    terminal_text::lines(text).replace('\n', "")
 }
 
 /// `at`, or the start of the character that it is inside of.

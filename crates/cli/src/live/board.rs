@@ -10,7 +10,7 @@ use planwright::core::plan::{Action, OnError, PlanTarget, Targets};
 use planwright::engine::event::Address;
 use planwright::engine::run::SkipReason;
 use planwright::engine::{RunEvent, StampedEvent, StepStatus, ToolError};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::words::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, reason, styled, time};
 
@@ -62,7 +62,7 @@ impl Board {
     /// The steps of a plan that `writer` is still writing.
     pub(super) fn written_by(writer: &str) -> Self {
         Self {
-            writer: Some(legible::one_line(writer).into_owned()),
+            writer: Some(terminal_text::one_line(writer).into_owned()),
             ..Self::default()
         }
     }
@@ -91,8 +91,8 @@ impl Board {
         for (step, known) in plan.plan().steps.iter().zip(plan.steps()) {
             let id = format!("{outer}{}", step.id);
             let deed = deed_of(step);
-            self.ids = self.ids.max(legible::width(&id)).min(WIDEST);
-            self.tools = self.tools.max(legible::width(&deed)).min(WIDEST);
+            self.ids = self.ids.max(terminal_text::width(&id)).min(WIDEST);
+            self.tools = self.tools.max(terminal_text::width(&deed)).min(WIDEST);
             if is_handled(step) {
                 self.handled.insert(id.clone());
             }
@@ -221,11 +221,11 @@ impl Board {
         }
         if !self.running.is_empty() && self.steps > 1 {
             let progress = format!("  {} of {} steps, {}", self.ended, self.steps, time(now));
-            lines.push(styled(DIM, legible::shortened(&progress, width, "…")));
+            lines.push(styled(DIM, terminal_text::shortened(&progress, width, "…")));
         }
         if let Some(writer) = &self.writer {
             let writes = format!("{writer} writes the plan");
-            let writes = legible::shortened(&writes, width.saturating_sub(2), "…");
+            let writes = terminal_text::shortened(&writes, width.saturating_sub(2), "…");
             lines.push(format!("{} {writes}", styled(BUSY, spinner)));
         }
         lines
@@ -264,7 +264,7 @@ impl Board {
             &notes.join(", "),
         );
         // The spinner and a space take two columns.
-        let text = legible::shortened(&text, width.saturating_sub(2), "…");
+        let text = terminal_text::shortened(&text, width.saturating_sub(2), "…");
         format!("{spinner} {text}")
     }
 
@@ -311,8 +311,8 @@ impl Board {
                     StepStatus::Waiting => "waits for a decision",
                     _ => status.as_str(),
                 };
-                let id = legible::one_line(&id).into_owned();
-                let id = legible::padded(&id, self.ids);
+                let id = terminal_text::one_line(&id).into_owned();
+                let id = terminal_text::padded(&id, self.ids);
                 let why = outcome
                     .reason
                     .map_or_else(String::new, |why| format!(": {}", reason(why)));
@@ -327,8 +327,8 @@ impl Board {
     }
 
     fn columns(&self, id: &str, deed: &str, time: &str, notes: &str) -> String {
-        let id = legible::padded(&legible::one_line(id), self.ids);
-        let deed = legible::padded(&legible::one_line(deed), self.tools);
+        let id = terminal_text::padded(&terminal_text::one_line(id), self.ids);
+        let deed = terminal_text::padded(&terminal_text::one_line(deed), self.tools);
         let line = if notes.is_empty() {
             format!("{id}  {deed}  {time}")
         } else {

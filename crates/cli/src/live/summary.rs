@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use planwright::core::Severity;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::words::{BAD, BOLD, DIM, GOOD, ODD, code, counted, styled, time};
 
@@ -64,11 +64,11 @@ pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
         let _ = writeln!(text, "  and {} more", failures.len() - MOST);
     }
     for step in waiting.iter().take(MOST) {
-        let id = legible::one_line(step.at.step.as_str()).into_owned();
+        let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
         let tool = step
             .tool
             .as_deref()
-            .map(legible::one_line)
+            .map(terminal_text::one_line)
             .unwrap_or_default();
         let note = match step.status {
             StepStatus::Unknown => "  (may or may not have happened)",
@@ -77,7 +77,7 @@ pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
         let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
     }
     for warning in run.warnings.iter().take(MOST) {
-        let message = legible::one_line(&warning.message).into_owned();
+        let message = terminal_text::one_line(&warning.message).into_owned();
         let severity = match warning.severity {
             Severity::Error => styled(BAD, "error"),
             Severity::Warning => styled(ODD, "warning"),
@@ -174,7 +174,7 @@ fn failure(step: &StepSummary, text: &mut String) {
         one_failure(part, text);
     }
     if parts.len() > MOST {
-        let id = legible::one_line(step.at.step.as_str()).into_owned();
+        let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
         let _ = writeln!(text, "  and {} more of `{id}`", parts.len() - MOST);
     }
 }
@@ -193,11 +193,11 @@ fn failed_parts(step: &StepSummary) -> Vec<&StepSummary> {
 
 fn one_failure(step: &StepSummary, text: &mut String) {
     let at = step.at.to_string();
-    let at = legible::one_line(&at).into_owned();
+    let at = terminal_text::one_line(&at).into_owned();
     let tool = step
         .tool
         .as_deref()
-        .map(legible::one_line)
+        .map(terminal_text::one_line)
         .unwrap_or_default();
     let Some(error) = &step.error else {
         let _ = writeln!(text, "  {}  {tool}", styled(BOLD, at));
@@ -214,10 +214,10 @@ fn one_failure(step: &StepSummary, text: &mut String) {
         styled(BOLD, at),
         styled(DIM, format!("({kind})"))
     );
-    let message = legible::lines(error.message.trim()).into_owned();
+    let message = terminal_text::lines(error.message.trim()).into_owned();
     let lines: Vec<&str> = message.lines().collect();
     for line in lines.iter().take(MOST_LINES) {
-        let line = legible::shortened(line, LONGEST_LINE, "…");
+        let line = terminal_text::shortened(line, LONGEST_LINE, "…");
         let _ = writeln!(text, "    {line}");
     }
     if lines.len() > MOST_LINES {

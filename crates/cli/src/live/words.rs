@@ -4,8 +4,8 @@ use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
 use planwright::engine::ToolError;
 use planwright::engine::run::{Because, SkipReason};
-use planwright::legible;
-pub(crate) use planwright::legible::time;
+use planwright::terminal_text;
+pub(crate) use planwright::terminal_text::time;
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
@@ -28,7 +28,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
 
 /// Why a step did not run.
 pub(crate) fn reason(reason: &SkipReason) -> String {
-    let of = legible::one_line(&reason.of);
+    let of = terminal_text::one_line(&reason.of);
     match reason.because {
         Because::Step => format!("`{of}` gave no output"),
         Because::Branch => format!("nothing filled `{of}`"),
@@ -42,12 +42,12 @@ pub(crate) fn reason(reason: &SkipReason) -> String {
 pub(crate) fn code(error: &ToolError) -> Option<String> {
     match error.data.get("code")? {
         Value::Null => None,
-        code => Some(legible::one_line(&code.to_inserted_text()).into_owned()),
+        code => Some(terminal_text::one_line(&code.to_inserted_text()).into_owned()),
     }
 }
 
 /// The first line of a failure's message.
 pub(crate) fn first_line(error: &ToolError) -> String {
     let line = error.message.trim().lines().next().unwrap_or_default();
-    legible::one_line(line).into_owned()
+    terminal_text::one_line(line).into_owned()
 }

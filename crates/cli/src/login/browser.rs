@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright::legible;
 use planwright::mcp::Consent;
+use planwright::terminal_text;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -91,7 +91,7 @@ impl Consent for Browser {
             self.printer
                 .quote(&format!("to log in to `{server}`, open"));
             self.printer
-                .quote(&format!("  {}", legible::one_line(page)));
+                .quote(&format!("  {}", terminal_text::one_line(page)));
             let query = self.answer().await?;
             Ok(format!("{}?{query}", self.redirect))
         })

@@ -6,7 +6,7 @@ use std::io;
 use planwright::call_view;
 use planwright::core::Value;
 use planwright::format::{ErrorV1, LogLineV1, LogV1, RevisionV1};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::super::keeping;
 use super::super::live::words::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
@@ -26,7 +26,7 @@ pub(super) fn text(log: &LogV1, width: usize) -> String {
     let mut text = format!(
         "run {} of {}: {}, {} of {} done, {} in {}\n",
         styled(BOLD, keeping::short(&run.id)),
-        legible::one_line(plan),
+        terminal_text::one_line(plan),
         styled(status_style(run.status), run.status),
         run.done,
         counted(run.steps, "step"),
@@ -52,7 +52,7 @@ pub(super) fn text(log: &LogV1, width: usize) -> String {
                         ..
                     } = revision;
                     let why = format!("{kind} by {model}, since `{step}` failed ({error})");
-                    let _ = writeln!(text, "{}", styled(DIM, legible::one_line(&why)));
+                    let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&why)));
                 }
             }
             _ => one(line, room, &mut text),
@@ -90,17 +90,17 @@ fn one(line: &LogLineV1, room: usize, text: &mut String) {
 
 /// What happened, in a line.
 fn headline(line: &LogLineV1) -> String {
-    let address = line.address.as_deref().map(legible::one_line);
+    let address = line.address.as_deref().map(terminal_text::one_line);
     let address = styled(BOLD, address.unwrap_or_default());
     let tool = line
         .tool
         .as_deref()
-        .map(legible::one_line)
+        .map(terminal_text::one_line)
         .unwrap_or_default();
     let server = line
         .server
         .as_deref()
-        .map(legible::one_line)
+        .map(terminal_text::one_line)
         .unwrap_or_default();
     let tool = format!("{server}.{tool}");
     match line.what {
@@ -158,7 +158,7 @@ fn headline(line: &LogLineV1) -> String {
 }
 
 fn decision(line: &LogLineV1, address: &str) -> String {
-    let because = line.because.as_deref().map(legible::one_line);
+    let because = line.because.as_deref().map(terminal_text::one_line);
     let because = because.map_or_else(String::new, |because| format!(": {because}"));
     match (line.approved, &line.args) {
         (Some(true), None) => format!("{} {address}  approved", styled(GOOD, "✓")),
@@ -175,8 +175,8 @@ fn decision(line: &LogLineV1, address: &str) -> String {
 /// A value on a line of its own.
 fn value(word: &str, value: &Value, room: usize, text: &mut String) {
     let json = beginning(value, room);
-    let json = legible::one_line(&json);
-    let json = legible::shortened(&json, room, "…");
+    let json = terminal_text::one_line(&json);
+    let json = terminal_text::shortened(&json, room, "…");
     let _ = writeln!(text, "{MARGIN}{} {json}", styled(DIM, word));
 }
 
@@ -227,9 +227,9 @@ impl io::Write for Beginning {
 fn failure(error: &ErrorV1, text: &mut String) {
     let code = match error.data.get("code") {
         None | Some(Value::Null) => String::new(),
-        Some(code) => format!(", {}", legible::one_line(&code.to_inserted_text())),
+        Some(code) => format!(", {}", terminal_text::one_line(&code.to_inserted_text())),
     };
-    let message = legible::lines(error.message.trim()).into_owned();
+    let message = terminal_text::lines(error.message.trim()).into_owned();
     let mut lines = message.lines();
     let first = lines.next().unwrap_or_default();
     let kind = styled(DIM, format!("({}{code})", error.kind));

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use planwright::core::{Object, Value};
-use planwright::legible;
 use planwright::media::Media;
+use planwright::terminal_text;
 
 /// How deep values are laid out; below that they are JSON.
 const DEEPEST: usize = 5;
@@ -96,19 +96,19 @@ fn block(value: &Value, room: Room, depth: usize) -> Vec<String> {
 fn some_lines(text: &str, room: Room) -> Vec<String> {
     let lines = text.lines().take(room.lines.saturating_add(1));
     lines
-        .map(|line| legible::lines(line).into_owned())
+        .map(|line| terminal_text::lines(line).into_owned())
         .collect()
 }
 
 /// `value` where it takes a part of one line: a scalar, or nothing at all.
 fn short(value: &Value) -> Option<String> {
     if let Some(media) = Media::binary(value) {
-        return Some(format!("[{}]", legible::one_line(&media.label())));
+        return Some(format!("[{}]", terminal_text::one_line(&media.label())));
     }
     match value {
         Value::Text(text) if text.trim_end_matches('\n').contains('\n') => None,
         Value::Text(text) if resembles_another_type(text) => Some(quoted(value)),
-        Value::Text(text) => Some(legible::one_line(text).into_owned()),
+        Value::Text(text) => Some(terminal_text::one_line(text).into_owned()),
         Value::List(items) if items.is_empty() => Some("[]".to_owned()),
         Value::Object(fields) if fields.is_empty() => Some("{}".to_owned()),
         Value::List(_) | Value::Object(_) => None,
@@ -127,7 +127,7 @@ fn resembles_another_type(text: &str) -> bool {
 
 /// `value` as JSON, without characters that a terminal interprets.
 fn quoted(value: &Value) -> String {
-    legible::one_line(&value.to_json()).into_owned()
+    terminal_text::one_line(&value.to_json()).into_owned()
 }
 
 /// Fields, those with short values aligned, the others with their values below.
@@ -147,13 +147,13 @@ fn object(fields: &Object, room: Room, depth: usize) -> Vec<String> {
         }
         let labels = group
             .iter()
-            .map(|(label, ..)| legible::width(label))
+            .map(|(label, ..)| terminal_text::width(label))
             .max()
             .unwrap_or(0)
             .min(LONGEST_ENTRY / 2);
         for (label, line, value) in group {
             if let Some(line) = line.as_ref().filter(|line| line.len() <= room.bytes) {
-                lines.push(format!("{} {line}", legible::padded(label, labels)));
+                lines.push(format!("{} {line}", terminal_text::padded(label, labels)));
             } else {
                 lines.push(label.clone());
                 let mut below = block(value, room.indented(), depth + 1);
@@ -171,7 +171,7 @@ fn label(key: &str) -> String {
     if key.is_empty() {
         return "\"\":".to_owned();
     }
-    format!("{}:", legible::one_line(key))
+    format!("{}:", terminal_text::one_line(key))
 }
 
 /// `value` behind its label: a scalar, or a short list of scalars.
@@ -180,7 +180,7 @@ fn inline(value: &Value, width: usize) -> Option<String> {
         return Some(line);
     }
     let line = scalars(value.as_list()?)?;
-    (legible::width(&line) <= width / 2).then_some(line)
+    (terminal_text::width(&line) <= width / 2).then_some(line)
 }
 
 /// A list of scalars in one line, as JSON with spaces, if none of them is long.
@@ -194,14 +194,14 @@ fn scalars(items: &[Value]) -> Option<String> {
                 }
                 scalar => quoted(scalar),
             };
-            (legible::width(&line) <= LONGEST_ENTRY / 2).then_some(line)
+            (terminal_text::width(&line) <= LONGEST_ENTRY / 2).then_some(line)
         })
         .collect();
     items.map(|items| format!("[{}]", items.join(", ")))
 }
 
 fn list(items: &[Value], room: Room, depth: usize) -> Vec<String> {
-    if let Some(line) = scalars(items).filter(|line| legible::width(line) <= room.width) {
+    if let Some(line) = scalars(items).filter(|line| terminal_text::width(line) <= room.width) {
         return vec![line];
     }
     let items = items.get(..room.lines.saturating_add(1)).unwrap_or(items);
@@ -283,14 +283,14 @@ impl Column {
         let entries: Vec<String> = values
             .map(|value| {
                 let entry = value.map_or(Some(String::new()), |value| inline(value, LONGEST_ENTRY));
-                entry.filter(|entry| legible::width(entry) <= LONGEST_ENTRY)
+                entry.filter(|entry| terminal_text::width(entry) <= LONGEST_ENTRY)
             })
             .collect::<Option<_>>()?;
-        let title = legible::one_line(key).into_owned();
+        let title = terminal_text::one_line(key).into_owned();
         let width = entries
             .iter()
-            .map(|entry| legible::width(entry))
-            .chain([legible::width(&title)])
+            .map(|entry| terminal_text::width(entry))
+            .chain([terminal_text::width(&title)])
             .max()
             .unwrap_or(0);
         Some(Self {
@@ -303,10 +303,10 @@ impl Column {
 
     fn aligned(&self, entry: &str) -> String {
         if self.is_numeric {
-            let gap = self.width.saturating_sub(legible::width(entry));
+            let gap = self.width.saturating_sub(terminal_text::width(entry));
             format!("{}{entry}", " ".repeat(gap))
         } else {
-            legible::padded(entry, self.width)
+            terminal_text::padded(entry, self.width)
         }
     }
 }

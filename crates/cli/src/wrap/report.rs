@@ -1,7 +1,7 @@
 //! What became of a client's files, for people.
 
 use planwright::format::{CarriedRulesV1, WrapV1, WrappedFileV1};
-use planwright::legible;
+use planwright::terminal_text;
 
 use super::super::live::words::counted;
 use super::super::printer::Printer;
@@ -10,7 +10,7 @@ use super::super::printer::Printer;
 pub(super) fn print(report: &WrapV1, printer: Printer) {
     for file in &report.files {
         for line in lines(report, file) {
-            printer.data_line(&legible::one_line(&line));
+            printer.data_line(&terminal_text::one_line(&line));
         }
     }
     if report.files.is_empty() {

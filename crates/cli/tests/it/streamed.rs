@@ -13,12 +13,12 @@ use planwright::engine::backend::Simulated;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunEvent, RunStatus, RunSummary};
 use planwright::format::ToolSourcesV1;
-use planwright::kept::{KeepStreamed, KeptRun};
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::{CreateSettings, Creation, Origin};
 use planwright::planner::model::Replay;
 use planwright::planner::prompt::{Moment, Task};
 use planwright::planner::stream::{Streamed, Streaming, Told, stream};
-use planwright::reading::Reading;
+use planwright::stored::{StoredRun, StreamedRunStore};
 use planwright_store::{Holder, Store};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -80,7 +80,7 @@ impl Place {
         let store = self.store();
         let holder = Holder::this_process("here", SystemTime::UNIX_EPOCH);
         let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let keeper = KeepStreamed {
+        let keeper = StreamedRunStore {
             store: &store,
             holder: &holder,
             id: RUN,
@@ -91,9 +91,9 @@ impl Place {
             },
             client: None,
             options: &options,
-            reading: &|text| {
+            loaded: &|text| {
                 let options = ReadOptions::new("answer");
-                Reading::new("answer", parse_as(&Native, text.as_bytes(), &options))
+                LoadedPlan::new("answer", parse_as(&Native, text.as_bytes(), &options))
             },
             now: &|| SystemTime::UNIX_EPOCH,
         };
@@ -153,7 +153,7 @@ impl Place {
 
     /// The run decides the same again, and people can look at it; what it came to.
     fn replayed(&self, processes: usize) -> RunSummary {
-        let replayed = KeptRun::read(&self.store(), RUN).unwrap().replayed(RUN);
+        let replayed = StoredRun::read(&self.store(), RUN).unwrap().replayed(RUN);
         let replayed = replayed.unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(replayed.processes, processes);
         for command in ["replay", "show", "logs"] {

@@ -4,7 +4,7 @@ use planwright_core::Value;
 use planwright_core::place::{PointerSegment, push_pointer_segment};
 use serde::Serialize;
 
-use super::KeptRunV1;
+use super::RunListingV1;
 use crate::ErrorV1;
 
 /// The schema's name and version.
@@ -22,9 +22,9 @@ pub struct DiffV1 {
     /// Whether nothing differs but times.
     pub same: bool,
     /// The run that was named first.
-    pub before: KeptRunV1,
+    pub before: RunListingV1,
     /// The run that was named second.
-    pub after: KeptRunV1,
+    pub after: RunListingV1,
     /// How many times as long the second one took.
     pub duration_ratio: Option<f64>,
     /// How their plans differ.

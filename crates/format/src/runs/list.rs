@@ -17,13 +17,13 @@ pub struct RunsV1 {
     /// [`RUNS_SCHEMA`].
     pub schema: &'static str,
     /// The runs, the newest first.
-    pub runs: Vec<KeptRunV1>,
+    pub runs: Vec<RunListingV1>,
 }
 
 /// A run that is kept.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
-pub struct KeptRunV1 {
+pub struct RunListingV1 {
     /// Its id.
     pub id: String,
     /// When it began, in UTC.
@@ -66,7 +66,7 @@ fn is_false(flag: &bool) -> bool {
 
 impl RunsV1 {
     /// A list of runs.
-    pub fn new(runs: Vec<KeptRunV1>) -> Self {
+    pub fn new(runs: Vec<RunListingV1>) -> Self {
         Self {
             schema: RUNS_SCHEMA,
             runs,
@@ -74,7 +74,7 @@ impl RunsV1 {
     }
 }
 
-impl KeptRunV1 {
+impl RunListingV1 {
     /// A run of which nothing is known but when it began and how long it took.
     pub fn new(id: &str, created: SystemTime, duration: Duration) -> Self {
         Self {

@@ -9,7 +9,7 @@ use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
 
-use super::KeptRunV1;
+use super::RunListingV1;
 use super::record::{Clock, is_about};
 use crate::ChoiceV1;
 use crate::{ErrorV1, milliseconds};
@@ -25,7 +25,7 @@ pub struct LogV1 {
     /// [`LOG_SCHEMA`].
     pub schema: &'static str,
     /// The run.
-    pub run: KeptRunV1,
+    pub run: RunListingV1,
     /// What happened, in order; a call stands where it was sent.
     pub lines: Vec<LogLineV1>,
 }
@@ -100,7 +100,12 @@ pub struct LogLineV1 {
 
 impl LogV1 {
     /// What a run did that was created at `created`; where a step is named, what it and its parts did.
-    pub fn new(run: KeptRunV1, created: SystemTime, entries: &[Entry], step: Option<&str>) -> Self {
+    pub fn new(
+        run: RunListingV1,
+        created: SystemTime,
+        entries: &[Entry],
+        step: Option<&str>,
+    ) -> Self {
         let mut log = Log {
             clock: Clock::new(created),
             lines: Vec::new(),

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 /// Why something that was kept cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct KeptError {
+pub struct FormatError {
     message: String,
 }
 
@@ -36,15 +36,15 @@ fn write(twin: &impl Serialize) -> Value {
 }
 
 /// Reads what says of itself that it is `schema`.
-fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, KeptError> {
+fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, FormatError> {
     let found = value.get("schema").and_then(Value::as_text);
     if found != Some(schema) {
         let found = found.map_or_else(|| "nothing known".to_owned(), |found| format!("`{found}`"));
-        return Err(KeptError {
+        return Err(FormatError {
             message: format!("it is kept as {found}, and only `{schema}` is known here"),
         });
     }
-    serde_json::from_str(&value.to_json()).map_err(|error| KeptError {
+    serde_json::from_str(&value.to_json()).map_err(|error| FormatError {
         message: format!("what is kept as `{schema}` makes no sense: {error}"),
     })
 }

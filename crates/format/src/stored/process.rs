@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
 use serde::{Deserialize, Serialize};
 
-use super::{KeptError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
+use super::{FormatError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
 use crate::DurationsV1;
 
 /// The schema's name and version.
@@ -92,7 +92,7 @@ impl ProcessV1 {
     /// # Errors
     ///
     /// Where another version wrote it, or it makes no sense.
-    pub fn from_value(value: &Value) -> Result<Self, KeptError> {
+    pub fn from_value(value: &Value) -> Result<Self, FormatError> {
         super::read(value, PROCESS_SCHEMA)
     }
 }
@@ -117,13 +117,13 @@ impl ChoiceV1 {
     /// # Errors
     ///
     /// Where it is no choice that is known here.
-    pub fn choice(&self) -> Result<(Arc<str>, Choice), KeptError> {
+    pub fn choice(&self) -> Result<(Arc<str>, Choice), FormatError> {
         let choice = match self.choice.as_str() {
             "retry" => Choice::Retry,
             "skip" => Choice::Skip,
             "set" => Choice::Set(self.value.clone().unwrap_or_default()),
             other => {
-                return Err(KeptError {
+                return Err(FormatError {
                     message: format!("`{other}` is no choice that is known here"),
                 });
             }

@@ -3,7 +3,7 @@
 use planwright_core::{Object, Value};
 use serde::{Deserialize, Serialize};
 
-use super::KeptError;
+use super::FormatError;
 
 /// The schema's name and version.
 pub const RUN_SCHEMA: &str = "planwright.run/1";
@@ -103,7 +103,7 @@ impl RunV1 {
     /// # Errors
     ///
     /// Where another version wrote it, or it makes no sense.
-    pub fn from_value(value: &Value) -> Result<Self, KeptError> {
+    pub fn from_value(value: &Value) -> Result<Self, FormatError> {
         super::read(value, RUN_SCHEMA)
     }
 }

@@ -1,4 +1,4 @@
-//! Reading and putting together.
+//! LoadedPlan and putting together.
 
 mod model;
 mod serving;

@@ -6,14 +6,18 @@ use super::Mark;
 use super::graph::{Does, Graph, GraphStep};
 use super::mermaid::{is_order, merged};
 use super::notes::{condition, deed, marked_id, notes_beside_condition};
-use crate::legible;
+use crate::terminal_text;
 
 pub(super) fn draw(graph: &Graph) -> String {
     let mut text = String::new();
     let name = graph.name.as_deref().unwrap_or("plan");
-    let _ = writeln!(text, "digraph {} {{", quoted(&legible::one_line(name)));
+    let _ = writeln!(
+        text,
+        "digraph {} {{",
+        quoted(&terminal_text::one_line(name))
+    );
     if let Some(title) = &graph.title {
-        let title = quoted(&legible::one_line(title));
+        let title = quoted(&terminal_text::one_line(title));
         let _ = writeln!(text, "    label={title};\n    labelloc=t;");
     }
     text.push_str("    node [shape=box, style=\"rounded,filled\", fillcolor=white];\n");

@@ -8,7 +8,7 @@ use super::Style;
 use super::graph::{Does, Graph, GraphInput};
 use super::order::Order;
 use super::text::{BOLD, DIM, styled};
-use crate::legible;
+use crate::terminal_text;
 
 /// The longest that a default value may be, in columns.
 const LONGEST: usize = 32;
@@ -24,14 +24,14 @@ pub(super) fn heading(
     let name = title.or(graph.name.as_deref());
     match (name, &graph.title) {
         (Some(name), Some(title)) => {
-            let name = styled(options.colour, BOLD, &legible::one_line(name));
-            lines.push(format!("{name}: {}", legible::one_line(title)));
+            let name = styled(options.colour, BOLD, &terminal_text::one_line(name));
+            lines.push(format!("{name}: {}", terminal_text::one_line(title)));
         }
         (Some(only), None) => {
-            lines.push(styled(options.colour, BOLD, &legible::one_line(only)));
+            lines.push(styled(options.colour, BOLD, &terminal_text::one_line(only)));
         }
         (None, Some(only)) => {
-            lines.push(styled(options.colour, BOLD, &legible::one_line(only)));
+            lines.push(styled(options.colour, BOLD, &terminal_text::one_line(only)));
         }
         (None, None) => {}
     }
@@ -49,7 +49,7 @@ pub(super) fn heading(
         let names: Vec<String> = graph
             .instances
             .iter()
-            .map(|name| legible::one_line(name).into_owned())
+            .map(|name| terminal_text::one_line(name).into_owned())
             .collect();
         let label = styled(options.colour, DIM, "instances:");
         lines.extend(broken(&label, "instances:", &names, options.width));
@@ -92,7 +92,7 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn described(input: &GraphInput, options: &Style) -> String {
-    let name = legible::one_line(&input.name);
+    let name = terminal_text::one_line(&input.name);
     if input.given {
         return format!("{name} (given)");
     }
@@ -100,9 +100,12 @@ fn described(input: &GraphInput, options: &Style) -> String {
         None => format!("{name} (required)"),
         Some(default) => {
             let json = default.to_json();
-            let json = legible::one_line(&json);
+            let json = terminal_text::one_line(&json);
             let ellipsis = options.symbols.ellipsis();
-            format!("{name} = {}", legible::shortened(&json, LONGEST, ellipsis))
+            format!(
+                "{name} = {}",
+                terminal_text::shortened(&json, LONGEST, ellipsis)
+            )
         }
     }
 }
@@ -110,10 +113,10 @@ fn described(input: &GraphInput, options: &Style) -> String {
 /// `label` and `items`, separated by commas, in lines that fit.
 fn broken(label: &str, plain: &str, items: &[String], width: Option<usize>) -> Vec<String> {
     let mut lines = vec![label.to_owned()];
-    let mut used = legible::width(plain);
+    let mut used = terminal_text::width(plain);
     for (position, item) in items.iter().enumerate() {
         let comma = if position + 1 < items.len() { "," } else { "" };
-        let more = legible::width(item) + 1 + comma.len();
+        let more = terminal_text::width(item) + 1 + comma.len();
         if position > 0 && width.is_some_and(|width| used + more > width) {
             lines.push(" ".repeat(plain.len()));
             used = plain.len();

@@ -8,7 +8,7 @@ use planwright_core::check::DependencyKind;
 use super::Mark;
 use super::graph::{Does, Edge, Graph, GraphStep};
 use super::notes::{condition, deed, marked_id, notes_beside_condition};
-use crate::legible;
+use crate::terminal_text;
 
 /// The colours of steps of a drawn run: fill and border.
 const CLASSES: &[(Mark, &str)] = &[
@@ -24,7 +24,7 @@ pub(super) fn draw(graph: &Graph) -> String {
     let mut text = String::new();
     if let Some(name) = graph.title.as_ref().or(graph.name.as_ref()) {
         // A JSON text is a YAML text too.
-        let name = planwright_core::Value::from(&*legible::one_line(name)).to_json();
+        let name = planwright_core::Value::from(&*terminal_text::one_line(name)).to_json();
         let _ = writeln!(text, "---\ntitle: {name}\n---");
     }
     text.push_str("flowchart TD\n");

@@ -4,7 +4,7 @@ use planwright_core::plan::Method;
 
 use super::Symbols;
 use super::graph::{Does, Failing, GraphStep};
-use crate::legible;
+use crate::terminal_text;
 
 /// The longest that a value or condition may be in a note, in columns.
 const LONGEST: usize = 48;
@@ -12,8 +12,8 @@ const LONGEST: usize = 48;
 /// What `step` calls or runs.
 pub(super) fn deed(step: &GraphStep) -> String {
     match &step.does {
-        Does::Tool(name) => legible::one_line(name).into_owned(),
-        Does::Plan(name) => format!("plan {}", legible::one_line(name)),
+        Does::Tool(name) => terminal_text::one_line(name).into_owned(),
+        Does::Plan(name) => format!("plan {}", terminal_text::one_line(name)),
         Does::Inline(_) => "plan".into(),
         Does::Value => "value".into(),
     }
@@ -22,7 +22,8 @@ pub(super) fn deed(step: &GraphStep) -> String {
 /// Short notes about `step`, the condition first.
 pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
     let short = |text: &str| {
-        legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
+        terminal_text::shortened(&terminal_text::one_line(text), LONGEST, symbols.ellipsis())
+            .into_owned()
     };
     let mut notes = states(step, symbols);
     if let Some(when) = &step.when {
@@ -36,7 +37,8 @@ pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
 pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     let symbols = Symbols::Unicode;
     let short = |text: &str| {
-        legible::shortened(&legible::one_line(text), LONGEST, symbols.ellipsis()).into_owned()
+        terminal_text::shortened(&terminal_text::one_line(text), LONGEST, symbols.ellipsis())
+            .into_owned()
     };
     let mut notes = states(step, symbols);
     notes.extend(notes_without_condition(step, &short, symbols));
@@ -45,7 +47,7 @@ pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
 
 /// The id of `step`, behind the mark of how it stands in a drawn run.
 pub(super) fn marked_id(step: &GraphStep) -> String {
-    let id = legible::one_line(&step.id);
+    let id = terminal_text::one_line(&step.id);
     match &step.state {
         Some(state) => format!("{} {id}", Symbols::Unicode.step(Some(state.mark))),
         None => id.into_owned(),
@@ -59,8 +61,8 @@ fn states(step: &GraphStep, symbols: Symbols) -> Vec<String> {
 
 /// The condition of `step`, shortened.
 pub(super) fn condition(step: &GraphStep) -> Option<String> {
-    let when = legible::one_line(step.when.as_ref()?);
-    Some(legible::shortened(&when, LONGEST, Symbols::Unicode.ellipsis()).into_owned())
+    let when = terminal_text::one_line(step.when.as_ref()?);
+    Some(terminal_text::shortened(&when, LONGEST, Symbols::Unicode.ellipsis()).into_owned())
 }
 
 fn notes_without_condition(

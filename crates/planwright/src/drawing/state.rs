@@ -7,7 +7,7 @@ use planwright_engine::run::{Past, StepSummary};
 
 use super::graph::{Does, Graph};
 use super::{Drawing, Mark, Symbols};
-use crate::legible;
+use crate::terminal_text;
 
 /// How a step of a drawn run stands, and how it came there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl StepState {
         if let (Some(started), Some(ended)) = (self.started, self.ended)
             && 0 < self.attempts
         {
-            notes.push(legible::time(ended.saturating_sub(started)));
+            notes.push(terminal_text::time(ended.saturating_sub(started)));
         }
         if let Some((done, of)) = self.parts {
             notes.push(format!("{done} of {of} done"));
@@ -92,8 +92,8 @@ impl StepState {
             notes.push(format!("{} {what}", self.attempts));
         }
         if let Some(note) = &self.note {
-            let note = legible::one_line(note);
-            notes.push(legible::shortened(&note, LONGEST, symbols.ellipsis()).into_owned());
+            let note = terminal_text::one_line(note);
+            notes.push(terminal_text::shortened(&note, LONGEST, symbols.ellipsis()).into_owned());
         }
         notes
     }

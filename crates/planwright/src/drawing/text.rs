@@ -11,7 +11,7 @@ use super::notes::{deed, notes};
 use super::order::Order;
 use super::whole::Drawing;
 use super::{Mark, Symbols};
-use crate::legible;
+use crate::terminal_text;
 
 /// How a graph of text is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
     let mut text = String::new();
     Painter::new(&drawing.main, options).paint(None, &mut text);
     for part in &drawing.parts {
-        let name = legible::one_line(&part.name);
+        let name = terminal_text::one_line(&part.name);
         let title = if part.is_inline {
             format!("plan of step {name}")
         } else {
@@ -71,8 +71,8 @@ impl<'a> Painter<'a> {
             graph,
             options,
             lanes: rows.iter().map(row_width).max().unwrap_or(0),
-            ids: widest(&|step| legible::width(&legible::one_line(&step.id))),
-            deeds: widest(&|step| legible::width(&deed(step))),
+            ids: widest(&|step| terminal_text::width(&terminal_text::one_line(&step.id))),
+            deeds: widest(&|step| terminal_text::width(&deed(step))),
             order,
             rows,
         }
@@ -95,8 +95,8 @@ impl<'a> Painter<'a> {
                 .options
                 .width
                 .map_or(usize::MAX, |width| width.saturating_sub(8));
-            let output = legible::one_line(output);
-            let output = legible::shortened(&output, room, symbols.ellipsis());
+            let output = terminal_text::one_line(output);
+            let output = terminal_text::shortened(&output, room, symbols.ellipsis());
             let label = self.styled(DIM, "output:");
             let _ = writeln!(text, "\n{label} {output}");
         }
@@ -109,10 +109,10 @@ impl<'a> Painter<'a> {
         }
         let symbol = self.options.symbols.step(step.mark);
         let gap = " ".repeat(self.lanes.saturating_sub(row_width(row)));
-        let id = legible::padded(&legible::one_line(&step.id), self.ids);
-        let start = self.lanes + 1 + legible::width(&id) + 2;
-        let deed = legible::padded(&deed(step), self.deeds);
-        let start = start + legible::width(&deed) + 2;
+        let id = terminal_text::padded(&terminal_text::one_line(&step.id), self.ids);
+        let start = self.lanes + 1 + terminal_text::width(&id) + 2;
+        let deed = terminal_text::padded(&deed(step), self.deeds);
+        let start = start + terminal_text::width(&deed) + 2;
         let mut notes = self.notes(step, row, start).into_iter().peekable();
         // Padding in front of nothing is of no use.
         let deed = match notes.peek() {
@@ -132,7 +132,7 @@ impl<'a> Painter<'a> {
         }
         let _ = writeln!(text, "{line}");
         for further in notes {
-            let gap = " ".repeat(start.saturating_sub(legible::width(&row.below)));
+            let gap = " ".repeat(start.saturating_sub(terminal_text::width(&row.below)));
             let _ = writeln!(text, "{}{gap}{}", row.below, self.styled(DIM, &further));
         }
     }
@@ -157,9 +157,9 @@ impl<'a> Painter<'a> {
         for piece in pieces {
             match lines.last_mut() {
                 Some(line)
-                    if legible::width(line)
-                        .saturating_add(legible::width(symbols.between()))
-                        .saturating_add(legible::width(&piece))
+                    if terminal_text::width(line)
+                        .saturating_add(terminal_text::width(symbols.between()))
+                        .saturating_add(terminal_text::width(&piece))
                         <= room =>
                 {
                     line.push_str(symbols.between());
@@ -177,7 +177,7 @@ impl<'a> Painter<'a> {
         let mut names: Vec<String> = steps
             .iter()
             .take(MOST)
-            .map(|step| legible::one_line(&self.graph.steps[*step].id).into_owned())
+            .map(|step| terminal_text::one_line(&self.graph.steps[*step].id).into_owned())
             .collect();
         if steps.len() > MOST {
             names.push(format!("and {} more", steps.len() - MOST));
@@ -203,8 +203,8 @@ fn row_width(row: &Row) -> usize {
     let joint = row
         .joint
         .as_deref()
-        .map_or(0, |joint| legible::width(joint.trim_end()));
-    (legible::width(&row.left) + 2 + legible::width(&row.right)).max(joint)
+        .map_or(0, |joint| terminal_text::width(joint.trim_end()));
+    (terminal_text::width(&row.left) + 2 + terminal_text::width(&row.right)).max(joint)
 }
 
 fn mark_style(mark: Option<Mark>) -> anstyle::Style {

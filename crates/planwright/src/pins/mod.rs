@@ -1,4 +1,4 @@
-//! Pinned tools: what changed of the tools of a server since they were seen first or accepted, and which of them ask.
+//! CalledStep tools: what changed of the tools of a server since they were seen first or accepted, and which of them ask.
 //!
 //! A tool is pinned by the digest of its definition: name, title, description, schemas and hints, with the identity of its
 //! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person

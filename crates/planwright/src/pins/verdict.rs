@@ -13,7 +13,7 @@ use planwright_store::{
 
 use super::{Changes, Definition, PinPolicy};
 use crate::call_view::visible;
-use crate::legible;
+use crate::terminal_text;
 
 /// The most tools of one server that are pinned. Further ones ask.
 const MOST_TOOLS: usize = 10_000;
@@ -376,7 +376,7 @@ impl fmt::Display for Notice {
             .take(LISTED)
             .map(|name| {
                 let name = visible(name);
-                format!("`{}`", legible::shortened(&name, NAME_COLUMNS, "…"))
+                format!("`{}`", terminal_text::shortened(&name, NAME_COLUMNS, "…"))
             })
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
 //! The library as programs embed it.
 
-mod embedding;
 mod examples;
+mod service;

@@ -12,7 +12,7 @@ use crate::entries::MOVE_TO_STAGE;
 use crate::execute::Sound;
 use crate::host::PlanHost;
 use crate::request::{BadRequest, Request};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 
 impl PlanHost {
     /// The tools of the face for a client, as `tools/list` writes them.
@@ -103,16 +103,16 @@ impl PlanHost {
                 (saved.text, saved.dialect, given, Some(name))
             }
         };
-        let adjust = |reading: Reading| {
-            let reading = match &called {
-                Some(name) => reading.called(Arc::clone(name)),
-                None => reading,
+        let adjust = |loaded: LoadedPlan| {
+            let loaded = match &called {
+                Some(name) => loaded.called(Arc::clone(name)),
+                None => loaded,
             };
             // Where no tool says which parameters take references, none was asked to.
             if self.offered().marks_sharing() {
-                reading
+                loaded
             } else {
-                reading.shared()
+                loaded.shared()
             }
         };
         let checked = self
@@ -144,9 +144,9 @@ impl PlanHost {
         if call.name == mcp_cli::PLAN_CREATE {
             return Ok(mcp_cli::created(&ready.id, goal, ready.sound.plan.plan()));
         }
-        let Sound { reading, plan } = ready.sound;
-        let reading = reading.called(Arc::clone(&ready.id));
-        self.start(call, Sound { reading, plan }).await
+        let Sound { loaded, plan } = ready.sound;
+        let loaded = loaded.called(Arc::clone(&ready.id));
+        self.start(call, Sound { loaded, plan }).await
     }
 
     /// The plans that were saved.

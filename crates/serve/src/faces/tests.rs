@@ -6,7 +6,7 @@ use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
 use super::{FaceName, Handed, Seen, came_to, marks_sharing, refused};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 
 const TOOLS: &str = r#"{"tools": {
     "find": {
@@ -38,8 +38,8 @@ async fn check(name: FaceName, arguments: &str) -> String {
         ..ReadOptions::new("plan")
     };
     let result = planwright_dialects::parse(text.as_bytes(), &options);
-    let mut reading = Reading::new("plan", result).shared();
-    let plan = reading.check(&catalog).expect("the plan is sound");
+    let mut loaded = LoadedPlan::new("plan", result).shared();
+    let plan = loaded.check(&catalog).expect("the plan is sound");
     let summary = Engine::new(simulated).run("r1", plan.clone()).await;
     said(&came_to(name, &summary, Some(&plan), 40))
 }

@@ -28,7 +28,7 @@ use planwright_mcp::gateway::ClientId;
 use tokio::net::TcpListener;
 use tower::Service;
 
-use planwright::legible::io_reason;
+use planwright::terminal_text::io_reason;
 
 use crate::error::ServeError;
 use crate::tokens::{KnownTokens, TokenFile};

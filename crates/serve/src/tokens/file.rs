@@ -9,7 +9,7 @@ use planwright_mcp::gateway::ClientId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use planwright::legible::io_reason;
+use planwright::terminal_text::io_reason;
 
 use crate::error::ServeError;
 

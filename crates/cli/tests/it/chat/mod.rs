@@ -13,12 +13,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::planner::Desk;
+use crate::planner::ChatContext;
 use crate::program::{stderr, stdout};
 
 /// Tools that a conversation can be about.
-fn desk() -> Desk {
-    Desk::new(&json!({
+fn desk() -> ChatContext {
+    ChatContext::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex", "Ada"]},
         "greet": {
             "input_schema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false},
@@ -39,7 +39,7 @@ fn calls(calls: &[(&str, Value)]) -> Value {
 }
 
 /// Holds a conversation; what is answered, and how it ends.
-fn chat(desk: &Desk, answers: &Value, arguments: &[&str], exit: i32) -> (String, String) {
+fn chat(desk: &ChatContext, answers: &Value, arguments: &[&str], exit: i32) -> (String, String) {
     desk.write("answers.json", answers);
     let output = desk.run(&[&["chat"], arguments].concat());
     let talk = stderr(&output);
@@ -48,7 +48,7 @@ fn chat(desk: &Desk, answers: &Value, arguments: &[&str], exit: i32) -> (String,
 }
 
 /// The conversation that was kept last.
-fn kept(desk: &Desk) -> Value {
+fn kept(desk: &ChatContext) -> Value {
     let folder = desk.path().join(".local/share/planwright/chats");
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -59,7 +59,7 @@ fn kept(desk: &Desk) -> Value {
 }
 
 /// What the model was told of its calls, in order.
-fn told(desk: &Desk) -> Vec<String> {
+fn told(desk: &ChatContext) -> Vec<String> {
     let chat = kept(desk);
     let messages = chat["messages"].as_array().unwrap().iter();
     messages

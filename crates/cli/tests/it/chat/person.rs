@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{calls, desk, kept, told};
-use crate::planner::{Desk, streamed};
+use crate::planner::{ChatContext, streamed};
 use crate::program::planwright;
 use crate::prompts::{assert_screen, screen};
 
@@ -17,7 +17,7 @@ fn plan(name: &str) -> Value {
 }
 
 /// Holds a conversation on a pseudo terminal on which these lines are typed; what is on the screen in the end.
-fn typed(desk: &Desk, answers: &Value, lines: &str) -> String {
+fn typed(desk: &ChatContext, answers: &Value, lines: &str) -> String {
     desk.write("answers.json", answers);
     let program = env!("CARGO_BIN_EXE_planwright");
     let chat = format!(
@@ -51,7 +51,7 @@ fn wants_a_plan() -> Value {
 }
 
 /// What came of the plan, as the model is told.
-fn came_to(desk: &Desk) -> Value {
+fn came_to(desk: &ChatContext) -> Value {
     serde_json::from_str(&told(desk)[0]).unwrap_or_else(|_| told(desk)[0].as_str().into())
 }
 
@@ -127,7 +127,7 @@ fn a_person_asks_for_changes() {
 }
 
 /// Runs the program on a pseudo terminal until these words are on the screen, then takes the terminal away; what was on it by then.
-fn watched(desk: &Desk, arguments: &str, until: &str) -> String {
+fn watched(desk: &ChatContext, arguments: &str, until: &str) -> String {
     let program = env!("CARGO_BIN_EXE_planwright");
     let command = format!(
         "stty rows 24 cols 100; '{program}' {arguments} --simulate tools.json --model replay:answers.json"

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{calls, chat, kept, told};
-use crate::planner::Desk;
+use crate::planner::ChatContext;
 use crate::planner::streamed::{desk, paced, plan, runs, unsound};
 use crate::program::stderr;
 
@@ -16,7 +16,7 @@ fn answers(answers: &[Value]) -> Value {
 }
 
 /// What happened, in order: the steps that were called, and `planned` once the model was done with the plan.
-fn events(desk: &Desk, answers: &Value, arguments: &[&str]) -> Vec<String> {
+fn events(desk: &ChatContext, answers: &Value, arguments: &[&str]) -> Vec<String> {
     let arguments = [&["Tell.", "--format", "events"], arguments].concat();
     let (data, _) = chat(desk, answers, &arguments, 0);
     let lines = data.lines().map(|line| serde_json::from_str(line).unwrap());

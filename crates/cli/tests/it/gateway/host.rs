@@ -9,9 +9,9 @@ use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::{Catalog, Schema, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Decision, RunStatus};
-use planwright::kept::KeptRun;
 use planwright::mcp::gateway::{Client, ClientId, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
+use planwright::stored::StoredRun;
 use planwright_serve::{GatewaySettings, Mode, PlanHost};
 use planwright_store::{Holder, NewDecision, Standing, Store};
 use serde_json::json;
@@ -267,7 +267,7 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
         "{resumed}"
     );
     assert_eq!(run_of(&resumed), run);
-    let kept = KeptRun::read(&scene.store, &run).unwrap();
+    let kept = StoredRun::read(&scene.store, &run).unwrap();
     let calls = kept.replayed(&run).unwrap().summary.calls;
     let of_first = calls.iter().filter(|call| call.at.step.as_str() == "first");
     assert_eq!(of_first.count(), 1);
@@ -548,7 +548,7 @@ async fn a_decision_that_nobody_can_make_now_is_made_elsewhere() {
     let next = structured["next"].as_str().unwrap();
     assert!(next.contains("a person has to decide"), "{next}");
     assert!(!waiting.to_string().contains("planwright approve"));
-    let kept = KeptRun::read(&scene.store, &run)
+    let kept = StoredRun::read(&scene.store, &run)
         .unwrap()
         .history()
         .unwrap();
@@ -585,7 +585,7 @@ async fn a_call_that_is_given_up_ends_its_run() {
     };
     drop(call);
     loop {
-        let kept = KeptRun::read(&scene.store, &run).unwrap();
+        let kept = StoredRun::read(&scene.store, &run).unwrap();
         if let Some(status) = kept.status() {
             assert_eq!(status.as_str(), "cancelled");
             break;

@@ -5,11 +5,11 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> Desk {
-    let desk = Desk::new(&json!({
+fn desk() -> ChatContext {
+    let desk = ChatContext::new(&json!({
         "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
         "charge": {"echo": true},
         "pay": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
@@ -178,7 +178,7 @@ fn a_run_killed_in_its_second_plan_goes_on_with_that() {
 }
 
 /// Whether the store knows that the call of `step` went well.
-fn is_kept(desk: &Desk, run: &str, step: &str) -> bool {
+fn is_kept(desk: &ChatContext, run: &str, step: &str) -> bool {
     let arguments = ["logs", run, "--format", "json"];
     let output = planwright(desk.path()).args(arguments).output().unwrap();
     let log: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -305,7 +305,7 @@ fn a_model_that_fails_leaves_the_run_as_it_is() {
 
 /// Runs `steps`, of which one fails, with a model that would have all be paid once more; gives the report and what was said.
 fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
-    let desk = Desk::new(&json!({
+    let desk = ChatContext::new(&json!({
         "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
         "look": {"annotations": {"readOnlyHint": true}, "sleep_ms": 600_000, "returns": 1},
         "pay": {"cases": [

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> Desk {
-    Desk::new(&json!({
+fn desk() -> ChatContext {
+    ChatContext::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex", "Ada"]},
         "greet": {"echo": true}
     }))

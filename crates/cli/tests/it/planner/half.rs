@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use crate::program::{stderr, stdout};
 
 const NO: &str = "I can't help with that.";
 
-fn desk() -> Desk {
-    Desk::new(&json!({
+fn desk() -> ChatContext {
+    ChatContext::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": [{"name": "Rex", "age": 3}]},
         "weather": {"fails": {"code": "down", "message": "no weather today"}}
     }))

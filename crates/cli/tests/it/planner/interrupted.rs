@@ -5,12 +5,12 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use super::streamed::{desk, endless, plan, runs, told, tools, unsound, written};
 use crate::program::planwright;
 
 /// Begins to ask; what the program prints can be read while it goes on.
-fn ask(desk: &Desk) -> Child {
+fn ask(desk: &ChatContext) -> Child {
     planwright(desk.path())
         .args(["ask", "tell", "--format", "events"])
         .args(["--simulate", "tools.json", "--model", "replay:answers.json"])

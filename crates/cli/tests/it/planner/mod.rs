@@ -19,9 +19,9 @@ use tempfile::TempDir;
 use crate::program::{planwright, stderr, stdout};
 
 /// A folder with simulated tools, and what a model answers.
-pub(crate) struct Desk(TempDir);
+pub(crate) struct ChatContext(TempDir);
 
-impl Desk {
+impl ChatContext {
     pub(crate) fn new(tools: &Value) -> Self {
         let desk = Self(tempfile::tempdir().unwrap());
         desk.write("tools.json", &json!({ "tools": tools }));

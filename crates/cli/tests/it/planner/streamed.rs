@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use crate::program::{planwright, stderr, stdout};
 
 /// How fast the model writes where it matters: a token is four letters.
 const PACE: f64 = 500.0;
 
 /// `look` merely reads, `tell` changes something.
-pub(crate) fn desk(tell: &Value) -> Desk {
-    let desk = Desk::new(&json!({}));
+pub(crate) fn desk(tell: &Value) -> ChatContext {
+    let desk = ChatContext::new(&json!({}));
     tools(&desk, tell);
     desk
 }
 
-pub(super) fn tools(desk: &Desk, tell: &Value) {
+pub(super) fn tools(desk: &ChatContext, tell: &Value) {
     let reads = json!({"readOnlyHint": true});
     desk.write(
         "tools.json",
@@ -28,7 +28,7 @@ pub(super) fn tools(desk: &Desk, tell: &Value) {
 }
 
 /// The model writes these answers in its own time.
-pub(crate) fn written(desk: &Desk, answers: &[Value]) {
+pub(crate) fn written(desk: &ChatContext, answers: &[Value]) {
     let answers: Vec<Value> = answers.iter().map(paced).collect();
     desk.write("answers.json", &json!(answers));
 }
@@ -77,14 +77,14 @@ fn called<'a>(calls: &'a Value, field: &str) -> Vec<&'a str> {
 }
 
 /// The runs that are kept, the newest first.
-pub(crate) fn runs(desk: &Desk) -> Vec<Value> {
+pub(crate) fn runs(desk: &ChatContext) -> Vec<Value> {
     let (data, _) = told(desk, &["runs", "--format", "json"], 0);
     let runs: Value = serde_json::from_str(&data).unwrap();
     runs["runs"].as_array().unwrap().clone()
 }
 
 /// What another command says of a run.
-pub(super) fn told(desk: &Desk, arguments: &[&str], exit: i32) -> (String, String) {
+pub(super) fn told(desk: &ChatContext, arguments: &[&str], exit: i32) -> (String, String) {
     let output = planwright(desk.path()).args(arguments).output().unwrap();
     let (data, talk) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {talk}");

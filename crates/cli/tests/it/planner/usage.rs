@@ -3,11 +3,11 @@
 use planwright_testkit::model_server::{Answered, ModelServer};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::ChatContext;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> Desk {
-    Desk::new(&json!({
+fn desk() -> ChatContext {
+    ChatContext::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex"]},
         "weather": {"fails": {"code": "bad", "message": "no such city"}}
     }))
@@ -43,7 +43,7 @@ fn live(words: &str) -> Answered {
 
 /// What a command prints that asks a provider whose prices are known, and what the provider was asked.
 fn run(
-    desk: &Desk,
+    desk: &ChatContext,
     script: Vec<Answered>,
     arguments: &[&str],
     exit: i32,
@@ -207,7 +207,7 @@ fn a_conversation_counts_and_knows_the_day() {
 
 #[test]
 fn nobody_is_sent_to_a_run_that_is_not_stored() {
-    let desk = Desk::new(&json!({"pay": {"approval": true, "returns": "paid"}}));
+    let desk = ChatContext::new(&json!({"pay": {"approval": true, "returns": "paid"}}));
     let call = json!({"id": "c1", "type": "function", "function": {
         "name": "plan_create_and_execute", "arguments": "{\"goal\": \"pay\"}",
     }});

@@ -149,9 +149,9 @@ fn post(headers: &[&str], body: &str) -> String {
 
 async fn read(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    let reading = stream.read_to_end(&mut answer);
+    let loaded = stream.read_to_end(&mut answer);
     // A connection that the server resets has still said what it said.
-    let _ = tokio::time::timeout(SOON, reading)
+    let _ = tokio::time::timeout(SOON, loaded)
         .await
         .expect("it answers or closes");
     String::from_utf8_lossy(&answer).into_owned()

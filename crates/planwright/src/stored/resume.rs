@@ -11,13 +11,14 @@ use planwright_store::Store;
 
 use super::stale::check_keep;
 use super::{
-    KeptRun, KeptRunError, OrphanedServers, Stale, process, resolve_choices, stale, tools_of,
+    OrphanedServers, StaleStep, StoredRun, StoredRunError, process, resolve_choices, stale_steps,
+    tools_of,
 };
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 
 /// How a kept run is to go on.
 #[derive(Debug)]
-pub struct GoOn<'a> {
+pub struct ResumeRequest<'a> {
     /// The run's id.
     pub id: &'a str,
     /// The plan, checked against the tools as they are now.
@@ -37,25 +38,29 @@ pub struct GoOn<'a> {
 /// What the engine needs to go on with a kept run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Ready {
+pub struct PreparedResume {
     /// What is done already.
     pub history: History,
     /// What this process begins with.
     pub process: ProcessV1,
     /// The steps that are done and run again, since the new plan changes what their results were computed from.
-    pub rerun: Vec<Stale>,
+    pub rerun: Vec<StaleStep>,
 }
 
-impl GoOn<'_> {
+impl ResumeRequest<'_> {
     /// Sees to it that the run can go on like this.
     ///
     /// # Errors
     ///
     /// Where a choice makes no sense, a new plan would bury a call in doubt, there never was a whole plan, or a server of an
     /// earlier process may still be carrying out a call that is to be made again.
-    pub fn prepare(mut self, kept: &KeptRun, store: &Store) -> Result<Ready, KeptRunError> {
+    pub fn prepare(
+        mut self,
+        kept: &StoredRun,
+        store: &Store,
+    ) -> Result<PreparedResume, StoredRunError> {
         if kept.is_unfinished() && self.new_plan.is_none() {
-            return Err(KeptRunError::Unfinished);
+            return Err(StoredRunError::Unfinished);
         }
         let mut history = kept.history()?;
         // The journal does so when it is opened; here nothing waits for it.
@@ -67,18 +72,18 @@ impl GoOn<'_> {
         history.add_pause(process.idle());
         self.choices = resolve_choices(self.plan, &history, self.choices)?;
         if self.new_plan.is_none() && !is_plan_of(self.plan, kept, &history) {
-            return Err(KeptRunError::OtherPlan);
+            return Err(StoredRunError::OtherPlan);
         }
         let mut rerun = Vec::new();
         self.no_server_at_it(store, &history)?;
         if let Some(text) = self.new_plan {
             if planwright_dialects::dialect(&text.dialect).is_none() {
-                return Err(KeptRunError::UnknownDialect(text.dialect));
+                return Err(StoredRunError::UnknownDialect(text.dialect));
             }
             let before = kept.latest_plan()?;
             let mut forgotten = changed(&before, self.plan);
             check_keep(self.plan, &forgotten, &self.keep, &history)?;
-            rerun = stale(self.plan, &forgotten, &self.keep, &history);
+            rerun = stale_steps(self.plan, &forgotten, &self.keep, &history);
             forgotten.extend(rerun.iter().map(|stale| stale.step.clone()));
             for step in forgotten {
                 settle_doubt(&step, &history, &before, &self.choices)?;
@@ -95,7 +100,7 @@ impl GoOn<'_> {
             process.choices.push(ChoiceV1::new(&step, &choice));
             history = history.with_choice(step, choice);
         }
-        Ok(Ready {
+        Ok(PreparedResume {
             history,
             process,
             rerun,
@@ -103,11 +108,11 @@ impl GoOn<'_> {
     }
 
     /// Refuses to make a call again that a server of an earlier process may still be carrying out.
-    fn no_server_at_it(&self, store: &Store, history: &History) -> Result<(), KeptRunError> {
+    fn no_server_at_it(&self, store: &Store, history: &History) -> Result<(), StoredRunError> {
         let orphans = OrphanedServers::among(store.earlier_server_processes(self.id)?);
         match orphans.conflict(history, &self.choices) {
             None => Ok(()),
-            Some((process, at)) => Err(KeptRunError::ServerRuns {
+            Some((process, at)) => Err(StoredRunError::ServerRuns {
                 server: process.server.clone(),
                 pid: process.pid,
                 at,
@@ -118,7 +123,7 @@ impl GoOn<'_> {
 
 /// Whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so
 /// the stored text counts as well.
-fn is_plan_of(plan: &CheckedPlan, kept: &KeptRun, history: &History) -> bool {
+fn is_plan_of(plan: &CheckedPlan, kept: &StoredRun, history: &History) -> bool {
     let process = kept.process.as_ref();
     let was_beginning = process.is_some_and(|process| process.beginning.is_some());
     let is_last = |digest: &Arc<str>| **digest == *plan.digest();
@@ -136,7 +141,7 @@ fn settle_doubt(
     history: &History,
     before: &CheckedPlan,
     choices: &[(Arc<str>, Choice)],
-) -> Result<(), KeptRunError> {
+) -> Result<(), StoredRunError> {
     let tools = tools_of(before);
     let is_repeatable = |call: &PastCall| {
         tools.iter().any(|tool| {
@@ -151,7 +156,7 @@ fn settle_doubt(
     });
     match doubtful.next() {
         None => Ok(()),
-        Some((at, _)) => Err(KeptRunError::Doubt {
+        Some((at, _)) => Err(StoredRunError::Doubt {
             step: step.clone(),
             at: Arc::clone(at),
         }),

@@ -10,7 +10,7 @@ use planwright_engine::journal::Entry;
 use planwright_engine::run::History;
 use planwright_store::{NewDecision, Store, StoreError};
 
-use super::{KeptRun, KeptRunError};
+use super::{StoredRun, StoredRunError};
 
 /// A call of a stored run that waits for a decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,13 +58,13 @@ impl OpenQuestion {
 /// # Errors
 ///
 /// If there is no such run, or it cannot be read.
-pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, KeptRunError> {
+pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, StoredRunError> {
     let info = store.run(selector)?;
     let run = info.id;
-    let history = match KeptRun::read(store, &run) {
+    let history = match StoredRun::read(store, &run) {
         Ok(kept) => kept.history()?,
         // A program that drives the store by itself stores headers of its own.
-        Err(KeptRunError::Unreadable(_)) => {
+        Err(StoredRunError::Unreadable(_)) => {
             let entries = store
                 .entries(&run)
                 .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;

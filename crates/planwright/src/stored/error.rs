@@ -9,7 +9,7 @@ use planwright_store::StoreError;
 /// Why a kept run cannot be read, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeptRunError {
+pub enum StoredRunError {
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -9,12 +9,12 @@ use planwright_engine::StepStatus;
 use planwright_engine::event::Address;
 use planwright_engine::run::{History, PastCall};
 
-use super::{KeptRunError, tools_of};
+use super::{StoredRunError, tools_of};
 
 /// A step that is done, whose result was computed from a step that the new plan changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stale {
+pub struct StaleStep {
     /// The step.
     pub step: StepId,
     /// The changed step that its result was computed from, directly or through others.
@@ -25,12 +25,12 @@ pub struct Stale {
 
 /// The steps of `now` whose results were computed from a step in `changed`, without those in `keep` and what was computed from
 /// these alone. Steps that are not done are left out: they run in any case.
-pub fn stale(
+pub fn stale_steps(
     now: &CheckedPlan,
     changed: &[StepId],
     keep: &[Arc<str>],
     history: &History,
-) -> Vec<Stale> {
+) -> Vec<StaleStep> {
     let steps = &now.plan().steps;
     let mut origins: Vec<Option<StepId>> = steps
         .iter()
@@ -57,7 +57,7 @@ pub fn stale(
     marked
         .filter_map(|(step, from)| {
             let is_stale = !changed.contains(&step.id) && is_done(history, &step.id);
-            Some(Stale {
+            Some(StaleStep {
                 step: step.id.clone(),
                 from: from.filter(|_| is_stale)?,
                 has_effects: has_effects(history, now, &step.id),
@@ -72,16 +72,16 @@ pub(super) fn check_keep(
     changed: &[StepId],
     keep: &[Arc<str>],
     history: &History,
-) -> Result<(), KeptRunError> {
+) -> Result<(), StoredRunError> {
     if keep.is_empty() {
         return Ok(());
     }
-    let stale: BTreeSet<Arc<str>> = stale(now, changed, &[], history)
+    let stale: BTreeSet<Arc<str>> = stale_steps(now, changed, &[], history)
         .iter()
         .map(|stale| Arc::clone(stale.step.text()))
         .collect();
     match keep.iter().find(|step| !stale.contains(*step)) {
-        Some(step) => Err(KeptRunError::NotStale(step.to_string())),
+        Some(step) => Err(StoredRunError::NotStale(step.to_string())),
         None => Ok(()),
     }
 }

@@ -12,12 +12,12 @@ use planwright_planner::create::CreatedPlan;
 use planwright_planner::stream::{Keeper, Kept};
 use planwright_store::{HeldRun, Holder, Store};
 
-use super::{Begin, KeptRunError, process};
+use super::{NewStoredRun, StoredRunError, process};
 use crate::format::{ProcessV1, ToolSourcesV1};
-use crate::reading::Reading;
+use crate::loaded_plan::LoadedPlan;
 
 /// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
-pub struct KeepStreamed<'a> {
+pub struct StreamedRunStore<'a> {
     /// Where.
     pub store: &'a Store,
     /// Whose it is.
@@ -31,12 +31,12 @@ pub struct KeepStreamed<'a> {
     /// How the process goes about its work.
     pub options: &'a RunOptions,
     /// Reads a plan's text again, with what it is given and the plans that it may run.
-    pub reading: &'a (dyn Fn(&str) -> Reading + Sync),
+    pub loaded: &'a (dyn Fn(&str) -> LoadedPlan + Sync),
     /// What time it is.
     pub now: &'a (dyn Fn() -> SystemTime + Sync),
 }
 
-impl KeepStreamed<'_> {
+impl StreamedRunStore<'_> {
     fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
         process(&plan.checked, self.options, (self.now)())
     }
@@ -45,12 +45,12 @@ impl KeepStreamed<'_> {
         &self,
         plan: &CreatedPlan,
         beginning: Option<usize>,
-        keep: impl FnOnce(Begin<'_>) -> Result<HeldRun, KeptRunError>,
+        keep: impl FnOnce(NewStoredRun<'_>) -> Result<HeldRun, StoredRunError>,
     ) -> Result<Kept, JournalError> {
-        let begin = Begin {
+        let begin = NewStoredRun {
             id: self.id,
             plan: &plan.checked,
-            reading: &(self.reading)(&plan.text),
+            loaded: &(self.loaded)(&plan.text),
             sources: self.sources.clone(),
             client: self.client.clone(),
             secrets: &self.options.masked_texts(),
@@ -67,20 +67,20 @@ impl KeepStreamed<'_> {
     }
 }
 
-impl Keeper for KeepStreamed<'_> {
+impl Keeper for StreamedRunStore<'_> {
     fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
         self.keep(plan, beginning, |begin| begin.keep(self.store, self.holder))
     }
 
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
         self.keep(plan, Some(beginning), |begin| {
-            begin.keep_unfinished(self.store, self.holder)
+            begin.store_unfinished(self.store, self.holder)
         })
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
-        let text = (self.reading)(&plan.text).to_kept();
-        let text = text.ok_or_else(|| unkept(KeptRunError::NoDialect))?;
+        let text = (self.loaded)(&plan.text).to_kept();
+        let text = text.ok_or_else(|| unkept(StoredRunError::NoDialect))?;
         let process = ProcessV1 {
             plan: Some(text),
             vars: Some(shown_inputs(&plan.checked, &self.options.masked_texts())),
@@ -94,13 +94,13 @@ impl Keeper for KeepStreamed<'_> {
     }
 }
 
-fn unkept(error: KeptRunError) -> JournalError {
+fn unkept(error: StoredRunError) -> JournalError {
     JournalError::new(error.to_string())
 }
 
-impl fmt::Debug for KeepStreamed<'_> {
+impl fmt::Debug for StreamedRunStore<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeepStreamed")
+        f.debug_struct("StreamedRunStore")
             .field("id", &self.id)
             .finish_non_exhaustive()
     }

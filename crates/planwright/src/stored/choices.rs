@@ -8,7 +8,7 @@ use planwright_engine::StepStatus;
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History};
 
-use super::KeptRunError;
+use super::StoredRunError;
 
 /// The choices with each step by the [`Display`](std::fmt::Display) form of its address, which no other step, item or round has. Choices
 /// that are in this form stay as they are.
@@ -20,17 +20,17 @@ pub fn resolve_choices(
     plan: &CheckedPlan,
     history: &History,
     choices: Vec<(Arc<str>, Choice)>,
-) -> Result<Vec<(Arc<str>, Choice)>, KeptRunError> {
+) -> Result<Vec<(Arc<str>, Choice)>, StoredRunError> {
     let mut resolved: Vec<(Arc<str>, Choice)> = Vec::with_capacity(choices.len());
     for (step, choice) in choices {
         let at = resolve(plan, history, &step)?;
         let end = history.past(&at).and_then(|past| past.settled.as_ref());
         if end.is_some_and(|end| end.status == StepStatus::Succeeded) {
-            return Err(KeptRunError::Done(step.to_string()));
+            return Err(StoredRunError::Done(step.to_string()));
         }
         let at = Arc::from(at.to_string());
         if resolved.iter().any(|(other, _)| *other == at) {
-            return Err(KeptRunError::Twice(step.to_string()));
+            return Err(StoredRunError::Twice(step.to_string()));
         }
         resolved.push((at, choice));
     }
@@ -38,7 +38,7 @@ pub fn resolve_choices(
 }
 
 /// The step, item or round that `text` names.
-fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address, KeptRunError> {
+fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address, StoredRunError> {
     let steps = plan.plan().steps.iter();
     let mut known: Vec<Address> = steps
         .map(|step| Address::of_step(step.id.clone()))
@@ -49,7 +49,7 @@ fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address,
         Ok(None) => {
             let names: Vec<String> = known.iter().map(ToString::to_string).collect();
             let near = nearest(text, names.iter().map(String::as_str));
-            Err(KeptRunError::UnknownStep {
+            Err(StoredRunError::UnknownStep {
                 step: text.to_owned(),
                 near: near.map(str::to_owned),
             })
@@ -57,7 +57,7 @@ fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address,
         Err(similar) => {
             let mut names: Vec<String> = similar.iter().map(ToString::to_string).collect();
             names.sort();
-            Err(KeptRunError::AmbiguousStep {
+            Err(StoredRunError::AmbiguousStep {
                 step: text.to_owned(),
                 names,
             })

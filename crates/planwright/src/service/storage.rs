@@ -14,8 +14,8 @@ use planwright_store::{Holder, Store};
 
 use super::{Error, Planwright};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
-use crate::kept::{Begin, KeptRunError, StoreApprover, process};
-use crate::reading::Reading;
+use crate::loaded_plan::LoadedPlan;
+use crate::stored::{NewStoredRun, StoreApprover, StoredRunError, process};
 
 /// Where a run is stored.
 pub(super) struct Storage {
@@ -30,7 +30,7 @@ impl Storage {
     }
 
     pub(super) fn seal_key(&self) -> Result<SealKey, Error> {
-        Ok(self.store.seal_key().map_err(KeptRunError::from)?)
+        Ok(self.store.seal_key().map_err(StoredRunError::from)?)
     }
 
     /// Decisions of the store first, then those of `approver`.
@@ -47,11 +47,11 @@ impl Storage {
         options: &RunOptions,
     ) -> Result<(Arc<dyn Journal>, Value), Error> {
         let text = plan_text(planwright, plan)?;
-        let reading = Reading::kept(&text, plan.inputs().clone());
-        let begin = Begin {
+        let loaded = LoadedPlan::kept(&text, plan.inputs().clone());
+        let begin = NewStoredRun {
             id: &self.id,
             plan,
-            reading: &reading,
+            loaded: &loaded,
             // The program brings its tools along: they are in no file.
             sources: ToolSourcesV1::default(),
             client: None,
@@ -81,13 +81,13 @@ pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<P
         max_steps: policy.limits.max_steps,
         library: library.into_values().collect(),
     };
-    let mut reading = Reading::kept(&text, plan.inputs().clone());
-    reading.restrict(|_| policy.clone());
-    match reading.check(planwright.catalog()) {
+    let mut loaded = LoadedPlan::kept(&text, plan.inputs().clone());
+    loaded.restrict(|_| policy.clone());
+    match loaded.check(planwright.catalog()) {
         Some(again) if again.digest() == plan.digest() => Ok(text),
         _ => {
             let reason = "its text does not mean the same when it is read again";
-            Err(KeptRunError::Unwritable(reason.to_owned()).into())
+            Err(StoredRunError::Unwritable(reason.to_owned()).into())
         }
     }
 }
@@ -116,7 +116,7 @@ fn collect_library(
 
 fn printed(plan: &Plan) -> Result<String, Error> {
     let (text, found) = Native.print(plan);
-    text.ok_or_else(|| KeptRunError::Unwritable(found.to_string()).into())
+    text.ok_or_else(|| StoredRunError::Unwritable(found.to_string()).into())
 }
 
 /// This process, as the store names it to others.

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use planwright::embedding::Builder;
 use planwright::schemars::{self, JsonSchema};
+use planwright::service::Builder;
 use planwright::{Function, Functions, Planwright, ToolError};
 use serde::Deserialize;
 

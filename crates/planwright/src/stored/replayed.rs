@@ -10,17 +10,17 @@ use planwright_engine::options::{Arrival, RunOptions};
 use planwright_engine::run::{Opening, ReplayError, Replayed, replay};
 use planwright_engine::{Confidential, Durations};
 
-use super::{KeptRun, KeptRunError};
+use super::{StoredRun, StoredRunError};
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
-use crate::reading::Reading;
+use crate::loaded_plan::LoadedPlan;
 
-impl KeptRun {
+impl StoredRun {
     /// What the run came to, by what it was told, and that it would decide the same again.
     ///
     /// # Errors
     ///
     /// Where it would decide otherwise, or cannot be read.
-    pub fn replayed(&self, id: &str) -> Result<Replayed, ReplayError<KeptRunError>> {
+    pub fn replayed(&self, id: &str) -> Result<Replayed, ReplayError<StoredRunError>> {
         let mut opener = Opener {
             plan: self.run.plan.clone(),
             vars: self.run.vars.clone(),
@@ -36,7 +36,7 @@ impl KeptRun {
     /// # Errors
     ///
     /// Where it is not sound any more.
-    pub fn latest_plan(&self) -> Result<CheckedPlan, KeptRunError> {
+    pub fn latest_plan(&self) -> Result<CheckedPlan, StoredRunError> {
         let tools = self.process.iter().flat_map(|process| &process.tools);
         checked(&self.plan, &self.vars, &tools.map(Tool::from).collect())
     }
@@ -69,7 +69,7 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
 
 impl Opener {
     /// With what the next process began.
-    fn open(&mut self, digest: &str, header: &Value) -> Result<Opening, KeptRunError> {
+    fn open(&mut self, digest: &str, header: &Value) -> Result<Opening, StoredRunError> {
         let process = ProcessV1::from_value(header)?;
         let idle = process.idle();
         if let Some(plan) = process.plan {
@@ -126,17 +126,17 @@ impl Opener {
         steps: usize,
         whole: &CheckedPlan,
         catalog: &Catalog,
-    ) -> Result<CheckedPlan, KeptRunError> {
+    ) -> Result<CheckedPlan, StoredRunError> {
         if digest == whole.digest() {
             return Ok(whole.clone());
         }
-        let mut reading = Reading::kept(&self.plan, self.vars.clone());
-        reading.release_anything();
-        reading.plan = reading.plan.map(|plan| plan.beginning(steps));
-        reading
+        let mut loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
+        loaded.release_anything();
+        loaded.plan = loaded.plan.map(|plan| plan.beginning(steps));
+        loaded
             .check(catalog)
             .filter(|plan| plan.digest() == digest)
-            .ok_or(KeptRunError::Unsound)
+            .ok_or(StoredRunError::Unsound)
     }
 }
 
@@ -144,8 +144,8 @@ fn checked(
     plan: &PlanTextV1,
     vars: &Object,
     catalog: &Catalog,
-) -> Result<CheckedPlan, KeptRunError> {
-    let mut reading = Reading::kept(plan, vars.clone());
-    reading.release_anything();
-    reading.check(catalog).ok_or(KeptRunError::Unsound)
+) -> Result<CheckedPlan, StoredRunError> {
+    let mut loaded = LoadedPlan::kept(plan, vars.clone());
+    loaded.release_anything();
+    loaded.check(catalog).ok_or(StoredRunError::Unsound)
 }

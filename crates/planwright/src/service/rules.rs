@@ -8,9 +8,9 @@ use super::storage;
 #[cfg(feature = "config")]
 use crate::config::Config;
 #[cfg(feature = "store")]
-use crate::kept::KeptRunError;
-#[cfg(feature = "store")]
 use crate::pins::{PinPolicy, Pinning};
+#[cfg(feature = "store")]
+use crate::stored::StoredRunError;
 
 /// What holds of tools beside the policy.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Rules {
             now: storage::now(),
         };
         let compared = pinning.compare(catalog.tools().map(AsRef::as_ref));
-        let verdicts = compared.map_err(KeptRunError::from)?;
+        let verdicts = compared.map_err(StoredRunError::from)?;
         let notices = verdicts.notices().iter().map(ToString::to_string);
         let catalog = verdicts.catalog(catalog, |catalog| self.configured(catalog));
         Ok((catalog, notices.collect()))

@@ -3,8 +3,8 @@
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::check::{AllowList, Policy, Release};
 use planwright::core::plan::Outside;
-use planwright::embedding::Builder;
 use planwright::engine::{ErrorKind, StepStatus};
+use planwright::service::Builder;
 use planwright::{Error, Function, Functions, Planwright, ToolError, parse};
 
 use super::bank::{Bank, PAY};

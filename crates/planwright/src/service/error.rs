@@ -68,7 +68,7 @@ pub enum Error {
     /// The run cannot be stored, or not be resumed, or tools cannot be pinned. Nothing was called.
     #[cfg(feature = "store")]
     #[error(transparent)]
-    StoredRun(#[from] crate::kept::KeptRunError),
+    StoredRun(#[from] crate::stored::StoredRunError),
     /// The run has ended, so that nothing can be added to it.
     #[error("the run has ended")]
     Ended,

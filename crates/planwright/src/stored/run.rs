@@ -11,15 +11,15 @@ use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
-use super::{KeptRunError, tools_of};
+use super::{StoredRunError, tools_of};
 use crate::format::from_unix_ms;
-use crate::format::{KeptError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
-use crate::reading::Reading;
+use crate::format::{FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
+use crate::loaded_plan::LoadedPlan;
 
 /// A run as it is kept.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct KeptRun {
+pub struct StoredRun {
     /// What it began with.
     pub run: RunV1,
     /// All that happened, in order.
@@ -45,13 +45,13 @@ pub struct PlanChange {
     pub ends_beginning: bool,
 }
 
-impl KeptRun {
+impl StoredRun {
     /// Reads the run `id`.
     ///
     /// # Errors
     ///
     /// Where there is none, or another version wrote it.
-    pub fn read(store: &Store, id: &str) -> Result<Self, KeptRunError> {
+    pub fn read(store: &Store, id: &str) -> Result<Self, StoredRunError> {
         let run = RunV1::from_value(&store.header(id)?)?;
         let imported = store.run(id)?.imported;
         let entries = store
@@ -60,7 +60,11 @@ impl KeptRun {
         Self::of(run, entries, imported)
     }
 
-    fn of(run: RunV1, entries: Vec<Entry>, imported: Option<usize>) -> Result<Self, KeptRunError> {
+    fn of(
+        run: RunV1,
+        entries: Vec<Entry>,
+        imported: Option<usize>,
+    ) -> Result<Self, StoredRunError> {
         let mut plan = run.plan.clone();
         let mut vars = run.vars.clone();
         let mut process = None;
@@ -136,7 +140,7 @@ impl KeptRun {
     /// # Errors
     ///
     /// Where another version wrote it.
-    pub fn with_plan(self, number: usize) -> Result<Option<Self>, KeptRunError> {
+    pub fn with_plan(self, number: usize) -> Result<Option<Self>, StoredRunError> {
         let has_plan = |entry: &Entry| match &entry.record {
             Record::Opened { header, .. } => {
                 ProcessV1::from_value(header).is_ok_and(|process| process.plan.is_some())
@@ -159,8 +163,8 @@ impl KeptRun {
 
     /// The ids of the steps of the latest plan.
     pub fn step_ids(&self) -> Vec<String> {
-        let reading = Reading::kept(&self.plan, self.vars.clone());
-        let steps = reading.plan.iter().flat_map(|plan| &plan.steps);
+        let loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
+        let steps = loaded.plan.iter().flat_map(|plan| &plan.steps);
         steps.map(|step| step.id.to_string()).collect()
     }
 
@@ -169,13 +173,13 @@ impl KeptRun {
     /// # Errors
     ///
     /// Where it was given a secret, which is not kept, and is not given it again.
-    pub fn reading(&self, more: Object) -> Result<Reading, KeptRunError> {
+    pub fn loaded(&self, more: Object) -> Result<LoadedPlan, StoredRunError> {
         let mut given = self.vars.clone();
         given.extend(more);
         let mut hidden = given.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
-            Some((name, _)) => Err(KeptRunError::Hidden(name.clone())),
-            None => Ok(Reading::kept(&self.plan, given)),
+            Some((name, _)) => Err(StoredRunError::Hidden(name.clone())),
+            None => Ok(LoadedPlan::kept(&self.plan, given)),
         }
     }
 
@@ -184,7 +188,7 @@ impl KeptRun {
     /// # Errors
     ///
     /// Where another version wrote it.
-    pub fn history(&self) -> Result<History, KeptRunError> {
+    pub fn history(&self) -> Result<History, StoredRunError> {
         let imported = self.imported.unwrap_or(0).min(self.entries.len());
         let (foreign, own) = self.entries.split_at(imported);
         let mut history = history(foreign)?;
@@ -247,8 +251,8 @@ impl KeptRun {
     }
 }
 
-impl From<KeptError> for KeptRunError {
-    fn from(error: KeptError) -> Self {
+impl From<FormatError> for StoredRunError {
+    fn from(error: FormatError) -> Self {
         Self::Unreadable(error.to_string())
     }
 }
@@ -258,13 +262,13 @@ impl From<KeptError> for KeptRunError {
 /// # Errors
 ///
 /// Where another version wrote it.
-pub fn history(entries: &[Entry]) -> Result<History, KeptRunError> {
+pub fn history(entries: &[Entry]) -> Result<History, StoredRunError> {
     let mut history = History::default();
     add(&mut history, entries)?;
     Ok(history)
 }
 
-fn add(history: &mut History, entries: &[Entry]) -> Result<(), KeptRunError> {
+fn add(history: &mut History, entries: &[Entry]) -> Result<(), StoredRunError> {
     for entry in entries {
         if let Record::Opened { header, .. } = &entry.record {
             let process = ProcessV1::from_value(header)?;

@@ -17,7 +17,7 @@ use crate::format::{LibraryPlanV1, PlanTextV1};
 /// The step that stands for the results of earlier runs.
 pub const RECALLED: &str = "runs";
 
-/// The step of `plan` that stands for the results of earlier runs, where it has one: see [`Reading::with_recalled`].
+/// The step of `plan` that stands for the results of earlier runs, where it has one: see [`LoadedPlan::with_recalled`].
 pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
     let step = plan.plan().steps.first()?;
     let is_recalled = step.id.as_str() == RECALLED && step.place == Place::NOWHERE;
@@ -27,7 +27,7 @@ pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
 /// A plan as it was read, with all that belongs to it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct LoadedPlan {
     /// The plan, until it has become a checked one.
     pub plan: Option<Plan>,
     /// The plan's name, also once it has become a checked plan.
@@ -49,7 +49,7 @@ pub struct Reading {
     recalled: Object,
 }
 
-impl Reading {
+impl LoadedPlan {
     /// What `parse` made of a text that people call `name`, given nothing.
     pub fn new(name: impl Into<String>, result: ParseResult) -> Self {
         let ParseResult {
@@ -88,27 +88,27 @@ impl Reading {
             ..ReadOptions::new(&kept.source)
         };
         let result = planwright_dialects::parse(kept.text.as_bytes(), &options);
-        let mut reading = Self::new(kept.source.as_str(), result)
+        let mut loaded = Self::new(kept.source.as_str(), result)
             .with_given(given)
             .with_max_steps(kept.max_steps)
             .with_recalled(kept.recalled.clone());
         if kept.reorder {
-            reading = reading.reordered();
+            loaded = loaded.reordered();
         }
         if kept.share {
-            reading = reading.shared();
+            loaded = loaded.shared();
         }
         let find = |name: &str| {
             let mut plans = kept.library.iter();
             let found = plans.find(|plan| plan.name == name);
             Ok::<_, std::convert::Infallible>(found.map(|plan| plan.text.clone().into_bytes()))
         };
-        match reading.read_library(limits, find) {
+        match loaded.read_library(limits, find) {
             Ok(()) => {}
             Err(never) => match never {},
         }
-        reading.has_library = !kept.library.is_empty();
-        reading
+        loaded.has_library = !kept.library.is_empty();
+        loaded
     }
 
     /// The same plan, given `given`.

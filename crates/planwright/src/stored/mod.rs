@@ -1,14 +1,14 @@
 //! Runs as a store keeps them: what they began with, what they came to, how they go on.
 
 mod approver;
-mod begin;
+mod called;
 mod choices;
 mod consent;
 mod error;
-mod go_on;
-mod pinned;
+mod new_run;
 mod questions;
 mod replayed;
+mod resume;
 mod run;
 mod servers;
 mod stale;
@@ -16,15 +16,15 @@ mod stale;
 mod streamed;
 
 pub use approver::StoreApprover;
-pub use begin::{Begin, process, tools_of};
+pub use called::{CalledStep, called_steps};
 pub use choices::resolve_choices;
 pub use consent::plan_consent;
-pub use error::KeptRunError;
-pub use go_on::{GoOn, Ready, changed};
-pub use pinned::{Pinned, pinned};
+pub use error::StoredRunError;
+pub use new_run::{NewStoredRun, process, tools_of};
 pub use questions::{OpenQuestion, open_questions};
-pub use run::{KeptRun, PlanChange, history};
+pub use resume::{PreparedResume, ResumeRequest, changed};
+pub use run::{PlanChange, StoredRun, history};
 pub use servers::{OrphanedServers, RecordProcesses};
-pub use stale::{Stale, stale};
+pub use stale::{StaleStep, stale_steps};
 #[cfg(feature = "planner")]
-pub use streamed::KeepStreamed;
+pub use streamed::StreamedRunStore;

@@ -10,21 +10,21 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::shown_inputs;
 use planwright_store::{HeldRun, Holder, NewRun, Store};
 
-use super::KeptRunError;
+use super::StoredRunError;
 use crate::format::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
-use crate::reading::Reading;
+use crate::loaded_plan::LoadedPlan;
 
 /// A run that is to be kept.
 #[derive(Debug)]
-pub struct Begin<'a> {
+pub struct NewStoredRun<'a> {
     /// Its id.
     pub id: &'a str,
     /// Its plan.
     pub plan: &'a CheckedPlan,
     /// The text that the plan was read from.
-    pub reading: &'a Reading,
+    pub loaded: &'a LoadedPlan,
     /// Where its tools come from.
     pub sources: ToolSourcesV1,
     /// Who it belongs to, where a gateway has several clients.
@@ -35,14 +35,14 @@ pub struct Begin<'a> {
     pub now: SystemTime,
 }
 
-impl Begin<'_> {
+impl NewStoredRun<'_> {
     /// Begins to keep the run, which is `holder`'s from now on.
     ///
     /// # Errors
     ///
     /// If its text is in no dialect, or in one of the program's own, which no other process could read; if the store cannot keep it.
-    pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
-        self.keep_as(store, holder, false)
+    pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, StoredRunError> {
+        self.store_as(store, holder, false)
     }
 
     /// Begins to keep a run whose plan is no more than the beginning of one that never came to its end.
@@ -50,22 +50,26 @@ impl Begin<'_> {
     /// # Errors
     ///
     /// As for [`keep`](Self::keep).
-    pub fn keep_unfinished(self, store: &Store, holder: &Holder) -> Result<HeldRun, KeptRunError> {
-        self.keep_as(store, holder, true)
+    pub fn store_unfinished(
+        self,
+        store: &Store,
+        holder: &Holder,
+    ) -> Result<HeldRun, StoredRunError> {
+        self.store_as(store, holder, true)
     }
 
-    fn keep_as(
+    fn store_as(
         self,
         store: &Store,
         holder: &Holder,
         is_unfinished: bool,
-    ) -> Result<HeldRun, KeptRunError> {
+    ) -> Result<HeldRun, StoredRunError> {
         let text = PlanTextV1 {
             is_unfinished,
-            ..self.reading.to_kept().ok_or(KeptRunError::NoDialect)?
+            ..self.loaded.to_kept().ok_or(StoredRunError::NoDialect)?
         };
         if planwright_dialects::dialect(&text.dialect).is_none() {
-            return Err(KeptRunError::UnknownDialect(text.dialect));
+            return Err(StoredRunError::UnknownDialect(text.dialect));
         }
         let inputs = shown_inputs(self.plan, self.secrets);
         let header = RunV1 {
@@ -76,7 +80,7 @@ impl Begin<'_> {
             id: self.id.to_owned(),
             plan: self.plan.plan().name.as_deref().map(str::to_owned),
             digest: self.plan.digest().to_owned(),
-            dialect: self.reading.dialect.map(str::to_owned),
+            dialect: self.loaded.dialect.map(str::to_owned),
             steps: self.plan.steps().len(),
             created: self.now,
             header: header.to_value(),

@@ -188,7 +188,7 @@ impl Tools {
         #[cfg(feature = "store")]
         let options = {
             let mut options = options;
-            let record = || Arc::new(crate::kept::RecordProcesses) as _;
+            let record = || Arc::new(crate::stored::RecordProcesses) as _;
             options.processes.get_or_insert_with(record);
             options
         };

@@ -11,9 +11,11 @@ use planwright::engine::backend::BoxFuture;
 use planwright::engine::journal::Entry;
 use planwright::engine::{Approver, Decision, History, RunStatus};
 use planwright::format::ToolSourcesV1;
-use planwright::kept::{Begin, GoOn, KeptRun, KeptRunError, StoreApprover, open_questions};
-use planwright::reading::Reading;
+use planwright::loaded_plan::LoadedPlan;
 use planwright::store::{Holder, NewRun, Store, StoreError};
+use planwright::stored::{
+    NewStoredRun, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
+};
 use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -333,10 +335,10 @@ async fn a_plan_that_nobody_could_read_again_is_not_stored() {
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let read = || parse_as(&Names, br#"["look"]"#, &ReadOptions::new("plan"));
     let plan = planwright.check(read()).unwrap();
-    let begin = Begin {
+    let begin = NewStoredRun {
         id: "r",
         plan: &plan,
-        reading: &Reading::new("plan", read()),
+        loaded: &LoadedPlan::new("plan", read()),
         sources: ToolSourcesV1::default(),
         client: None,
         secrets: &[],
@@ -345,7 +347,7 @@ async fn a_plan_that_nobody_could_read_again_is_not_stored() {
     let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
     let error = begin.keep(&store, &me).unwrap_err();
     assert!(
-        matches!(&error, KeptRunError::UnknownDialect(name) if name == Names.name()),
+        matches!(&error, StoredRunError::UnknownDialect(name) if name == Names.name()),
         "{error}"
     );
     assert!(matches!(store.run("r"), Err(StoreError::Missing { .. })));
@@ -365,7 +367,7 @@ async fn secrets_are_given_again() {
     planwright.run(plan).stored_in(&store, "r").await.unwrap();
     let error = planwright.resume(&store, "r").await.unwrap_err();
     assert!(
-        matches!(error, Error::StoredRun(KeptRunError::Hidden(_))),
+        matches!(error, Error::StoredRun(StoredRunError::Hidden(_))),
         "{error}"
     );
     let resumed = planwright
@@ -473,12 +475,12 @@ async fn choices_are_about_steps_that_exist() {
     let resume = || planwright.resume(&store, "r");
     let error = resume().retry("play").await.unwrap_err();
     assert!(
-        matches!(error, Error::StoredRun(KeptRunError::UnknownStep { .. })),
+        matches!(error, Error::StoredRun(StoredRunError::UnknownStep { .. })),
         "{error}"
     );
     let error = resume().set("look", 3).await.unwrap_err();
     assert!(
-        matches!(error, Error::StoredRun(KeptRunError::Done(_))),
+        matches!(error, Error::StoredRun(StoredRunError::Done(_))),
         "{error}"
     );
     assert_eq!(bank.paid().len(), 1);
@@ -531,7 +533,7 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
     assert!(
         matches!(
             error,
-            Error::StoredRun(KeptRunError::Store(StoreError::Held { .. }))
+            Error::StoredRun(StoredRunError::Store(StoreError::Held { .. }))
         ),
         "{error}"
     );
@@ -549,7 +551,7 @@ async fn a_stored_plan_is_not_another_one() {
     let plan = planwright.check(parse(PAY)).unwrap();
     planwright.run(plan).stored_in(&store, "r").await.unwrap();
     let other = planwright.check(parse(PAY.replace("ada", "eve"))).unwrap();
-    let go_on = GoOn {
+    let go_on = ResumeRequest {
         id: "r",
         plan: &other,
         new_plan: None,
@@ -558,9 +560,9 @@ async fn a_stored_plan_is_not_another_one() {
         choices: Vec::new(),
         now: SystemTime::UNIX_EPOCH,
     };
-    let kept = KeptRun::read(&store, "r").unwrap();
+    let kept = StoredRun::read(&store, "r").unwrap();
     let error = go_on.prepare(&kept, &store).unwrap_err();
-    assert!(matches!(error, KeptRunError::OtherPlan), "{error}");
+    assert!(matches!(error, StoredRunError::OtherPlan), "{error}");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ impl RunBuilder {
         self
     }
 
-    /// All options at once, in place of what was said before, such as those that a run was [kept](crate::kept) with. Secrets stay secret
+    /// All options at once, in place of what was said before, such as those that a run was [kept](crate::stored) with. Secrets stay secret
     /// that were so before.
     pub fn options(mut self, options: RunOptions) -> Self {
         let secrets = std::mem::replace(&mut self.options, options).secrets;
@@ -137,7 +137,7 @@ impl RunBuilder {
         self
     }
 
-    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::embedding::Builder::policy) lets a tool have it. No
+    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::service::Builder::policy) lets a tool have it. No
     /// event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
     pub fn outside(
         mut self,

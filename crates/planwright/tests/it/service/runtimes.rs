@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use planwright::embedding::{Builder, RunBuilder};
+use planwright::service::{Builder, RunBuilder};
 use planwright::{CheckedPlan, Error, Functions, Planwright, Run, RunEvent, RunSummary, parse};
 
 use super::support::functions;

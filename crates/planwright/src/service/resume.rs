@@ -13,7 +13,7 @@ use planwright_store::{Store, StoreError};
 use super::run_builder::launch;
 use super::storage::{Storage, holder, now, plan_text};
 use super::{Error, Planwright, Run};
-use crate::kept::{GoOn, KeptRun, KeptRunError, Ready};
+use crate::stored::{PreparedResume, ResumeRequest, StoredRun, StoredRunError};
 
 /// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -57,7 +57,7 @@ impl Resume {
     }
 
     /// Resumes with this plan in the place of the stored one. Steps that it says as before keep their results, unless those were computed
-    /// from a step that it changes: [`stale`](crate::kept::stale) lists such steps, and [`keep`](Self::keep) keeps their results. Steps that it
+    /// from a step that it changes: [`stale`](crate::stored::stale) lists such steps, and [`keep`](Self::keep) keeps their results. Steps that it
     /// changes, and those that are new, are run. A step whose call is in doubt must not be changed or dropped without a
     /// [choice](Self::retry) about it.
     pub fn plan(mut self, plan: CheckedPlan) -> Self {
@@ -172,16 +172,16 @@ impl Resume {
         } = self;
         let claim = planwright.claim(&id)?;
         // A store takes the beginning of an id for it, which is for people alone.
-        let info = store.run(&id).map_err(KeptRunError::from)?;
+        let info = store.run(&id).map_err(StoredRunError::from)?;
         if *info.id != *id {
             let missing = StoreError::Missing {
                 what: "run",
                 selector: id.to_string(),
             };
-            return Err(KeptRunError::from(missing).into());
+            return Err(StoredRunError::from(missing).into());
         }
-        let held = store.hold(&id, &holder()).map_err(KeptRunError::from)?;
-        let kept = KeptRun::read(&store, &id)?;
+        let held = store.hold(&id, &holder()).map_err(StoredRunError::from)?;
+        let kept = StoredRun::read(&store, &id)?;
         let is_given = plan.is_some();
         let plan = match plan {
             Some(plan) => {
@@ -204,7 +204,7 @@ impl Resume {
         let before = kept.history()?;
         let is_new =
             is_given && before.plan_digest().map(|digest| &**digest) != Some(plan.digest());
-        let go_on = GoOn {
+        let go_on = ResumeRequest {
             id: &id,
             plan: &plan,
             new_plan: is_new.then(|| plan_text(&planwright, &plan)).transpose()?,
@@ -213,7 +213,7 @@ impl Resume {
             choices,
             now: now(),
         };
-        let Ready {
+        let PreparedResume {
             history, process, ..
         } = go_on.prepare(&kept, &store)?;
         let start = Start::new(Arc::clone(&id), plan.clone())
@@ -227,15 +227,15 @@ impl Resume {
 /// The stored plan, checked with the tools here.
 fn stored_plan(
     planwright: &Planwright,
-    kept: &KeptRun,
+    kept: &StoredRun,
     inputs: Object,
 ) -> Result<CheckedPlan, Error> {
     let open = planwright.open();
-    let mut reading = kept.reading(inputs)?;
-    reading.restrict(|_| open.policy.clone());
-    match reading.check(&open.catalog) {
-        Some(plan) => Ok(plan.with_warnings(reading.diagnostics)),
-        None => Err(Error::Rejected(reading.diagnostics)),
+    let mut loaded = kept.loaded(inputs)?;
+    loaded.restrict(|_| open.policy.clone());
+    match loaded.check(&open.catalog) {
+        Some(plan) => Ok(plan.with_warnings(loaded.diagnostics)),
+        None => Err(Error::Rejected(loaded.diagnostics)),
     }
 }
 

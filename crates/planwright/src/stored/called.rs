@@ -15,7 +15,7 @@ use super::tools_of;
 /// this step otherwise would make it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Pinned {
+pub struct CalledStep {
     /// The step of the plan.
     pub step: StepId,
     /// Who called: the step itself, an item or round of it, or a step inside.
@@ -27,7 +27,7 @@ pub struct Pinned {
 }
 
 /// What must not be forgotten of what was done for `plan`, at most one for each step.
-pub fn pinned(history: &History, plan: &CheckedPlan) -> Vec<Pinned> {
+pub fn called_steps(history: &History, plan: &CheckedPlan) -> Vec<CalledStep> {
     let tools = tools_of(plan);
     let is_repeatable = |call: &PastCall| {
         let mut tools = tools.iter();
@@ -45,12 +45,12 @@ pub fn pinned(history: &History, plan: &CheckedPlan) -> Vec<Pinned> {
         })
         .map(|(at, _)| at.outermost())
         .collect();
-    let mut pinned: Vec<Pinned> = history
+    let mut pinned: Vec<CalledStep> = history
         .steps()
         .filter(|(at, _)| !done.contains(at.outermost()))
         .flat_map(|(at, past)| past.calls.iter().map(move |call| (at, call)))
         .filter(|(_, call)| call.happened() != Some(false) && !is_repeatable(call))
-        .map(|(at, call)| Pinned {
+        .map(|(at, call)| CalledStep {
             step: at.outermost().clone(),
             at: Arc::clone(at),
             tool: Arc::clone(&call.tool),

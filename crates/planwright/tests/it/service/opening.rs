@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::Tool;
 use planwright::core::check::{Policy, check};
-use planwright::embedding::Builder;
 use planwright::engine::RunOptions;
 use planwright::engine::backend::Simulated;
+use planwright::service::Builder;
 use planwright::{Functions, Planwright, Value, parse};
 use serde_json::json;
 
