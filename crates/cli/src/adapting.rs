@@ -6,22 +6,23 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Diagnostics, Value};
+use planwright::engine::RunSummary;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
-use planwright::engine::{RunSummary, Start};
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};
 use planwright::planner::model::{Model, ModelError, Usage};
+use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, StoredRun};
 
 use super::args::{AdaptArguments, MomentArguments};
-use super::course::{Course, approved};
 use super::create::{Day, told};
 use super::error::CommandError;
+use super::session::{Leg, RunSession, approved};
 use super::{dates, keeping, model};
 
 /// Who may write another plan, and how often.
@@ -35,8 +36,8 @@ pub(crate) struct Adapting<'a> {
     pub(crate) replans: u32,
     /// Whether it may correct arguments that a tool refused.
     pub(crate) repairs: bool,
-    /// Where what happens is kept: in the store, or as long as the process lives.
-    pub(crate) journal: Kept,
+    /// The journal of a run that is not stored.
+    pub(crate) memory: MemoryJournal,
 }
 
 impl AdaptArguments {
@@ -70,24 +71,16 @@ impl AdaptArguments {
             zone: dates::zone(moment)?,
             replans: self.replan,
             repairs: self.repair,
-            journal: Kept::InMemory(MemoryJournal::new()),
+            memory: MemoryJournal::new(),
         }))
     }
 }
 
-/// Where what happens in a run is kept.
-#[derive(Clone)]
-pub(crate) enum Kept {
-    InStore(Arc<dyn Journal>),
-    InMemory(MemoryJournal),
-}
-
-/// A plan that a run goes on with.
-pub(crate) struct Going {
+/// A plan that a model wrote for a run that failed.
+pub(crate) struct RevisedPlan {
     pub(crate) plan: CheckedPlan,
     pub(crate) loaded: LoadedPlan,
     pub(crate) revision: RevisionV1,
-    pub(crate) is_approved: bool,
 }
 
 impl Adapting<'_> {
@@ -109,24 +102,23 @@ impl Adapting<'_> {
         Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
-    fn read(&self, old: &PlanTextV1, text: &str, course: &Course<'_>) -> LoadedPlan {
+    fn read(&self, old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
         let new = PlanTextV1 {
             source: "revision".to_owned(),
             text: text.to_owned(),
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        let mut loaded = LoadedPlan::kept(&new, course.loaded.given.clone());
+        let mut loaded = LoadedPlan::kept(&new, session.loaded.given.clone());
         loaded.govern(self.config);
         loaded
     }
 
     /// What was done so far.
-    fn history(&self, course: &Course<'_>) -> Result<History, CommandError> {
-        match (&self.journal, course.store) {
-            (Kept::InMemory(journal), _) => Ok(stored::history(&journal.entries())?),
-            (Kept::InStore(_), Some(store)) => Ok(StoredRun::read(store, course.id)?.history()?),
-            (Kept::InStore(_), None) => Ok(History::default()),
+    fn history(&self, session: &RunSession<'_>) -> Result<History, CommandError> {
+        match session.store {
+            None => Ok(stored::history(&self.memory.entries())?),
+            Some(store) => Ok(StoredRun::read(store, session.id)?.history()?),
         }
     }
 }
@@ -145,32 +137,35 @@ impl Adaptation<'_> {
     /// With which plan the run goes on that failed; nothing where it does not.
     pub(crate) async fn next(
         &mut self,
-        course: &Course<'_>,
+        session: &RunSession<'_>,
         before: &CheckedPlan,
         summary: &RunSummary,
-        options: RunOptions,
-    ) -> Result<Option<(Going, Start, RunOptions)>, CommandError> {
-        let Some(old) = course.loaded.to_kept() else {
+        (options, journal): (&RunOptions, Option<&Arc<dyn Journal>>),
+    ) -> Result<Option<(RevisedPlan, Leg)>, CommandError> {
+        let Some(journal) = journal else {
+            return Ok(None);
+        };
+        let Some(old) = session.loaded.to_kept() else {
             return Ok(None);
         };
         let Some(situation) = Situation::of(before, summary) else {
-            course.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
+            session.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
             return Ok(None);
         };
         let adapting = self.adapting;
-        let mut history = adapting.history(course)?;
+        let mut history = adapting.history(session)?;
         let pinned = stored::called_steps(&history, before);
         let is_failed = |pinned: &&CalledStep| {
             let mut failed = situation.failed.iter();
             failed.any(|trouble| *trouble.step == *pinned.step.as_str())
         };
         if let Some(pinned) = pinned.iter().find(is_failed) {
-            keep_to(pinned, "no other plan was asked for", course);
+            keep_to(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
         let judge = |text: &str| {
-            let mut loaded = adapting.read(&old, text, course);
-            let plan = loaded.check(&course.toolbox.catalog);
+            let mut loaded = adapting.read(&old, text, session);
+            let plan = loaded.check(&session.toolbox.catalog);
             (plan, loaded.diagnostics)
         };
         let goal = situation.goal.as_deref().unwrap_or_default();
@@ -180,19 +175,19 @@ impl Adaptation<'_> {
             situation: &situation,
             before,
             moment: day.moment(),
-            catalog: &course.toolbox.catalog,
+            catalog: &session.toolbox.catalog,
             judge: &judge,
             settings: &CreateSettings::default(),
         };
-        let written = match self.corrected(&revision, course).await {
+        let written = match self.corrected(&revision, session).await {
             Some(written) => Some(written),
-            None => self.replanned(&revision, course).await,
+            None => self.replanned(&revision, session).await,
         };
         let Some((text, kind, trouble)) = written else {
             return Ok(None);
         };
-        let mut loaded = adapting.read(&old, &text, course);
-        let Some(plan) = loaded.check(&course.toolbox.catalog) else {
+        let mut loaded = adapting.read(&old, &text, session);
+        let Some(plan) = loaded.check(&session.toolbox.catalog) else {
             return Ok(None);
         };
         let changed = stored::changed(before, &plan);
@@ -200,24 +195,24 @@ impl Adaptation<'_> {
             keep_to(
                 pinned,
                 "the new plan, which would forget that, does not run",
-                course,
+                session,
             );
             return Ok(None);
         }
         let stale = stored::stale_steps(&plan, &changed, &[], &history);
         if let Some(stale) = stale.iter().find(|stale| stale.has_effects) {
-            course.printer.quote(&format!(
+            session.printer.quote(&format!(
                 "`{}` is done and is not called again, so the new plan, which changes `{}` before it, does not run",
                 stale.step, stale.from
             ));
             return Ok(None);
         }
         let Some(approved) = approved(
-            course.consent,
+            session.consent,
             &plan,
-            &options,
-            course.store,
-            course.printer,
+            options,
+            session.store,
+            session.printer,
         )?
         else {
             return Ok(None);
@@ -228,7 +223,7 @@ impl Adaptation<'_> {
             error: trouble.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
-        let mut process = stored::process(&plan, &options, keeping::now());
+        let mut process = stored::process(&plan, options, keeping::now());
         let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
         let forgotten = [changed, forgotten].concat();
         process.forgotten = forgotten
@@ -241,23 +236,29 @@ impl Adaptation<'_> {
         for step in &forgotten {
             history.forget(step);
         }
-        let start = Start::new(course.id, plan.clone())
-            .after(history)
-            .with_journal(self.adapting.journal.as_journal(), process.to_value());
-        let going = Going {
+        let leg = Leg {
+            plan: plan.clone(),
+            options: options.clone(),
+            storage: RunStorage::Journal {
+                journal: Arc::clone(journal),
+                header: process.to_value(),
+                history: Some(history),
+            },
+            is_approved: approved.is_some(),
+        };
+        let revised = RevisedPlan {
             plan,
             loaded,
             revision,
-            is_approved: approved.is_some(),
         };
-        Ok(Some((going, start, options)))
+        Ok(Some((revised, leg)))
     }
 
     /// A plan with corrected arguments of the first step that was not looked at yet.
     async fn corrected<'t>(
         &mut self,
         revision: &Revision<'t>,
-        course: &Course<'_>,
+        session: &RunSession<'_>,
     ) -> Option<(String, &'static str, &'t Trouble)> {
         if !self.adapting.repairs {
             return None;
@@ -275,21 +276,21 @@ impl Adaptation<'_> {
             waiting.end();
             self.usage += correction.usage;
             if let Some(error) = &correction.failure {
-                fail(error, course);
+                fail(error, session);
                 return None;
             }
             if let Some(fruitless) = &correction.fruitless {
-                course.printer.quote(&format!(
+                session.printer.quote(&format!(
                     "the arguments of `{}` stay as they are: {} {fruitless}",
                     trouble.step,
                     self.adapting.model.name()
                 ));
                 if let Fruitless::Unsound(findings) = fruitless {
-                    tell(findings, course);
+                    tell(findings, session);
                 }
             }
             if let Some((text, _)) = correction.plan {
-                course.printer.quote(&format!(
+                session.printer.quote(&format!(
                     "`{}` was refused ({}); {} corrected its arguments",
                     trouble.step,
                     trouble.message,
@@ -305,7 +306,7 @@ impl Adaptation<'_> {
     async fn replanned<'t>(
         &mut self,
         revision: &Revision<'t>,
-        course: &Course<'_>,
+        session: &RunSession<'_>,
     ) -> Option<(String, &'static str, &'t Trouble)> {
         let trouble = revision.situation.failed.first()?;
         self.replans_left = self.replans_left.checked_sub(1)?;
@@ -319,21 +320,21 @@ impl Adaptation<'_> {
         self.usage += revised.usage;
         let Some((text, _)) = revised.plan else {
             if let Some(declined) = &revised.declined {
-                course.printer.quote(&format!("{model} {declined}"));
+                session.printer.quote(&format!("{model} {declined}"));
                 return None;
             }
             if let Some(last) = revised.attempts.last() {
-                tell(&last.diagnostics, course);
+                tell(&last.diagnostics, session);
             }
             match &revised.failure {
-                Some(error) => fail(error, course),
-                None => course
+                Some(error) => fail(error, session),
+                None => session
                     .printer
                     .quote(&format!("{model} found no sound plan to go on with")),
             }
             return None;
         };
-        course.printer.quote(&format!(
+        session.printer.quote(&format!(
             "`{}` failed ({}); the run goes on with a new plan of {model} ({number} of {})",
             trouble.step, trouble.message, self.adapting.replans
         ));
@@ -341,47 +342,38 @@ impl Adaptation<'_> {
     }
 }
 
-impl Kept {
-    pub(crate) fn as_journal(&self) -> Arc<dyn Journal> {
-        match self {
-            Self::InStore(journal) => Arc::clone(journal),
-            Self::InMemory(journal) => Arc::new(journal.clone()),
-        }
-    }
-}
-
 /// Says that a call is not to be made a second time by another plan.
-fn keep_to(pinned: &CalledStep, therefore: &str, course: &Course<'_>) {
+fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
     let happened = if pinned.happened {
         "was made"
     } else {
         "may have been made: no answer came"
     };
-    course.printer.quote(&format!(
+    session.printer.quote(&format!(
         "`{}` is not done, and its call of `{}` {happened}; {therefore}",
         pinned.at, pinned.tool
     ));
-    let advice = match (course.store, pinned.happened) {
+    let advice = match (session.store, pinned.happened) {
         (None, _) => "see what became of it before you go on".to_owned(),
         (Some(_), true) => format!(
             "`planwright resume {}` goes on with the plan as it is; what is done stays done",
-            course.id
+            session.id
         ),
         (Some(_), false) => format!(
             "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
-            course.id,
+            session.id,
             at = keeping::shell_word(&pinned.at)
         ),
     };
-    course.printer.quote(&format!("  hint: {advice}"));
+    session.printer.quote(&format!("  hint: {advice}"));
 }
 
-fn fail(error: &ModelError, course: &Course<'_>) {
-    told::failure("the plan was not revised", error, true, course.printer);
+fn fail(error: &ModelError, session: &RunSession<'_>) {
+    told::failure("the plan was not revised", error, true, session.printer);
 }
 
-fn tell(findings: &Diagnostics, course: &Course<'_>) {
+fn tell(findings: &Diagnostics, session: &RunSession<'_>) {
     for finding in findings {
-        course.printer.quote(&format!("  {finding}"));
+        session.printer.quote(&format!("  {finding}"));
     }
 }

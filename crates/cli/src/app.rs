@@ -13,10 +13,10 @@ use planwright::service::random_id;
 use planwright::stored;
 
 use super::args::{RunArguments, RunFormat};
-use super::course::{Course, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
+use super::session::{RunSession, approved};
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
@@ -85,15 +85,15 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 return Ok(Exit::Rejected);
             };
             let id = random_id();
-            let mut course = Course {
+            let session = RunSession {
                 id: &id,
                 plan: &plan,
                 loaded: &loaded,
                 toolbox: &toolbox,
+                service: toolbox.service(&config, &telemetry),
                 store: store.as_ref(),
                 durations: arguments.durations.as_deref(),
                 consent: &arguments.consent,
-                is_approved: false,
                 format: arguments.format,
                 max_output,
                 printer,
@@ -101,8 +101,8 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 adapting: arguments.adapt.open(&config)?,
                 revisions: Vec::new(),
             };
-            let start = course.begin(&arguments.tools, &options, approved)?;
-            return course.drive(start, options, signals).await;
+            let leg = session.first_leg(&arguments.tools, options, approved)?;
+            return session.drive(leg, signals).await;
         }
     };
     toolbox.close().await;
@@ -138,7 +138,7 @@ pub(crate) fn rejected(
 fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, CommandError> {
     let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
     let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
-    Ok(RunOptions {
+    let base = RunOptions {
         limits: Limits {
             total: arguments.max_parallel,
             per_server,
@@ -156,7 +156,7 @@ fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, Comm
             FailurePolicy::AsPlan
         },
         max_tasks: arguments.max_tasks,
-        guards: guards::begin(&arguments.guards, config),
         ..RunOptions::default()
-    })
+    };
+    Ok(guards::overrides(&arguments.guards, base).options(config))
 }

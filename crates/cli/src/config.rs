@@ -34,7 +34,7 @@ fn report(settings: &Settings) -> ConfigV1 {
         path: path.display().to_string(),
     });
     let holding = settings.config.settings();
-    ConfigV1::new(files, holding.into_iter())
+    ConfigV1::new(files, holding)
 }
 
 /// The files, then a line for each setting: what, how much, from where.

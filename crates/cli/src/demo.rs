@@ -2,25 +2,26 @@
 
 use std::sync::Arc;
 
+use planwright::config::Config;
 use planwright::core::check::{CheckContext, CheckedPlan, check};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::drawing;
+use planwright::engine::RunSummary;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Engine, RunSummary};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::telemetry::Telemetry;
 
 use super::args::{DemoArguments, RunFormat};
-use super::course::Ended;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
 use super::output;
 use super::printer::Printer;
+use super::session::Ended;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::watch::{Watch, watch};
-use planwright::service::random_id;
+use planwright::service::RunSpec;
 
 const PLAN: &str = include_str!("demo.plan.json");
 
@@ -45,17 +46,16 @@ pub(crate) async fn demo(
         printer.talk(&drawing::text(&plan, &printer.talk_style()));
     }
     let live = Live::new(&plan, arguments.format, printer);
-    let engine = Engine::new(toolbox.backends.clone());
-    let (handle, events) = engine.start(random_id(), plan);
+    let service = toolbox.service(&Config::default(), &Telemetry::off());
+    let run = service.launch(RunSpec::new(plan))?;
     let to = Watch {
         live: Arc::clone(&live),
         format: arguments.format,
         max_output: None,
         printer,
-        spans: Telemetry::off().run(None),
     };
     let mut signals = Signals::new()?;
-    let Some(summary) = watch(handle, events, &mut signals, to).await else {
+    let Some(summary) = watch(run, &mut signals, to).await else {
         return Ok(Exit::Interrupted);
     };
     signals.leave_on_next();

@@ -49,6 +49,22 @@ impl From<ServeError> for CommandError {
     }
 }
 
+impl From<planwright::Error> for CommandError {
+    fn from(error: planwright::Error) -> Self {
+        match error {
+            planwright::Error::StoredRun(error) => error.into(),
+            error => {
+                let hint = error.help().map(str::to_owned);
+                let explained = Self::new(error.to_string());
+                match hint {
+                    Some(hint) => explained.hint(hint),
+                    None => explained,
+                }
+            }
+        }
+    }
+}
+
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -1,7 +1,6 @@
 //! The program `planwright`: everything that knows clap, terminals, environment variables and exit statuses.
 
 mod adapting;
-mod ahead;
 mod app;
 mod approvals;
 mod args;
@@ -12,13 +11,13 @@ mod commands;
 mod config;
 mod consent;
 mod convert;
-mod course;
 mod create;
 mod dates;
 mod decide;
 mod demo;
 mod diff;
 mod durations;
+mod early_run;
 mod environment;
 mod error;
 mod estimate;
@@ -48,6 +47,7 @@ mod resume;
 mod retention;
 mod runs;
 mod serve;
+mod session;
 mod settings;
 mod show_run;
 mod signals;

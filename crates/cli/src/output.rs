@@ -9,7 +9,6 @@ use planwright::loaded_plan::LoadedPlan;
 use serde::Serialize;
 
 use super::args::RunFormat;
-use super::course::Ended;
 use super::create::told;
 use super::error::CommandError;
 use super::exit::Exit;
@@ -17,6 +16,7 @@ use super::findings;
 use super::json as written;
 use super::keeping;
 use super::printer::Printer;
+use super::session::Ended;
 use super::text_report;
 
 /// Shows what was found about the plan; programs find it in the report instead.

@@ -5,25 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::core::{Object, Value};
-use planwright::engine::journal::Journal;
 use planwright::engine::run::{Choice, Replayed};
-use planwright::engine::{RunStatus, Start};
+use planwright::engine::{RunOptions, RunStatus};
 use planwright::format::PlanTextV1;
 use planwright::loaded_plan::LoadedPlan;
-use planwright::stored::{
-    self, OrphanedServers, PreparedResume, ResumeRequest, StaleStep, StoredRun,
-};
+use planwright::service::RunStorage;
+use planwright::stored::{self, OrphanedServers, ResumeRequest, StaleStep, StoredRun};
 use planwright_store::HeldRun;
 
-use super::adapting::Kept;
 use super::app::rejected;
 use super::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
-use super::course::{Course, Ended, approved};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::live::Live;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
+use super::session::{Ended, Leg, RunSession, approved};
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
@@ -41,10 +38,10 @@ pub(crate) async fn resume(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let held = store
+    let leased = store
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;
-    let id = held.id().to_owned();
+    let id: Arc<str> = leased.id().into();
     let kept = StoredRun::read(&store, &id)?;
     if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &kept, arguments, printer);
@@ -54,7 +51,7 @@ pub(crate) async fn resume(
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
     let sources = sources(&id, &kept, arguments)?;
-    settle_orphans(&held, arguments, printer).await;
+    settle_orphans(&leased, arguments, printer).await;
     let old = kept.loaded(vars(arguments)?)?;
     let mut loaded = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
@@ -83,12 +80,14 @@ pub(crate) async fn resume(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
         ));
     }
-    let mut options = kept.options();
-    options.secrets = toolbox.secrets();
-    options.confidential = outside::get(&plan, &config)?;
-    options.seal_key = store::seal_key(Some(&store))?;
-    options.guards = guards::go_on(&arguments.guards, &config, options.guards);
-    let go_on = ResumeRequest {
+    let overrides = guards::overrides(&arguments.guards, RunOptions::default());
+    let options = RunOptions {
+        secrets: toolbox.secrets(),
+        confidential: outside::get(&plan, &config)?,
+        seal_key: store::seal_key(Some(&store))?,
+        ..overrides.resumed(&config, kept.options())
+    };
+    let request = ResumeRequest {
         id: &id,
         plan: &plan,
         new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_kept()),
@@ -101,13 +100,8 @@ pub(crate) async fn resume(
         choices: choices(arguments)?,
         now: keeping::now(),
     };
-    let PreparedResume {
-        history,
-        mut process,
-        rerun,
-        ..
-    } = go_on.prepare(&kept, &store)?;
-    for StaleStep { step, from, .. } in &rerun {
+    let mut prepared = request.prepare(&kept, &store)?;
+    for StaleStep { step, from, .. } in &prepared.rerun {
         printer.quote(&format!(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
             word = keeping::shell_word(step)
@@ -123,32 +117,34 @@ pub(crate) async fn resume(
         let before = kept.process.as_ref()?.approved_plan.clone();
         before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
     });
-    process.approved_plan.clone_from(&approved);
-    let journal: Arc<dyn Journal> = Arc::new(held);
-    let mut adapting = arguments.adapt.open(&config)?;
-    if let Some(adapting) = &mut adapting {
-        adapting.journal = Kept::InStore(Arc::clone(&journal));
-    }
-    let start = Start::new(id.as_str(), plan.clone())
-        .after(history)
-        .with_journal(journal, process.to_value());
-    let course = Course {
+    prepared.process.approved_plan.clone_from(&approved);
+    let leg = Leg {
+        plan: plan.clone(),
+        options,
+        storage: RunStorage::Resumed {
+            store: store.clone(),
+            leased,
+            prepared: Box::new(prepared),
+        },
+        is_approved: approved.is_some(),
+    };
+    let session = RunSession {
         id: &id,
         plan: &plan,
         loaded: &loaded,
         toolbox: &toolbox,
+        service: toolbox.service(&config, &telemetry),
         store: Some(&store),
         durations: None,
         consent: &arguments.consent,
-        is_approved: approved.is_some(),
         format: arguments.format,
         max_output,
         printer,
         telemetry,
-        adapting,
+        adapting: arguments.adapt.open(&config)?,
         revisions: kept.revisions(),
     };
-    course.drive(start, options, signals).await
+    session.drive(leg, signals).await
 }
 
 /// The sources of the run's tools: those that are named, else those that it began with. A run that was imported began with those

@@ -9,10 +9,8 @@ use std::time::Duration;
 use planwright::config::{Config, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
-use planwright_serve::{
-    GatewaySettings, HttpServer, HttpSettings, Metrics, Observe, Observed, PlanHost, PlanWriter,
-    RunObserver,
-};
+use planwright::service::{EventObserver, ObservedRun, RunObserver};
+use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArguments;
@@ -22,7 +20,6 @@ use super::printer::Printer;
 use super::retention::Keeper;
 use super::settings::{self, Settings};
 use super::signals::Signals;
-use super::telemetry::Told;
 use super::toolbox::{self, Toolbox};
 use super::{environment, keeping, model, outside, store, telemetry, token};
 
@@ -49,7 +46,7 @@ pub(crate) async fn serve(
     let upstreams = Upstreams::new(servers, toolbox::connect_options());
     let mut settings = gateway_settings(arguments, &config, toolbox, printer)?;
     if telemetry.is_on() {
-        settings.observers.push(Arc::new(Told(telemetry.clone())));
+        settings.observers.push(Arc::new(telemetry.clone()));
     }
     let keeper = settings
         .store
@@ -197,7 +194,7 @@ async fn over_http(
 struct Counted(Metrics);
 
 impl RunObserver for Counted {
-    fn begin(&self, _: &Observed) -> Observe {
+    fn begin(&self, _: &ObservedRun) -> EventObserver {
         let mut count = self.0.run();
         Box::new(move |event| count.event(event))
     }

@@ -1,8 +1,8 @@
 //! Whether and where runs are told of, by configuration and environment.
 
 use planwright::config::Config;
-use planwright::telemetry::{Telemetry, TraceContext};
-use planwright_serve::{Observe, Observed, RunObserver};
+use planwright::core::Value;
+use planwright::telemetry::Telemetry;
 
 use super::environment;
 use super::error::CommandError;
@@ -29,10 +29,19 @@ pub(crate) fn open(config: &Config) -> Result<Telemetry, CommandError> {
     })
 }
 
-/// The trace that whoever started the program has begun.
-pub(crate) fn parent() -> Option<TraceContext> {
-    let state = environment::variable("TRACESTATE");
-    TraceContext::new(&environment::variable("TRACEPARENT")?, state.as_deref())
+/// The trace that the caller of the program began, as runs carry it: an object with `traceparent` and `tracestate`, or `null`.
+pub(crate) fn parent() -> Value {
+    let header = |name: &'static str, variable: &str| {
+        let value = environment::variable(variable)?;
+        Some((name, Value::from(value)))
+    };
+    match header("traceparent", "TRACEPARENT") {
+        Some(parent) => {
+            let state = header("tracestate", "TRACESTATE");
+            Value::object([parent].into_iter().chain(state))
+        }
+        None => Value::Null,
+    }
 }
 
 /// Sends what is left, which may take seconds.
@@ -40,15 +49,5 @@ pub(crate) async fn close(telemetry: Telemetry) {
     if telemetry.is_on() {
         // What goes wrong is told in the log.
         let _ = tokio::task::spawn_blocking(move || telemetry.close()).await;
-    }
-}
-
-/// Tells of all runs of a gateway, each within the trace of the client that wants it.
-pub(crate) struct Told(pub(crate) Telemetry);
-
-impl RunObserver for Told {
-    fn begin(&self, run: &Observed) -> Observe {
-        let mut spans = self.0.run(TraceContext::of_meta(&run.trace).as_ref());
-        Box::new(move |event| spans.event(event))
     }
 }

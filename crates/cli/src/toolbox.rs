@@ -5,14 +5,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use planwright::Planwright;
 use planwright::config::Config;
+use planwright::core::check::Policy;
 use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
 use planwright::names;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright::service::Tools;
 use planwright::stored::RecordProcesses;
+use planwright::telemetry::Telemetry;
 use planwright::workspace::Workspace;
 use planwright_store::Store;
 
@@ -157,6 +161,20 @@ impl Toolbox {
             config.catalog_asking(catalog, asks)
         });
         Ok(())
+    }
+
+    /// The service that runs go through, over these tools as the configuration has them.
+    pub(crate) fn service(&self, config: &Config, telemetry: &Telemetry) -> Planwright {
+        let service = Planwright::over(Tools {
+            catalog: Arc::new(self.catalog.clone()),
+            backend: Arc::new(self.backends.clone()),
+            policy: config.restrict(Policy::new()),
+        });
+        if telemetry.is_on() {
+            service.observed_by(Arc::new(telemetry.clone()))
+        } else {
+            service
+        }
     }
 
     /// Says what people should know of the names of tools.

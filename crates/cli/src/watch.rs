@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use planwright::engine::{RunHandle, RunSummary, StampedEvent};
+use planwright::Run;
+use planwright::engine::{RunSummary, StampedEvent};
 use planwright::format::{EventV1, Trim};
-use planwright::telemetry::RunSpans;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::args::RunFormat;
 use super::live::Live;
@@ -16,21 +15,18 @@ use super::signals::Signals;
 pub(crate) const INTERRUPTED: &str =
     "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
 
-/// Who watches a run, and how.
+/// The outputs that show a run while it is in progress.
 pub(crate) struct Watch {
     pub(crate) live: Arc<Live>,
     pub(crate) format: RunFormat,
-    /// The most bytes that are shown of one value.
+    /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
-    /// What is told to a collector.
-    pub(crate) spans: RunSpans,
 }
 
 impl Watch {
-    /// Shows something that happened.
-    pub(crate) fn event(&mut self, event: &StampedEvent) {
-        self.spans.event(event);
+    /// Shows an event.
+    pub(crate) fn event(&self, event: &StampedEvent) {
         self.live.event(event);
         if self.format == RunFormat::Events {
             let mut event = EventV1::from(event);
@@ -42,38 +38,27 @@ impl Watch {
     }
 }
 
-/// Passes a run's events on until it ends. The first Ctrl-C ends the run and keeps what it has; the second gives the
-/// run up, and nothing comes back.
-pub(crate) async fn watch(
-    handle: RunHandle,
-    mut events: UnboundedReceiver<StampedEvent>,
-    signals: &mut Signals,
-    mut watch: Watch,
-) -> Option<RunSummary> {
-    let canceller = handle.canceller();
-    let mut interrupted = false;
-    tokio::pin!(handle);
+/// Shows a run until it ends. The first Ctrl-C cancels it and keeps its results; the second one abandons it, and there is no summary.
+pub(crate) async fn watch(mut run: Run, signals: &mut Signals, watch: Watch) -> Option<RunSummary> {
+    let mut is_interrupted = false;
     loop {
         tokio::select! {
-            Some(event) = events.recv() => watch.event(&event),
-            summary = &mut handle => {
-                while let Some(event) = events.recv().await {
-                    watch.event(&event);
-                }
-                watch.live.finish();
-                return Some(summary);
-            }
+            event = run.next_event() => match event {
+                Some(event) => watch.event(&event),
+                None => break,
+            },
             () = signals.next() => {
-                if interrupted {
+                if is_interrupted {
                     watch.live.finish();
                     return None;
                 }
-                interrupted = true;
-                watch.live.suspend(|| {
-                    watch.printer.talk(INTERRUPTED);
-                });
-                canceller.cancel();
+                is_interrupted = true;
+                watch.live.suspend(|| watch.printer.talk(INTERRUPTED));
+                run.cancel();
             }
         }
     }
+    let summary = run.finish().await;
+    watch.live.finish();
+    Some(summary)
 }

@@ -10,7 +10,6 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
-use planwright_engine::{Engine, RunSummary, Start};
 use planwright_mcp::Caller;
 use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
 
@@ -20,21 +19,23 @@ use super::aside::aside;
 use super::board::Board;
 use super::guarded::GuardedBackends;
 use super::host::PlanHost;
-use super::observer::Observed;
+use super::offered::Offered;
 use super::progress::Progress;
 use super::request::{BadRequest, Request};
 use super::running::{CancelOnDrop, Follow, Running};
 use super::tasks::task_handle;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::pins::PinPolicy;
-use planwright::service::random_id;
-use planwright::stored::{self, NewStoredRun, StaleStep};
+use planwright::service::{RunSpec, RunStorage, Tools};
+use planwright::stored::NewStoredRun;
 
 /// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
 const FULL_PLANS: u64 = 4;
 
 /// A plan that is sound, and the text that it was read from.
 pub(super) struct Sound {
+    /// The tools that it was checked with.
+    pub(super) offered: Arc<Offered>,
     pub(super) loaded: LoadedPlan,
     pub(super) plan: CheckedPlan,
 }
@@ -117,8 +118,13 @@ impl PlanHost {
             changes.mark_unchanged();
             let seen = self.upstreams.view();
             let mut loaded = read();
-            if let Some(plan) = loaded.check(&self.offered().catalog) {
-                return Ok(Sound { loaded, plan });
+            let offered = self.offered();
+            if let Some(plan) = loaded.check(&offered.catalog) {
+                return Ok(Sound {
+                    offered,
+                    loaded,
+                    plan,
+                });
             }
             let mut findings = loaded.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
@@ -176,117 +182,83 @@ impl PlanHost {
     }
 
     async fn begin(&self, call: &HostCall, sound: Sound) -> Result<Arc<Running>, BadRequest> {
-        let Sound { loaded, plan } = sound;
-        let options = self.options(&plan)?;
-        let id = random_id();
-        let mut start = Start::new(Arc::clone(&id), plan.clone());
-        if let Some(store) = self.settings.store.clone() {
-            let (settings, client) = (self.settings.clone(), call.client.id.clone());
-            let (run, checked, options) = (Arc::clone(&id), plan.clone(), options.clone());
-            let kept = aside(move || {
-                let begin = NewStoredRun {
-                    id: &run,
-                    plan: &checked,
-                    loaded: &loaded,
-                    sources: settings.sources.clone(),
-                    client: super::keep::owner(&client),
-                    secrets: &options.masked_texts(),
-                    now: (settings.now)(),
-                };
-                let held = begin.keep(&store, &settings.holder)?;
-                let process = stored::process(&checked, &options, (settings.now)());
-                Ok::<_, stored::StoredRunError>((held, process))
-            });
-            let (held, process) = kept
-                .await
-                .map_err(|error| BadRequest(error.to_string()))?
-                .map_err(|error| BadRequest(format!("the run cannot be kept: {error}")))?;
-            start = start.with_journal(Arc::new(held), process.to_value());
-        }
+        let options = self.options(&sound.plan)?;
         let now = (self.settings.now)();
-        self.launch(call, start, &plan, options, now, Vec::new())
+        let storage = match self.settings.store.clone() {
+            None => RunStorage::Nothing,
+            Some(store) => RunStorage::New {
+                store,
+                holder: self.settings.holder.clone(),
+                run: Box::new(NewStoredRun {
+                    client: super::keep::owner(&call.client.id),
+                    ..NewStoredRun::of(&sound.loaded, self.settings.sources.clone(), now)
+                }),
+            },
+        };
+        let spec = RunSpec {
+            options,
+            storage,
+            ..RunSpec::new(sound.plan)
+        };
+        self.launch(call, &sound.offered, spec, now).await
     }
 
     /// How a run goes about its work.
     pub(super) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
         let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
-        let durations = self.settings.store.as_ref();
-        let durations = durations.and_then(|store| store.durations().ok());
-        let seal_key = self.seal_key();
-        let seal_key = seal_key.map_err(|error| BadRequest(error.to_string()))?;
         Ok(RunOptions {
             confidential,
-            seal_key,
-            durations: durations.unwrap_or_default(),
             meter: WrittenMeter::default(),
             ..self.settings.options.clone()
         })
     }
 
-    /// Launches a run that began at `began`, and follows it.
-    pub(super) fn launch(
+    /// Launches a run that began at `began` over the tools that its plan was checked with, and follows it.
+    pub(super) async fn launch(
         &self,
         call: &HostCall,
-        start: Start,
-        plan: &CheckedPlan,
-        options: RunOptions,
+        offered: &Offered,
+        mut spec: RunSpec,
         began: SystemTime,
-        rerun: Vec<StaleStep>,
     ) -> Result<Arc<Running>, BadRequest> {
         let client = &call.client;
         self.has_room(client)?;
-        let meter = options.meter.clone();
+        let meter = spec.options.meter.clone();
         let board = Arc::new(Board::default());
-        let id = start.id();
         if self.settings.store.is_some() {
-            call.caller.bind(&id);
+            call.caller.bind(&spec.id);
         }
         let client_asked = AtClient {
             form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
             task: client.takes_tasks().then(|| Arc::clone(&board)),
         };
-        let known = options.durations.clone();
-        let engine = Engine::new(self.backends(Some(Arc::clone(&call.caller))))
-            .with_options(options)
-            .with_approver(approver::of_run(
-                &id,
-                self.settings.store.clone(),
-                client_asked,
-            ));
+        spec.approver = approver::of_run(&spec.id, self.settings.store.clone(), client_asked);
+        spec.client = Some(client.id.as_str().into());
+        spec.trace = call.caller.meta();
+        let rerun = spec.storage.rerun().to_vec();
+        let plan = spec.plan.clone();
+        let service = self.service.with_tools(Tools {
+            catalog: Arc::clone(&offered.catalog),
+            backend: Arc::new(self.backends(Some(Arc::clone(&call.caller)))),
+            policy: self.policy(&client.id),
+        });
+        let run = aside(move || service.launch(spec))
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error| BadRequest(not_started(&error)))?;
         let told = call.progress_token.clone();
         let told = told.map(|token| (Arc::clone(&call.caller), token));
-        let progress = Progress::new(plan, told);
+        let progress = Progress::new(&plan, told);
         progress.announce(&rerun);
-        let store = self.settings.store.clone();
-        let learn = move |summary: &RunSummary| {
-            if let Some(store) = store
-                && summary.unkept.is_none()
-                && let Err(error) = store.save_durations(&known, &summary.durations)
-            {
-                tracing::warn!(%error, "how long calls took was not kept");
-            }
-        };
-        let observers = self.settings.observers.iter();
-        let observed = Observed {
-            run: Arc::clone(&id),
-            client: client.id.clone(),
-            plan: plan.plan().name.clone(),
-            trace: call.caller.meta(),
-        };
         Ok(self.runs.follow(Follow {
-            id,
+            run,
             client: client.id.clone(),
-            plan: plan.clone(),
+            plan,
             rerun,
-            launched: engine.launch(start),
             board,
             began,
             meter,
             progress,
-            observers: observers
-                .map(|observer| observer.begin(&observed))
-                .collect(),
-            at_end: Box::new(learn),
         }))
     }
 
@@ -346,6 +318,14 @@ impl PlanHost {
         };
         guard.release();
         Ok(self.standing(running, &stand))
+    }
+}
+
+/// The reason why a run was not started, as a model reads it.
+fn not_started(error: &planwright::Error) -> String {
+    match error {
+        planwright::Error::StoredRun(error) => format!("the run cannot be stored: {error}"),
+        error => error.to_string(),
     }
 }
 

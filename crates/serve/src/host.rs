@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use planwright::Planwright;
+use planwright::service::Tools;
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, Lookup, Tool, Value};
+use planwright_engine::Backends;
 use planwright_mcp::gateway::{
     Client, ClientId, Host, HostCall, Passing, SuspendedCall, TaskRequest,
 };
@@ -25,6 +28,8 @@ use super::stages::Stages;
 pub struct PlanHost {
     pub(super) settings: GatewaySettings,
     pub(super) upstreams: Upstreams,
+    /// The service that all runs go through.
+    pub(super) service: Planwright,
     pub(super) runs: Arc<Registry>,
     pub(super) written: Written,
     latest: Latest,
@@ -35,9 +40,19 @@ pub struct PlanHost {
 impl PlanHost {
     /// A host whose plans call the tools of these servers.
     pub fn new(settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+        let nothing = Tools {
+            catalog: Arc::default(),
+            backend: Arc::new(Backends::new()),
+            policy: Policy::new(),
+        };
+        let observers = settings.observers.iter().cloned();
+        let service = observers.fold(Planwright::over(nothing), |service, observer| {
+            service.observed_by(observer)
+        });
         let host = Arc::new(Self {
             settings,
             upstreams,
+            service,
             runs: Arc::default(),
             written: Written::default(),
             latest: Latest::default(),

@@ -38,9 +38,6 @@ mod execute;
 /// Calls of plans, held against the tools as their servers list them now.
 mod guarded;
 
-/// Who hears of everything that happens in runs.
-mod observer;
-
 /// How far a run is.
 mod progress;
 
@@ -96,7 +93,6 @@ pub use error::ServeError;
 pub use faces::FaceName;
 pub use host::PlanHost;
 pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
-pub use observer::{Observe, Observed, RunObserver};
 pub use planning::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{GatewaySettings, GetOutside, Mode};

@@ -18,7 +18,7 @@ const MOST_LOGGED: usize = 1000;
 /// The tools that plans may call, with what finds them.
 #[derive(Debug)]
 pub(super) struct Offered {
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Arc<Catalog>,
     /// What holds of tools that are not what was pinned.
     pub(super) verdicts: Verdicts,
     index: OnceLock<SearchIndex>,
@@ -28,7 +28,7 @@ pub(super) struct Offered {
 impl Offered {
     pub(super) fn new(catalog: Catalog, verdicts: Verdicts) -> Self {
         Self {
-            catalog,
+            catalog: Arc::new(catalog),
             verdicts,
             index: OnceLock::new(),
             marks_sharing: OnceLock::new(),

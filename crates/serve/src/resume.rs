@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
+use planwright_engine::RunStatus;
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
-use planwright_engine::{RunStatus, Start};
 use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::RunInfo;
 
@@ -17,9 +17,8 @@ use super::keep::Known;
 use super::request::{BadRequest, Request};
 use super::running::{Running, Stand};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::stored::{
-    PreparedResume, ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of,
-};
+use planwright::service::{RunSpec, RunStorage};
+use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 
 /// What a model wants of a run that goes on.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +113,11 @@ impl PlanHost {
     ) -> Result<Arc<Running>, Unsound> {
         let id = info.id.as_str();
         let refused = |error: StoredRunError| Unsound::Refused(explained(&error));
-        let Sound { loaded, plan } = match &wishes.plan {
+        let Sound {
+            offered,
+            loaded,
+            plan,
+        } = match &wishes.plan {
             Some(text) => {
                 let mut given = kept.vars.clone();
                 given.extend(wishes.inputs.clone());
@@ -140,19 +143,24 @@ impl PlanHost {
         let mut options = self.options(&plan).map_err(Unsound::Refused)?;
         let before = kept.options();
         options.durations = before.durations;
+        options.seal_key = self
+            .seal_key()
+            .map_err(|error| Unsound::Refused(BadRequest(error.to_string())))?;
         let new_plan = wishes.plan.as_ref().and_then(|_| loaded.to_kept());
         let is_cancelled = wishes.cancel;
-        let prepared = self
+        let storage = self
             .prepare(id, &plan, new_plan, &options, wishes, kept)
             .await
             .map_err(Unsound::Refused)?;
-        let mut start = Start::new(id, plan.clone())
-            .after(prepared.0.history)
-            .with_journal(prepared.1, prepared.0.process.to_value());
-        if is_cancelled {
-            start = start.cancelled();
-        }
-        self.launch(call, start, &plan, options, info.created, prepared.0.rerun)
+        let spec = RunSpec {
+            id: id.into(),
+            options,
+            storage,
+            is_cancelled,
+            ..RunSpec::new(plan)
+        };
+        self.launch(call, &offered, spec, info.created)
+            .await
             .map_err(Unsound::Refused)
     }
 
@@ -164,19 +172,19 @@ impl PlanHost {
         options: &planwright_engine::RunOptions,
         wishes: Wishes,
         kept: StoredRun,
-    ) -> Result<(PreparedResume, Arc<planwright_store::HeldRun>), BadRequest> {
+    ) -> Result<RunStorage, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Err(BadRequest("runs are not kept here".to_owned()));
         };
         let (id, plan, options) = (id.to_owned(), plan.clone(), options.clone());
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
         let prepare = move || {
-            let held = store.hold(&id, &holder)?;
+            let leased = store.hold(&id, &holder)?;
             // It was read before it was held: another request may have gone on with it in between, and ended.
-            if held.entries() != kept.entries.len() {
+            if leased.entries() != kept.entries.len() {
                 return Err(StoredRunError::Outdated);
             }
-            let go_on = ResumeRequest {
+            let request = ResumeRequest {
                 id: &id,
                 plan: &plan,
                 new_plan,
@@ -185,7 +193,12 @@ impl PlanHost {
                 choices: wishes.choices,
                 now,
             };
-            Ok((go_on.prepare(&kept, &store)?, Arc::new(held)))
+            let prepared = Box::new(request.prepare(&kept, &store)?);
+            Ok(RunStorage::Resumed {
+                store,
+                leased,
+                prepared,
+            })
         };
         aside(prepare)
             .await

@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use planwright::Run;
 use planwright_core::CheckedPlan;
 use planwright_engine::guard::WrittenMeter;
-use planwright_engine::{Canceller, RunEvent, RunHandle, RunSummary, StampedEvent};
+use planwright_engine::{Canceller, RunEvent, RunSummary};
 use planwright_mcp::gateway::ClientId;
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
-use super::aside::aside;
 use super::board::Board;
-use super::observer::Observe;
 use super::progress::Progress;
 use planwright::stored::StaleStep;
 
@@ -104,18 +102,14 @@ impl Running {
 
 /// A run that was launched.
 pub(super) struct Follow {
-    pub(super) id: Arc<str>,
+    pub(super) run: Run,
     pub(super) client: ClientId,
     pub(super) plan: CheckedPlan,
     pub(super) rerun: Vec<StaleStep>,
-    pub(super) launched: (RunHandle, UnboundedReceiver<StampedEvent>),
     pub(super) board: Arc<Board>,
     pub(super) began: SystemTime,
     pub(super) meter: WrittenMeter,
     pub(super) progress: Progress,
-    pub(super) observers: Vec<Observe>,
-    /// What is done with what it came to.
-    pub(super) at_end: Box<dyn FnOnce(&RunSummary) + Send>,
 }
 
 /// All runs of this process.
@@ -163,18 +157,16 @@ impl Registry {
     /// Follows a run from now on.
     pub(super) fn follow(&self, follow: Follow) -> Arc<Running> {
         let Follow {
-            id,
+            mut run,
             client,
             plan,
             rerun,
-            launched: (mut handle, mut events),
             board,
             began,
             meter,
             mut progress,
-            mut observers,
-            at_end,
         } = follow;
+        let id = Arc::clone(run.id());
         let (stand, watched) = watch::channel(Stand::Going {
             done: 0,
             of: progress.steps(),
@@ -190,7 +182,7 @@ impl Registry {
             board,
             began,
             meter,
-            canceller: handle.canceller(),
+            canceller: run.canceller(),
             stand: watched,
             idle: idle_watched,
             suspend: Mutex::new(Some(suspend)),
@@ -200,46 +192,39 @@ impl Registry {
         self.lock().insert(id, Arc::clone(&running));
         let followed = Arc::downgrade(&running);
         tokio::spawn(async move {
-            let mut is_told = false;
             loop {
-                tokio::select! {
+                let event = tokio::select! {
                     biased;
-                    told = &mut suspended, if !is_told => {
-                        is_told = true;
-                        if told.is_ok() {
-                            handle.abandon().await;
-                            stand.send_replace(Stand::Suspended);
-                            return;
-                        }
-                    }
-                    Some(event) = events.recv() => {
-                        for observer in &mut observers {
-                            observer(&event);
-                        }
-                        activity.take_in(&event.event);
-                        idle.send_if_modified(|idle| {
-                            std::mem::replace(idle, activity.waits_for_people()) != *idle
-                        });
-                        if progress.event(&event) {
-                            stand.send_replace(Stand::Going { done: progress.done(), of: progress.steps() });
-                        }
-                    }
-                    summary = &mut handle => {
-                        if let Some(running) = followed.upgrade() {
-                            let ended = Ended {
-                                at: Instant::now(),
-                                bytes: summary.written_bytes,
-                            };
-                            *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
-                        }
-                        let summary = Arc::new(summary);
-                        stand.send_replace(Stand::Ended(Arc::clone(&summary)));
-                        // Nobody waits for what is learned of it.
-                        let _ = aside(move || at_end(&summary)).await;
+                    Ok(()) = &mut suspended => {
+                        run.abandon().await;
+                        stand.send_replace(Stand::Suspended);
                         return;
                     }
+                    event = run.next_event() => event,
+                };
+                let Some(event) = event else {
+                    break;
+                };
+                activity.take_in(&event.event);
+                idle.send_if_modified(|idle| {
+                    std::mem::replace(idle, activity.waits_for_people()) != *idle
+                });
+                if progress.event(&event) {
+                    stand.send_replace(Stand::Going {
+                        done: progress.done(),
+                        of: progress.steps(),
+                    });
                 }
             }
+            let summary = Arc::new(run.finish().await);
+            if let Some(running) = followed.upgrade() {
+                let ended = Ended {
+                    at: Instant::now(),
+                    bytes: summary.written_bytes,
+                };
+                *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            }
+            stand.send_replace(Stand::Ended(summary));
         });
         running
     }

@@ -14,11 +14,11 @@ use planwright_planner::dates::Zone;
 use planwright_store::{Holder, Store};
 
 use super::faces::FaceName;
-use super::observer::RunObserver;
 use super::planning::PlanWriter;
 use planwright::config::{Config, Serve};
 use planwright::format::ToolSourcesV1;
 use planwright::pins::PinPolicy;
+use planwright::service::RunObserver;
 
 /// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
 const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();

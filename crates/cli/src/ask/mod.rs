@@ -19,13 +19,13 @@ use planwright::planner::model::{Model, Usage};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
-use super::ahead::created;
 use super::args::{AdaptArguments, AskArguments, RunFormat};
-use super::course::{Course, Ended, approved};
 use super::create::{Day, Known, Wanted, told};
+use super::early_run::created;
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
+use super::session::{Ended, RunSession, approved};
 use super::settings::{self, Settings};
 use super::signals::Signals;
 use super::toolbox::Toolbox;
@@ -153,14 +153,14 @@ impl Asking<'_> {
             return Ok(Came::Nothing(Exit::Rejected));
         };
         let id = random_id();
-        let mut course = self.course(
+        let session = self.session(
             &id,
             (&plan, &loaded),
             store.as_ref(),
             telemetry::open(self.config)?,
         )?;
-        let start = course.begin(&arguments.tools, &options, approved)?;
-        let ended = course.go(start, options, signals).await?;
+        let leg = session.first_leg(&arguments.tools, options, approved)?;
+        let ended = session.run(leg, signals).await?;
         Ok(match ended {
             Some(ended) => Came::Ran(Box::new(Ran {
                 answer,
@@ -194,12 +194,12 @@ impl Asking<'_> {
         store: Option<&Store>,
         confidential: Confidential,
     ) -> Result<RunOptions, CommandError> {
+        let overrides = guards::overrides(&self.arguments.guards, RunOptions::default());
         let mut options = RunOptions {
-            guards: guards::begin(&self.arguments.guards, self.config),
             secrets: self.toolbox.secrets(),
             confidential,
             seal_key: store::seal_key(store)?,
-            ..RunOptions::default()
+            ..overrides.options(self.config)
         };
         if let Some(store) = store {
             options.durations = store.durations().map_err(store::explain)?;
@@ -208,13 +208,13 @@ impl Asking<'_> {
     }
 
     /// How the run goes, and who may write another plan for it.
-    fn course<'c>(
+    fn session<'c>(
         &'c self,
-        id: &'c str,
+        id: &'c Arc<str>,
         (plan, loaded): (&'c CheckedPlan, &'c LoadedPlan),
         store: Option<&'c Store>,
         telemetry: Telemetry,
-    ) -> Result<Course<'c>, CommandError> {
+    ) -> Result<RunSession<'c>, CommandError> {
         let adapting = AdaptArguments {
             replan: self.arguments.replan,
             repair: self.arguments.repair,
@@ -222,7 +222,8 @@ impl Asking<'_> {
         };
         let moment = &self.arguments.planning.moment;
         let adapting = adapting.with(self.model, self.config, moment)?;
-        Ok(Course {
+        Ok(RunSession {
+            service: self.toolbox.service(self.config, &telemetry),
             id,
             plan,
             loaded,
@@ -230,7 +231,6 @@ impl Asking<'_> {
             store,
             durations: None,
             consent: &self.arguments.consent,
-            is_approved: false,
             format: self.arguments.format,
             max_output: self.max_output(),
             printer: self.printer,

@@ -2,17 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use planwright::engine::{Canceller, Engine, RunEvent};
+use planwright::engine::{Canceller, MemoryJournal, RunEvent};
 use planwright::format::AnswerV1;
 use planwright::planner::create::Attempt;
 use planwright::planner::document;
 use planwright::planner::stream::{Streamed, Told};
-use planwright::telemetry::{RunSpans, Telemetry};
+use planwright::service::{EventObserver, ObservedRun};
+use planwright::telemetry::Telemetry;
 
 use super::{Asking, Came, Ran, SOURCE};
-use crate::ahead::{KeepAhead, in_vain};
 use crate::approvals::{Subject, approver};
 use crate::create::{RunAhead, Wanted, told};
+use crate::early_run::{EarlyRunStore, in_vain};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::live::Live;
@@ -32,13 +33,14 @@ impl Asking<'_> {
         let store = self.store()?;
         let options = self.options(store.as_ref(), outside::all(self.config))?;
         let telemetry = telemetry::open(self.config)?;
-        let keeper = KeepAhead {
+        let keeper = EarlyRunStore {
             id: &id,
             source: SOURCE,
             store: store.as_ref(),
             sources: keeping::sources(&self.arguments.tools)?,
             options: &options,
             config: self.config,
+            memory: MemoryJournal::new(),
             standing: Mutex::default(),
         };
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
@@ -81,12 +83,16 @@ impl Asking<'_> {
         };
         told::end(&created, self.model.name(), self.printer);
         let loaded = self.loaded(&plan.text);
-        let mut course = self.course(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
-        if let Some(adapting) = &mut course.adapting {
-            adapting.journal = keeper.journal();
+        if let Some(store) = &store {
+            keeping::learn(store, &options.durations, &summary, self.printer);
         }
-        let ended = course
-            .settle(Some(summary), live, options.clone(), signals)
+        let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
+        if let Some(adapting) = &mut session.adapting {
+            adapting.memory = keeper.memory.clone();
+        }
+        let journal = keeper.journal();
+        let ended = session
+            .adapt(Some(summary), live, (options.clone(), journal), signals)
             .await?;
         Ok(match ended {
             Some(ended) => Came::Ran(Box::new(Ran {
@@ -103,7 +109,7 @@ impl Asking<'_> {
     async fn follow(
         &self,
         wanted: &Wanted<'_>,
-        keeper: &KeepAhead<'_>,
+        keeper: &EarlyRunStore<'_>,
         live: &Arc<Live>,
         telemetry: &Telemetry,
         signals: &mut Signals,
@@ -114,20 +120,23 @@ impl Asking<'_> {
             is_approved: false,
             live,
         };
-        let engine = Engine::new(self.toolbox.backends.clone())
+        let service = self.toolbox.service(self.config, telemetry);
+        let engine = service
+            .engine()
             .with_options(keeper.options.clone())
             .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
         let stand = Mutex::new(Stand::default());
-        let spans = || telemetry.run(telemetry::parent().as_ref());
+        let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
+        let observe = || service.observe(&observed);
         let mut hearing = Hearing {
             watch: Watch {
                 live: Arc::clone(live),
                 format: self.arguments.format,
                 max_output: self.max_output(),
                 printer: self.printer,
-                spans: spans(),
             },
-            spans: &spans,
+            observers: observe(),
+            observe: &observe,
             attempts: Vec::new(),
             stand: &stand,
         };
@@ -181,8 +190,9 @@ fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
 /// Shows what the model and the run tell.
 struct Hearing<'a> {
     watch: Watch,
-    /// Spans for another run.
-    spans: &'a (dyn Fn() -> RunSpans + Sync),
+    observers: Vec<EventObserver>,
+    /// Makes the observers of another run.
+    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The model's answers so far.
     attempts: Vec<Attempt>,
     stand: &'a Mutex<Stand>,
@@ -205,6 +215,9 @@ impl Hearing<'_> {
                 if let RunEvent::AttemptStarted { .. } = event.event {
                     lock(self.stand).has_called = true;
                 }
+                for observer in &mut self.observers {
+                    observer(event);
+                }
                 self.watch.event(event);
             }
             Told::Abandoned(summary) => {
@@ -212,7 +225,7 @@ impl Hearing<'_> {
                 if let Some(line) = in_vain(summary) {
                     live.suspend(|| printer.quote(&line));
                 }
-                self.watch.spans = (self.spans)();
+                self.observers = (self.observe)();
             }
             _ => {}
         }

@@ -13,7 +13,7 @@ use planwright::planner::agent::{
     AgentState, Ran, Resumed, Runner,
 };
 
-use super::desk::ChatContext;
+use super::context::ChatContext;
 use super::kept::{Chat, Talk};
 use super::review::{Reviewed, review};
 use super::shown::Ended;

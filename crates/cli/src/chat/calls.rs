@@ -15,7 +15,7 @@ use planwright::planner::model::{ModelCall, Usage};
 use planwright::terminal_text;
 use tokio::time::Instant;
 
-use super::desk::ChatContext;
+use super::context::ChatContext;
 use super::kept::KeptPlan;
 use super::offers::{BOTH, CREATE, EXECUTE};
 use crate::error::CommandError;

@@ -2,9 +2,9 @@
 
 mod acts;
 mod calls;
+mod context;
 mod counted;
 mod delegates;
-mod desk;
 mod input;
 mod kept;
 mod offers;
@@ -20,7 +20,7 @@ use std::path::Path;
 
 use planwright::config::Config;
 
-use self::desk::ChatContext;
+use self::context::ChatContext;
 use self::input::{Heard, Input};
 use self::kept::Chat;
 use super::args::{Approve, ChatArguments, Protocol};

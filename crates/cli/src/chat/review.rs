@@ -8,7 +8,7 @@ use std::sync::Arc;
 use planwright::core::check::CheckedPlan;
 use planwright::loaded_plan::LoadedPlan;
 
-use super::desk::ChatContext;
+use super::context::ChatContext;
 use crate::approvals::terminal;
 use crate::consent::show;
 use crate::environment;

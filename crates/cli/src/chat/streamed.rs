@@ -1,18 +1,19 @@
 //! A plan that runs while it is written.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use planwright::engine::MemoryJournal;
 
 use planwright::planner::create::Attempt;
 use planwright::planner::stream::{Streamed, Told as Happened};
-use planwright::telemetry::RunSpans;
+use planwright::service::{EventObserver, ObservedRun};
 
 use super::calls::{Calling, Told};
-use super::desk::ChatContext;
 use super::plans::{headline, without_plan};
-use crate::ahead::{KeepAhead, in_vain};
 use crate::approvals::Subject;
 use crate::args::RunFormat;
 use crate::create::{RunAhead, told};
+use crate::early_run::{EarlyRunStore, in_vain};
 use crate::error::CommandError;
 use crate::live::{Lines, Live};
 use crate::{keeping, outside, store, telemetry};
@@ -28,13 +29,14 @@ impl Calling<'_> {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;
         }
-        let keeper = KeepAhead {
+        let keeper = EarlyRunStore {
             id: &run,
             source: "plan",
             store: desk.store.as_ref(),
             sources: keeping::sources(&desk.arguments.tools)?,
             options: &options,
             config: desk.config,
+            memory: MemoryJournal::new(),
             standing: Mutex::default(),
         };
         // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
@@ -45,13 +47,20 @@ impl Calling<'_> {
             is_approved: false,
             live: &live,
         };
-        let engine = desk.engine(subject, options.clone())?;
+        let service = desk.service();
+        let engine = service
+            .engine()
+            .with_options(options.clone())
+            .with_approver(desk.approver(subject)?);
+        let observed = ObservedRun::new(Arc::clone(&run), telemetry::parent());
+        let observe = || service.observe(&observed);
         let mut hearing = Hearing {
             calling: self,
             goal,
             run: &run,
             lines: Lines::of_nothing(desk.printer),
-            spans: spans(desk),
+            observers: observe(),
+            observe: &observe,
             waiting: Some(told::Waiting::new(&format!(
                 "{} writes a plan",
                 desk.model.name()
@@ -103,17 +112,15 @@ impl Calling<'_> {
     }
 }
 
-fn spans(desk: &ChatContext<'_>) -> RunSpans {
-    desk.telemetry.run(telemetry::parent().as_ref())
-}
-
 /// Shows what the model and the run tell.
 struct Hearing<'a> {
     calling: &'a Calling<'a>,
     goal: &'a str,
     run: &'a str,
     lines: Lines,
-    spans: RunSpans,
+    observers: Vec<EventObserver>,
+    /// Makes the observers of another run.
+    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// Until the plan is there.
     waiting: Option<told::Waiting>,
     /// The model's answers so far.
@@ -152,13 +159,15 @@ impl Hearing<'_> {
                 self.id = Some(id);
             }
             Happened::Run(event) => {
-                self.spans.event(event);
+                for observer in &mut self.observers {
+                    observer(event);
+                }
                 desk.shown.run(self.run, event);
                 self.talk(|| self.lines.event(event));
             }
             Happened::Abandoned(summary) => {
                 self.lines.begin_again();
-                self.spans = spans(desk);
+                self.observers = (self.observe)();
                 if let Some(line) = in_vain(summary) {
                     self.talk(|| desk.shown.line(&format!("  {line}")));
                 }

@@ -8,7 +8,7 @@ use planwright::core::Value;
 use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
 
 use super::calls::Calling;
-use super::desk::ChatContext;
+use super::context::ChatContext;
 use super::kept::{Chat, KeptPlan, Talk};
 use super::offers::{SYSTEM, offers};
 use super::shown::Ended;

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use planwright::planner::model::{Delivery, ModelError, ModelRequest, Piece, Reply};
 use planwright::terminal_text;
 
-use super::desk::ChatContext;
+use super::context::ChatContext;
 use crate::args::RunFormat;
 use crate::create::told::Waiting;
 use crate::printer::Printer;

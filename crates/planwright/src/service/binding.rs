@@ -1,18 +1,19 @@
 //! Calls reach only the tools that their plan was checked with: consent, effects and schemas were judged by them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright_core::Catalog;
 use planwright_core::check::Policy;
-use planwright_engine::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_engine::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 
 /// The backends of open tools. They refuse a call whose tool is another one here, or that the policy does not allow, before it is
 /// sent: whichever way the plan came to the engine.
 pub(super) struct BoundBackend {
-    pub(super) backends: Backends,
-    pub(super) catalog: Catalog,
+    pub(super) backend: Arc<dyn ToolBackend>,
+    pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
 }
 
@@ -31,7 +32,7 @@ impl ToolBackend for BoundBackend {
                 .map(|(message, _)| message),
         };
         match refusal {
-            None => self.backends.call(call),
+            None => self.backend.call(call),
             Some(message) => {
                 futures::future::ready(Err(ToolError::new(ErrorKind::Policy, message))).boxed()
             }

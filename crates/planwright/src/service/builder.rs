@@ -11,13 +11,12 @@ use planwright_engine::backend::{Functions, Simulated};
 use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
 use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
-use super::active::ActiveRuns;
 use super::planwright::Open;
 #[cfg(feature = "store")]
 use super::rules::Pins;
 use super::rules::Rules;
 use super::sources::{Lookup, Sources, environment};
-use super::{Error, Planwright};
+use super::{Error, Planwright, Tools};
 #[cfg(feature = "config")]
 use crate::config::Config;
 
@@ -204,26 +203,27 @@ impl Builder {
         {
             return Err(Error::Server(failure.clone()));
         }
+        let (catalog, notices) = self.rules.apply(&tools.catalog)?;
         let mut open = Open {
-            catalog: tools.catalog,
-            active: ActiveRuns::default(),
-            connections: tools.connections,
+            connections: tools.connections.map(Arc::new),
             warnings: tools.warnings,
             library: self.library,
-            policy: self.policy,
             approver: self.approver,
             options: self.options,
+            ..Open::of(Tools {
+                catalog: Arc::new(catalog),
+                backend: Arc::new(tools.backends),
+                policy: self.policy,
+            })
         };
         open.options.secrets.extend(tools.secrets);
-        let (catalog, notices) = self.rules.apply(&open.catalog)?;
-        open.catalog = catalog;
         open.warnings.extend(notices);
         #[cfg(feature = "config")]
         if let Some(config) = self.rules.config {
             open.policy = config.restrict(open.policy);
             open.options.guards = config.guards().clone();
         }
-        Ok(Planwright::new(open, tools.backends))
+        Ok(Planwright::with_open(open))
     }
 }
 

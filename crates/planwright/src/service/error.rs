@@ -69,6 +69,9 @@ pub enum Error {
     #[cfg(feature = "store")]
     #[error(transparent)]
     StoredRun(#[from] crate::stored::StoredRunError),
+    /// The call was made outside of a tokio runtime. Nothing was called.
+    #[error("there is no tokio runtime to run in")]
+    NoRuntime,
     /// The run has ended, so that nothing can be added to it.
     #[error("the run has ended")]
     Ended,
@@ -95,6 +98,9 @@ impl Error {
             Self::OtherPlan => Some(
                 "resume the plan that the history was read for; a stored run takes another plan by `Resume::plan`",
             ),
+            Self::NoRuntime => {
+                Some("call it within a tokio runtime, such as in a function with `#[tokio::main]`")
+            }
             Self::InProgress(_) => Some("wait until it has ended, or use another id"),
             _ => None,
         }

@@ -5,6 +5,10 @@ mod binding;
 mod builder;
 mod error;
 mod id;
+mod launch;
+mod observe;
+#[cfg(feature = "config")]
+mod options;
 mod planwright;
 #[cfg(feature = "store")]
 mod resume;
@@ -12,14 +16,20 @@ mod rules;
 mod run;
 mod run_builder;
 mod sources;
+mod spec;
 #[cfg(feature = "store")]
 mod storage;
 
 pub use builder::Builder;
 pub use error::Error;
 pub use id::random_id;
+pub use launch::Tools;
+pub use observe::{EventObserver, ObservedRun, RunObserver};
+#[cfg(feature = "config")]
+pub use options::RunOverrides;
 pub use planwright::{Planwright, parse};
 #[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
+pub use spec::{RunSpec, RunStorage};

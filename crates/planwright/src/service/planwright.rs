@@ -7,8 +7,9 @@ use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
+use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
-use planwright_engine::{Approver, Backends, Durations, Engine, RunOptions};
+use planwright_engine::{Approver, Decision, Durations, Engine, RunOptions, ToolBackend};
 use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
 use planwright_store::Store;
@@ -16,8 +17,7 @@ use planwright_store::Store;
 #[cfg(feature = "store")]
 use super::Resume;
 use super::active::{ActiveRuns, Claim};
-use super::binding::BoundBackend;
-use super::{Builder, Error, Run, RunBuilder};
+use super::{Builder, Error, Run, RunBuilder, RunObserver, Tools};
 
 /// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
 /// [checked](Planwright::check), together with all else.
@@ -41,15 +41,36 @@ struct Inner {
     engine: Engine,
 }
 
+#[derive(Clone)]
 pub(super) struct Open {
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) backend: Arc<dyn ToolBackend>,
     pub(super) library: Library,
     pub(super) policy: Policy,
     pub(super) active: ActiveRuns,
     pub(super) approver: Arc<dyn Approver>,
     pub(super) options: RunOptions,
-    pub(super) connections: Option<Connections>,
+    pub(super) connections: Option<Arc<Connections>>,
     pub(super) warnings: Vec<String>,
+    pub(super) observers: Vec<Arc<dyn RunObserver>>,
+}
+
+impl Open {
+    /// Open tools with the defaults for everything else.
+    pub(super) fn of(tools: Tools) -> Self {
+        Self {
+            catalog: tools.catalog,
+            backend: tools.backend,
+            policy: tools.policy,
+            library: Library::new(),
+            active: ActiveRuns::default(),
+            approver: Arc::new(Always(Decision::Later)),
+            options: RunOptions::default(),
+            connections: None,
+            warnings: Vec::new(),
+            observers: Vec::new(),
+        }
+    }
 }
 
 impl Planwright {
@@ -58,13 +79,7 @@ impl Planwright {
         Builder::default()
     }
 
-    pub(super) fn new(open: Open, backends: Backends) -> Self {
-        let bound = BoundBackend {
-            backends,
-            catalog: open.catalog.clone(),
-            policy: open.policy.clone(),
-        };
-        let engine = Engine::new(bound);
+    pub(super) fn from_parts(open: Open, engine: Engine) -> Self {
         Self(Arc::new(Inner { open, engine }))
     }
 
@@ -189,7 +204,7 @@ impl Planwright {
             .open
             .connections
             .as_ref()
-            .map_or(&[], Connections::failures)
+            .map_or(&[], |connections| connections.failures())
     }
 
     /// What was odd about the servers and their configuration.

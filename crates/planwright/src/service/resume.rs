@@ -7,13 +7,12 @@ use std::sync::Arc;
 use planwright_core::plan::Outside;
 use planwright_core::{CheckedPlan, Object, Value};
 use planwright_engine::run::Choice;
-use planwright_engine::{Approver, Confidential, Guards, RunOptions, RunSummary, Start};
+use planwright_engine::{Approver, Confidential, Guards, RunOptions, RunSummary};
 use planwright_store::{Store, StoreError};
 
-use super::run_builder::launch;
-use super::storage::{Storage, holder, now, plan_text};
-use super::{Error, Planwright, Run};
-use crate::stored::{PreparedResume, ResumeRequest, StoredRun, StoredRunError};
+use super::storage::{approver_of, holder, now, plan_text};
+use super::{Error, Planwright, Run, RunSpec, RunStorage};
+use crate::stored::{ResumeRequest, StoredRun, StoredRunError};
 
 /// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -170,7 +169,6 @@ impl Resume {
             secrets,
             confidential,
         } = self;
-        let claim = planwright.claim(&id)?;
         // A store takes the beginning of an id for it, which is for people alone.
         let info = store.run(&id).map_err(StoredRunError::from)?;
         if *info.id != *id {
@@ -180,31 +178,29 @@ impl Resume {
             };
             return Err(StoredRunError::from(missing).into());
         }
-        let held = store.hold(&id, &holder()).map_err(StoredRunError::from)?;
-        let kept = StoredRun::read(&store, &id)?;
+        let leased = store.hold(&id, &holder()).map_err(StoredRunError::from)?;
+        let stored = StoredRun::read(&store, &id)?;
         let is_given = plan.is_some();
         let plan = match plan {
             Some(plan) => {
                 planwright.verify(&plan)?;
                 plan
             }
-            None => stored_plan(&planwright, &kept, inputs)?,
+            None => stored_plan(&planwright, &stored, inputs)?,
         };
-        let storage = Storage::new(store.clone(), Arc::clone(&id), waits);
         let mut options = options.unwrap_or_else(|| RunOptions {
             // What is not stored.
             evaluation: planwright.options().evaluation.clone(),
             computed_bytes: planwright.options().computed_bytes,
-            ..kept.options()
+            ..stored.options()
         });
         options.secrets.extend(secrets);
         options.confidential = confidential;
-        options.seal_key = Some(storage.seal_key()?);
         options.guards = guards.unwrap_or(options.guards);
-        let before = kept.history()?;
+        let before = stored.history()?;
         let is_new =
             is_given && before.plan_digest().map(|digest| &**digest) != Some(plan.digest());
-        let go_on = ResumeRequest {
+        let request = ResumeRequest {
             id: &id,
             plan: &plan,
             new_plan: is_new.then(|| plan_text(&planwright, &plan)).transpose()?,
@@ -213,14 +209,18 @@ impl Resume {
             choices,
             now: now(),
         };
-        let PreparedResume {
-            history, process, ..
-        } = go_on.prepare(&kept, &store)?;
-        let start = Start::new(Arc::clone(&id), plan.clone())
-            .after(history)
-            .with_journal(Arc::new(held), process.to_value());
-        let approver = storage.approver(approver);
-        launch(planwright, start, plan, options, approver, claim)
+        let prepared = request.prepare(&stored, &store)?;
+        planwright.launch(RunSpec {
+            approver: approver_of(&store, &id, approver, waits),
+            id,
+            options,
+            storage: RunStorage::Resumed {
+                store,
+                leased,
+                prepared: Box::new(prepared),
+            },
+            ..RunSpec::new(plan)
+        })
     }
 }
 

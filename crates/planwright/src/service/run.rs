@@ -1,22 +1,31 @@
 //! A run under way.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
-use planwright_engine::{Canceller, RunHandle, RunSummary, StampedEvent};
+#[cfg(feature = "store")]
+use planwright_engine::Durations;
+use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
+#[cfg(feature = "store")]
+use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::observe::EventObserver;
 use super::planwright::sound;
+#[cfg(feature = "store")]
+use super::spec::RunSpec;
 use super::{Error, Planwright};
+#[cfg(feature = "store")]
+use crate::stored::StoredRunError;
 
-/// A run under way. It goes on whether or not anybody listens.
+/// A run in progress. It continues whether or not its events are read.
 ///
-/// Dropping it gives the run up: calls under way are cancelled, nothing new starts.
-#[derive(Debug)]
-#[must_use = "dropping a run gives it up"]
+/// Dropping it abandons the run: calls in flight are cancelled, nothing new starts.
+#[must_use = "dropping a run abandons it"]
 pub struct Run {
     handle: RunHandle,
     events: UnboundedReceiver<StampedEvent>,
@@ -24,6 +33,44 @@ pub struct Run {
     plan: CheckedPlan,
     // Keeps the servers alive.
     planwright: Planwright,
+    observers: Vec<EventObserver>,
+    journal: Option<Arc<dyn Journal>>,
+    #[cfg(feature = "store")]
+    learning: Option<Learning>,
+}
+
+/// The durations of calls that a store knew before a run, and the store that learns from it.
+#[cfg(feature = "store")]
+pub(super) struct Learning {
+    store: Store,
+    before: Durations,
+}
+
+#[cfg(feature = "store")]
+impl Learning {
+    /// Completes the options of a stored run with what its store knows: the key that consent is sealed with, and durations unless the caller
+    /// brings some.
+    pub(super) fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
+        let Some(store) = spec.storage.store().cloned() else {
+            return Ok(None);
+        };
+        let options = &mut spec.options;
+        options.seal_key = Some(store.seal_key().map_err(StoredRunError::from)?);
+        if options.durations.is_empty() {
+            options.durations = store.durations().map_err(StoredRunError::from)?;
+        }
+        let before = options.durations.clone();
+        Ok(Some(Self { store, before }))
+    }
+
+    /// Stores the durations of a run that has ended. They only order later runs, so a failure is no failure of the run.
+    fn save(self, summary: &RunSummary) {
+        if summary.unkept.is_none()
+            && let Err(error) = self.store.save_durations(&self.before, &summary.durations)
+        {
+            tracing::warn!(%error, "the durations of calls were not stored");
+        }
+    }
 }
 
 impl Run {
@@ -31,8 +78,9 @@ impl Run {
         planwright: Planwright,
         id: Arc<str>,
         plan: CheckedPlan,
-        handle: RunHandle,
-        events: UnboundedReceiver<StampedEvent>,
+        (handle, events): (RunHandle, UnboundedReceiver<StampedEvent>),
+        observers: Vec<EventObserver>,
+        journal: Option<Arc<dyn Journal>>,
     ) -> Self {
         Self {
             handle,
@@ -40,7 +88,18 @@ impl Run {
             id,
             plan,
             planwright,
+            observers,
+            journal,
+            #[cfg(feature = "store")]
+            learning: None,
         }
+    }
+
+    /// The same run, which teaches its store how long calls take.
+    #[cfg(feature = "store")]
+    pub(super) fn learning(mut self, learning: Option<Learning>) -> Self {
+        self.learning = learning;
+        self
     }
 
     /// The run's id.
@@ -53,11 +112,18 @@ impl Run {
         &self.plan
     }
 
-    /// The next thing that happens; nothing once the run has ended. Dropping the future loses no event.
-    ///
-    /// Events are kept until somebody asks for them.
+    /// The journal of the run. A caller that starts the same run again with another plan holds it in between, so that the run stays leased.
+    pub fn journal(&self) -> Option<Arc<dyn Journal>> {
+        self.journal.clone()
+    }
+
+    /// The next event; `None` once the run has ended. Dropping the future loses no event: events wait until they are read.
     pub async fn next_event(&mut self) -> Option<StampedEvent> {
-        self.events.recv().await
+        let event = self.events.recv().await?;
+        for observer in &mut self.observers {
+            observer(&event);
+        }
+        Some(event)
     }
 
     /// Adds the steps of a further text in Planwright's own dialect, which may refer to those before. Where the text is
@@ -119,19 +185,26 @@ impl Run {
         self.handle.canceller()
     }
 
-    /// Waits for the end, without further steps and without the events that nobody asked for.
-    pub async fn finish(self) -> RunSummary {
-        let Self {
-            handle,
-            events,
-            planwright,
-            ..
-        } = self;
-        drop(events);
-        handle.close();
-        let summary = handle.await;
-        drop(planwright);
+    /// Waits for the end, without further steps. Events that were not read go to the observers of the service alone.
+    pub async fn finish(mut self) -> RunSummary {
+        self.handle.close();
+        if self.observers.is_empty() {
+            // Nothing receives the events: they need not be stored until the end.
+            self.events.close();
+        }
+        while self.next_event().await.is_some() {}
+        let summary = (&mut self.handle).await;
+        #[cfg(feature = "store")]
+        if let Some(learning) = self.learning.take() {
+            learning.save(&summary);
+        }
         summary
+    }
+
+    /// Stops driving the run as if the process had died: calls in flight are dropped, and the journal ends where it is, so that another process can
+    /// resume the run.
+    pub async fn abandon(self) {
+        self.handle.abandon().await;
     }
 }
 
@@ -142,5 +215,14 @@ impl IntoFuture for Run {
     /// [`Run::finish`]
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.finish())
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("id", &self.id)
+            .field("plan", &self.plan.plan().name)
+            .finish_non_exhaustive()
     }
 }

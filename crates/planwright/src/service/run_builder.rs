@@ -13,16 +13,13 @@ use planwright_engine::StartError;
 #[cfg(feature = "store")]
 use planwright_engine::journal::check_history;
 use planwright_engine::options::{Arrival, FailurePolicy};
-use planwright_engine::{
-    Approver, Durations, Guards, History, Journal, RunOptions, RunSummary, Start,
-};
+use planwright_engine::{Approver, Durations, Guards, History, Journal, RunOptions, RunSummary};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
-use super::active::{Claim, ClaimingApprover};
 #[cfg(feature = "store")]
-use super::storage::Storage;
-use super::{Error, Planwright, Run, random_id};
+use super::storage::{approver_of, new_run};
+use super::{Error, Planwright, Run, RunSpec, RunStorage, random_id};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -208,76 +205,46 @@ impl RunBuilder {
     /// - [`Error::Start`]: the id is none; the history belongs to another run; the journal holds another run, or more than the history.
     /// - [`Error::StoredRun`]: the store has a run of this id, cannot store this one, or could not read the plan again.
     ///
+    /// - [`Error::NoRuntime`]: there is no tokio runtime here.
+    ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime. The runtime needs its clock
-    /// ([`enable_time`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_time)): without it, the run panics, and
-    /// with it whatever awaits it.
+    /// Later, if the runtime has no clock
+    /// ([`enable_time`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_time)): the run panics, and with it whatever
+    /// awaits it.
     pub fn start(self) -> Result<Run, Error> {
-        self.planwright.verify(&self.plan)?;
         let known = self.history.as_ref().and_then(History::plan_digest);
         if known.is_some_and(|digest| **digest != *self.plan.digest()) {
             return Err(Error::OtherPlan);
         }
         let of_history = self.history.as_ref().and_then(History::run);
-        let id = self.id.clone().or_else(|| of_history.cloned());
-        let id = id.unwrap_or_else(random_id);
-        let claim = self.planwright.claim(&id)?;
+        let id = self.id.or_else(|| of_history.cloned());
+        let mut spec = RunSpec {
+            id: id.unwrap_or_else(random_id),
+            options: self.options,
+            approver: self.approver,
+            ..RunSpec::new(self.plan)
+        };
         #[cfg(feature = "store")]
-        if let Some(store) = self.store.clone() {
+        if let Some(store) = self.store {
             // The run begins here: what was done before is resumed from where it is stored.
             check_history(0, self.history.as_ref()).map_err(StartError::from)?;
-            let storage = Storage::new(store, Arc::clone(&id), self.waits);
-            let seal_key = storage.seal_key()?;
-            let options = RunOptions {
-                seal_key: Some(seal_key),
-                ..self.options
-            };
-            let (journal, header) = storage.begin(&self.planwright, &self.plan, &options)?;
-            let approver = storage.approver(self.approver);
-            let start =
-                Start::new(Arc::clone(&id), self.plan.clone()).with_journal(journal, header);
-            return launch(self.planwright, start, self.plan, options, approver, claim);
+            spec.approver = approver_of(&store, &spec.id, spec.approver, self.waits);
+            self.planwright.verify(&spec.plan)?;
+            spec.storage = new_run(&self.planwright, &spec.plan, store)?;
+            return self.planwright.launch(spec);
         }
-        let mut start = Start::new(id, self.plan.clone());
         if let Some((journal, header)) = self.journal {
-            start = start.with_journal(journal, header);
+            spec.storage = RunStorage::Journal {
+                journal,
+                header,
+                history: self.history,
+            };
+        } else if let Some(history) = self.history {
+            spec.storage = RunStorage::History(history);
         }
-        if let Some(history) = self.history {
-            start = start.after(history);
-        }
-        launch(
-            self.planwright,
-            start,
-            self.plan,
-            self.options,
-            self.approver,
-            claim,
-        )
+        self.planwright.launch(spec)
     }
-}
-
-/// Starts a run that has claimed its id.
-pub(super) fn launch(
-    planwright: Planwright,
-    start: Start,
-    plan: CheckedPlan,
-    options: RunOptions,
-    approver: Arc<dyn Approver>,
-    claim: Claim,
-) -> Result<Run, Error> {
-    start.check()?;
-    let approver = ClaimingApprover {
-        approver,
-        _claim: claim,
-    };
-    let engine = planwright
-        .plain_engine()
-        .with_options(options)
-        .with_approver(Arc::new(approver));
-    let id = start.id();
-    let (handle, events) = engine.launch(start);
-    Ok(Run::new(planwright, id, plan, handle, events))
 }
 
 impl IntoFuture for RunBuilder {

@@ -5,63 +5,48 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::plan::{Action, PlanTarget};
-use planwright_core::{CheckedPlan, Plan, Value};
+use planwright_core::{CheckedPlan, Plan};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
-use planwright_engine::approval::SealKey;
-use planwright_engine::{Approver, Journal, RunOptions};
+use planwright_engine::Approver;
 use planwright_store::{Holder, Store};
 
-use super::{Error, Planwright};
+use super::{Error, Planwright, RunStorage};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
-use crate::stored::{NewStoredRun, StoreApprover, StoredRunError, process};
+use crate::stored::{NewStoredRun, StoreApprover, StoredRunError};
 
-/// Where a run is stored.
-pub(super) struct Storage {
-    store: Store,
-    id: Arc<str>,
+/// The approver of a stored run: decisions in the store count first, then those of `approver`. With `waits`, a call that the approver puts
+/// off waits for a decision of another process.
+pub(super) fn approver_of(
+    store: &Store,
+    id: &Arc<str>,
+    approver: Arc<dyn Approver>,
     waits: bool,
+) -> Arc<dyn Approver> {
+    let stored = StoreApprover::new(store.clone(), Arc::clone(id)).or(approver);
+    Arc::new(if waits { stored.waiting() } else { stored })
 }
 
-impl Storage {
-    pub(super) fn new(store: Store, id: Arc<str>, waits: bool) -> Self {
-        Self { store, id, waits }
-    }
-
-    pub(super) fn seal_key(&self) -> Result<SealKey, Error> {
-        Ok(self.store.seal_key().map_err(StoredRunError::from)?)
-    }
-
-    /// Decisions of the store first, then those of `approver`.
-    pub(super) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
-        let stored = StoreApprover::new(self.store.clone(), Arc::clone(&self.id)).or(approver);
-        Arc::new(if self.waits { stored.waiting() } else { stored })
-    }
-
-    /// Stores what a new run begins with, and gives its journal with the header of this process.
-    pub(super) fn begin(
-        &self,
-        planwright: &Planwright,
-        plan: &CheckedPlan,
-        options: &RunOptions,
-    ) -> Result<(Arc<dyn Journal>, Value), Error> {
-        let text = plan_text(planwright, plan)?;
-        let loaded = LoadedPlan::kept(&text, plan.inputs().clone());
-        let begin = NewStoredRun {
-            id: &self.id,
-            plan,
-            loaded: &loaded,
-            // The program brings its tools along: they are in no file.
-            sources: ToolSourcesV1::default(),
-            client: None,
-            secrets: &options.masked_texts(),
-            now: now(),
-        };
-        let held = begin.keep(&self.store, &holder())?;
-        let header = process(plan, options, now()).to_value();
-        Ok((Arc::new(held), header))
-    }
+/// The storage of a new run of a program. The program brings its tools along, so no sources are stored.
+pub(super) fn new_run(
+    planwright: &Planwright,
+    plan: &CheckedPlan,
+    store: Store,
+) -> Result<RunStorage, Error> {
+    let run = NewStoredRun {
+        source: Some(plan_text(planwright, plan)?),
+        tools: ToolSourcesV1::default(),
+        client: None,
+        approved_plan: None,
+        beginning: None,
+        now: now(),
+    };
+    Ok(RunStorage::New {
+        store,
+        holder: holder(),
+        run: Box::new(run),
+    })
 }
 
 /// The plan in Planwright's own dialect, whichever it was written in, and the plans that it runs by name. What it means when it is read again

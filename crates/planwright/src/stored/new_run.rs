@@ -16,76 +16,72 @@ use crate::format::{
 };
 use crate::loaded_plan::LoadedPlan;
 
-/// A run that is to be kept.
-#[derive(Debug)]
-pub struct NewStoredRun<'a> {
-    /// Its id.
-    pub id: &'a str,
-    /// Its plan.
-    pub plan: &'a CheckedPlan,
-    /// The text that the plan was read from.
-    pub loaded: &'a LoadedPlan,
-    /// Where its tools come from.
-    pub sources: ToolSourcesV1,
-    /// Who it belongs to, where a gateway has several clients.
+/// A run that is about to be stored: the data that another process needs to resume it.
+#[derive(Clone, Debug)]
+pub struct NewStoredRun {
+    /// The plan's text; `None` if it was read in no dialect.
+    pub source: Option<PlanTextV1>,
+    /// The sources of its tools.
+    pub tools: ToolSourcesV1,
+    /// The client that it belongs to, if a gateway has several.
     pub client: Option<String>,
-    /// What is not written down of its inputs.
-    pub secrets: &'a [Arc<str>],
-    /// What time it is.
+    /// The digest of the plan that a person approved as a whole.
+    pub approved_plan: Option<String>,
+    /// The number of steps of a plan that is still being written.
+    pub beginning: Option<usize>,
+    /// The current time.
     pub now: SystemTime,
 }
 
-impl NewStoredRun<'_> {
-    /// Begins to keep the run, which is `holder`'s from now on.
+impl NewStoredRun {
+    /// A run of a loaded plan, which has nothing but its text.
+    pub fn of(loaded: &LoadedPlan, tools: ToolSourcesV1, now: SystemTime) -> Self {
+        Self {
+            source: loaded.to_kept(),
+            tools,
+            client: None,
+            approved_plan: None,
+            beginning: None,
+            now,
+        }
+    }
+
+    /// Writes the run, which `holder` leases, and gives the header of this process.
     ///
     /// # Errors
     ///
-    /// If its text is in no dialect, or in one of the program's own, which no other process could read; if the store cannot keep it.
-    pub fn keep(self, store: &Store, holder: &Holder) -> Result<HeldRun, StoredRunError> {
-        self.store_as(store, holder, false)
-    }
-
-    /// Begins to keep a run whose plan is no more than the beginning of one that never came to its end.
-    ///
-    /// # Errors
-    ///
-    /// As for [`keep`](Self::keep).
-    pub fn store_unfinished(
+    /// If its text is in no dialect, or in one of the program's own, which no other process could read; if the store cannot write it.
+    pub fn create(
         self,
         store: &Store,
         holder: &Holder,
-    ) -> Result<HeldRun, StoredRunError> {
-        self.store_as(store, holder, true)
-    }
-
-    fn store_as(
-        self,
-        store: &Store,
-        holder: &Holder,
-        is_unfinished: bool,
-    ) -> Result<HeldRun, StoredRunError> {
-        let text = PlanTextV1 {
-            is_unfinished,
-            ..self.loaded.to_kept().ok_or(StoredRunError::NoDialect)?
-        };
+        (id, plan, options): (&str, &CheckedPlan, &RunOptions),
+    ) -> Result<(HeldRun, ProcessV1), StoredRunError> {
+        let text = self.source.ok_or(StoredRunError::NoDialect)?;
         if planwright_dialects::dialect(&text.dialect).is_none() {
             return Err(StoredRunError::UnknownDialect(text.dialect));
         }
-        let inputs = shown_inputs(self.plan, self.secrets);
+        let dialect = text.dialect.clone();
+        let inputs = shown_inputs(plan, &options.masked_texts());
         let header = RunV1 {
             client: self.client,
-            ..RunV1::new(text, inputs, self.sources)
+            ..RunV1::new(text, inputs, self.tools)
         };
         let new = NewRun {
-            id: self.id.to_owned(),
-            plan: self.plan.plan().name.as_deref().map(str::to_owned),
-            digest: self.plan.digest().to_owned(),
-            dialect: self.loaded.dialect.map(str::to_owned),
-            steps: self.plan.steps().len(),
+            id: id.to_owned(),
+            plan: plan.plan().name.as_deref().map(str::to_owned),
+            digest: plan.digest().to_owned(),
+            dialect: Some(dialect),
+            steps: plan.steps().len(),
             created: self.now,
             header: header.to_value(),
         };
-        Ok(store.create_run(new, holder)?)
+        let process = ProcessV1 {
+            approved_plan: self.approved_plan,
+            beginning: self.beginning,
+            ..process(plan, options, self.now)
+        };
+        Ok((store.create_run(new, holder)?, process))
     }
 }
 

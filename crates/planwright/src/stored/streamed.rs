@@ -10,10 +10,10 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::shown_inputs;
 use planwright_planner::create::CreatedPlan;
 use planwright_planner::stream::{Keeper, Kept};
-use planwright_store::{HeldRun, Holder, Store};
+use planwright_store::{Holder, Store};
 
 use super::{NewStoredRun, StoredRunError, process};
-use crate::format::{ProcessV1, ToolSourcesV1};
+use crate::format::{PlanTextV1, ProcessV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
 
 /// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
@@ -41,27 +41,28 @@ impl StreamedRunStore<'_> {
         process(&plan.checked, self.options, (self.now)())
     }
 
-    fn keep(
+    fn create(
         &self,
         plan: &CreatedPlan,
         beginning: Option<usize>,
-        keep: impl FnOnce(NewStoredRun<'_>) -> Result<HeldRun, StoredRunError>,
+        is_unfinished: bool,
     ) -> Result<Kept, JournalError> {
-        let begin = NewStoredRun {
-            id: self.id,
-            plan: &plan.checked,
-            loaded: &(self.loaded)(&plan.text),
-            sources: self.sources.clone(),
+        let source = (self.loaded)(&plan.text).to_kept();
+        let new = NewStoredRun {
+            source: source.map(|text| PlanTextV1 {
+                is_unfinished,
+                ..text
+            }),
+            tools: self.sources.clone(),
             client: self.client.clone(),
-            secrets: &self.options.masked_texts(),
+            approved_plan: None,
+            beginning,
             now: (self.now)(),
         };
-        let process = ProcessV1 {
-            beginning,
-            ..self.process(plan)
-        };
+        let run = (self.id, &plan.checked, self.options);
+        let (leased, process) = new.create(self.store, self.holder, run).map_err(unkept)?;
         Ok(Kept {
-            journal: Arc::new(keep(begin).map_err(unkept)?),
+            journal: Arc::new(leased),
             header: process.to_value(),
         })
     }
@@ -69,13 +70,11 @@ impl StreamedRunStore<'_> {
 
 impl Keeper for StreamedRunStore<'_> {
     fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
-        self.keep(plan, beginning, |begin| begin.keep(self.store, self.holder))
+        self.create(plan, beginning, false)
     }
 
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
-        self.keep(plan, Some(beginning), |begin| {
-            begin.store_unfinished(self.store, self.holder)
-        })
+        self.create(plan, Some(beginning), true)
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {

@@ -144,9 +144,21 @@ impl PlanHost {
         if call.name == mcp_cli::PLAN_CREATE {
             return Ok(mcp_cli::created(&ready.id, goal, ready.sound.plan.plan()));
         }
-        let Sound { loaded, plan } = ready.sound;
+        let Sound {
+            offered,
+            loaded,
+            plan,
+        } = ready.sound;
         let loaded = loaded.called(Arc::clone(&ready.id));
-        self.start(call, Sound { loaded, plan }).await
+        self.start(
+            call,
+            Sound {
+                offered,
+                loaded,
+                plan,
+            },
+        )
+        .await
     }
 
     /// The plans that were saved.

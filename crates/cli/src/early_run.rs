@@ -16,10 +16,10 @@ use planwright_store::Store;
 
 use super::error::CommandError;
 use super::printer::Printer;
-use super::{adapting, keeping, outside, store};
+use super::{keeping, outside, store};
 
 /// Keeps such a run: in the store, or as long as the process lives.
-pub(crate) struct KeepAhead<'a> {
+pub(crate) struct EarlyRunStore<'a> {
     /// The run's id.
     pub(crate) id: &'a str,
     /// What people call the plan.
@@ -28,6 +28,8 @@ pub(crate) struct KeepAhead<'a> {
     pub(crate) sources: ToolSourcesV1,
     pub(crate) options: &'a RunOptions,
     pub(crate) config: &'a Config,
+    /// The journal of a run that is not stored.
+    pub(crate) memory: MemoryJournal,
     pub(crate) standing: Mutex<Standing>,
 }
 
@@ -36,21 +38,15 @@ pub(crate) struct KeepAhead<'a> {
 pub(crate) struct Standing {
     /// Where the run is kept, once it is.
     journal: Option<Arc<dyn Journal>>,
-    /// What is kept where there is no store.
-    memory: MemoryJournal,
     is_unfinished: bool,
     /// Why the plan cannot be run though it is sound.
     fault: Option<CommandError>,
 }
 
-impl KeepAhead<'_> {
-    /// Where what happens is kept, for other plans of the run.
-    pub(crate) fn journal(&self) -> adapting::Kept {
-        let standing = self.standing();
-        match (&standing.journal, self.store) {
-            (Some(journal), Some(_)) => adapting::Kept::InStore(Arc::clone(journal)),
-            _ => adapting::Kept::InMemory(standing.memory.clone()),
-        }
+impl EarlyRunStore<'_> {
+    /// The journal of the run once its plan is complete, for revised plans.
+    pub(crate) fn journal(&self) -> Option<Arc<dyn Journal>> {
+        self.standing().journal.clone()
     }
 
     /// Why nothing was run of a sound plan.
@@ -107,7 +103,7 @@ impl KeepAhead<'_> {
 
     fn in_memory(&self, process: &ProcessV1) -> Kept {
         Kept {
-            journal: Arc::new(self.standing().memory.clone()),
+            journal: Arc::new(self.memory.clone()),
             header: process.to_value(),
         }
     }
@@ -159,7 +155,7 @@ pub(crate) fn created(source: &str, text: &str, config: &Config) -> LoadedPlan {
     loaded
 }
 
-impl Keeper for KeepAhead<'_> {
+impl Keeper for EarlyRunStore<'_> {
     fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
         self.can_be_given(plan)?;
         let kept = match self.store {

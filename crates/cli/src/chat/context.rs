@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
+use planwright::Planwright;
 use planwright::config::Config;
-use planwright::core::check::CheckedPlan;
+use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Object, Tool};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Confidential, Decision, Engine, RunStatus, RunSummary, Start};
+use planwright::engine::{Confidential, Decision, RunStatus, RunSummary};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Model;
-use planwright::stored::{self, NewStoredRun, PreparedResume, ResumeRequest, StoredRun};
+use planwright::service::{RunOverrides, RunSpec, RunStorage, Tools};
+use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{HeldRun, Store, StoreError};
 
@@ -114,44 +116,48 @@ impl<'a> ChatContext<'a> {
         loaded
     }
 
-    /// Runs a plan to its end, and keeps it as every run is kept.
+    /// Runs a plan to its end, stored as every run is.
     pub(super) async fn run(
         &self,
-        id: &str,
+        id: &Arc<str>,
         loaded: &LoadedPlan,
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let mut options = self.options(outside::get(plan, self.config)?);
-        let mut start = Start::new(id, plan.clone());
-        if let Some(store) = self.store.as_ref().filter(|_| calls(plan)) {
-            options.durations = store.durations().map_err(store::explain)?;
-            options.seal_key = store::seal_key(Some(store))?;
-            let begin = NewStoredRun {
-                id,
-                plan,
-                loaded,
-                sources: keeping::sources(&self.arguments.tools)?,
-                client: None,
-                secrets: &options.masked_texts(),
-                now: keeping::now(),
-            };
-            let run = begin.keep(store, &store::this_process())?;
-            let process = stored::process(plan, &options, keeping::now());
-            start = start.with_journal(Arc::new(run), process.to_value());
-        }
-        self.drive(id, plan, start, options, is_approved).await
+        let options = self.options(outside::get(plan, self.config)?);
+        let storage = match self.store.as_ref().filter(|_| calls(plan)) {
+            None => RunStorage::Nothing,
+            Some(store) => RunStorage::New {
+                store: store.clone(),
+                holder: store::this_process(),
+                run: Box::new(NewStoredRun::of(
+                    loaded,
+                    keeping::sources(&self.arguments.tools)?,
+                    keeping::now(),
+                )),
+            },
+        };
+        let spec = RunSpec {
+            id: Arc::clone(id),
+            options,
+            storage,
+            ..RunSpec::new(plan.clone())
+        };
+        self.drive(spec, is_approved).await
     }
 
     /// How a new run is gone about.
     pub(super) fn options(&self, confidential: Confidential) -> RunOptions {
-        RunOptions {
-            secrets: self.toolbox.secrets(),
-            confidential,
-            guards: self.config.guards().clone(),
-            attempt_timeout: Some(ATTEMPT),
-            ..RunOptions::default()
-        }
+        let overrides = RunOverrides {
+            base: RunOptions {
+                secrets: self.toolbox.secrets(),
+                confidential,
+                attempt_timeout: Some(ATTEMPT),
+                ..RunOptions::default()
+            },
+            ..RunOverrides::default()
+        };
+        overrides.options(self.config)
     }
 
     /// What became of a run that was begun before, after it has gone on; nothing where it was never begun.
@@ -159,19 +165,19 @@ impl<'a> ChatContext<'a> {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        let held = match store.hold(id, &store::this_process()) {
-            Ok(held) => held,
+        let leased = match store.hold(id, &store::this_process()) {
+            Ok(leased) => leased,
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(store::explain(error)),
         };
-        self.go_on(id, store, held).await.map(Some)
+        self.resume_leased(id, store, leased).await.map(Some)
     }
 
-    async fn go_on(
+    async fn resume_leased(
         &self,
         id: &str,
         store: &Store,
-        held: HeldRun,
+        leased: HeldRun,
     ) -> Result<RunSummary, CommandError> {
         let run = StoredRun::read(store, id)?;
         if run.status() == Some(RunStatus::Succeeded) {
@@ -192,7 +198,7 @@ impl<'a> ChatContext<'a> {
         options.secrets = self.toolbox.secrets();
         options.confidential = outside::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
-        let go_on = ResumeRequest {
+        let request = ResumeRequest {
             id,
             plan: &plan,
             new_plan: None,
@@ -201,65 +207,65 @@ impl<'a> ChatContext<'a> {
             choices: Vec::new(),
             now: keeping::now(),
         };
-        let PreparedResume {
-            history, process, ..
-        } = go_on.prepare(&run, store)?;
-        let start = Start::new(id, plan.clone())
-            .after(history)
-            .with_journal(Arc::new(held), process.to_value());
-        self.drive(id, &plan, start, options, false).await
+        let prepared = Box::new(request.prepare(&run, store)?);
+        let spec = RunSpec {
+            id: id.into(),
+            options,
+            storage: RunStorage::Resumed {
+                store: store.clone(),
+                leased,
+                prepared,
+            },
+            ..RunSpec::new(plan)
+        };
+        self.drive(spec, false).await
     }
 
     async fn drive(
         &self,
-        id: &str,
-        plan: &CheckedPlan,
-        start: Start,
-        options: RunOptions,
+        mut spec: RunSpec,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let before = options.durations.clone();
-        // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
-        let live = Live::new(plan, RunFormat::Events, self.printer);
-        let lines = Lines::new(plan, self.printer);
-        let kept = self.store.as_ref().filter(|_| calls(plan));
-        let subject = Subject {
+        // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
+        let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
+        let lines = Lines::new(&spec.plan, self.printer);
+        let is_shown = calls(&spec.plan);
+        let id = Arc::clone(&spec.id);
+        let store = self.store.as_ref().filter(|_| is_shown);
+        spec.approver = self.approver(Subject {
             toolbox: &self.toolbox,
-            kept: kept.map(|store| (store.clone(), id)),
+            kept: store.map(|store| (store.clone(), &*id)),
             is_approved,
             live: &live,
-        };
-        let engine = self.engine(subject, options)?;
-        let mut spans = self.telemetry.run(telemetry::parent().as_ref());
-        let (handle, mut events) = engine.launch(start);
-        while let Some(event) = events.recv().await {
-            spans.event(&event);
-            self.shown.run(id, &event);
-            if calls(plan) {
+        })?;
+        spec.trace = telemetry::parent();
+        let mut run = self.service().launch(spec)?;
+        while let Some(event) = run.next_event().await {
+            self.shown.run(&id, &event);
+            if is_shown {
                 lines.event(&event);
             }
         }
-        let summary = handle.await;
-        if let Some(store) = kept {
-            keeping::learn(store, &before, &summary, self.printer);
-        }
-        Ok(summary)
+        Ok(run.finish().await)
     }
 
-    /// What runs plans, for a run that decisions may be about.
-    pub(super) fn engine(
-        &self,
-        subject: Subject<'_>,
-        options: RunOptions,
-    ) -> Result<Engine, CommandError> {
-        let approver = OneAtATime {
+    /// The service that all runs of the conversation go through. Their calls are counted together.
+    pub(super) fn service(&self) -> Planwright {
+        let service = self.toolbox.service(self.config, &self.telemetry);
+        service.with_tools(Tools {
+            catalog: Arc::new(self.toolbox.catalog.clone()),
+            backend: Arc::new(self.backend.clone()),
+            policy: self.config.restrict(Policy::new()),
+        })
+    }
+
+    /// The approver of a run: questions of several runs are asked one at a time.
+    pub(super) fn approver(&self, subject: Subject<'_>) -> Result<Arc<dyn Approver>, CommandError> {
+        Ok(Arc::new(OneAtATime {
             inner: approver(&self.consent(), subject, self.printer)?,
             turn: Arc::clone(&self.turn),
             is_asked: !matches!(self.arguments.consent.approve, Approve::Wait),
-        };
-        Ok(Engine::new(self.backend.clone())
-            .with_options(options)
-            .with_approver(Arc::new(approver)))
+        }))
     }
 
     /// Who decides about single calls. Plans are approved as a whole before; what is left is asked.

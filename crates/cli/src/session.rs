@@ -1,20 +1,22 @@
-//! The second half of the corridor, which `run` and `resume` share: drive, report, say how to go on.
+//! A run of one command: launch, follow, adapt, report.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use planwright::Planwright;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::journal::Journal;
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Engine, RunStatus, RunSummary, Start};
+use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::RevisionV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Usage;
+use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
-use super::adapting::{Adapting, Going, Kept};
+use super::adapting::{Adapting, RevisedPlan};
 use super::approvals::{Subject, approver};
 use super::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
 use super::error::CommandError;
@@ -51,76 +53,75 @@ pub(crate) fn approved(
     Ok(None)
 }
 
-/// A run that is about to be driven, and what is done with what it comes to.
-pub(crate) struct Course<'a> {
-    pub(crate) id: &'a str,
+/// A run of one command, from its start to its report.
+pub(crate) struct RunSession<'a> {
+    pub(crate) id: &'a Arc<str>,
     pub(crate) plan: &'a CheckedPlan,
     pub(crate) loaded: &'a LoadedPlan,
     pub(crate) toolbox: &'a Toolbox,
-    /// Where it is kept.
+    pub(crate) service: Planwright,
+    /// The store, unless nothing is stored.
     pub(crate) store: Option<&'a Store>,
-    /// Where what was learned of durations goes, if not into the store.
+    /// The file of durations that takes the place of the store's.
     pub(crate) durations: Option<&'a Path>,
     pub(crate) consent: &'a ConsentArguments,
-    /// Whether a person has approved the plan as a whole.
-    pub(crate) is_approved: bool,
     pub(crate) format: RunFormat,
-    /// The most bytes that are shown of one value.
+    /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
-    /// Who is told of it.
     pub(crate) telemetry: Telemetry,
-    /// Who may write another plan where this one fails.
+    /// The model that may write another plan if this one fails.
     pub(crate) adapting: Option<Adapting<'a>>,
-    /// Why it goes on with other plans than it began with, where it was begun earlier.
+    /// The revisions of the plan in earlier processes.
     pub(crate) revisions: Vec<RevisionV1>,
 }
 
-impl Course<'_> {
-    /// Begins to keep a new run, in the store or as far as another plan may need it. `approved` is the digest of the plan, where a person
-    /// approved it as a whole.
-    pub(crate) fn begin(
-        &mut self,
+/// One plan of a session: a run is continued with another one if a model revises it.
+pub(crate) struct Leg {
+    pub(crate) plan: CheckedPlan,
+    pub(crate) options: RunOptions,
+    pub(crate) storage: RunStorage,
+    /// Whether a person has approved the plan as a whole.
+    pub(crate) is_approved: bool,
+}
+
+impl RunSession<'_> {
+    /// The first leg of a new run: stored, or recorded in memory if a model may revise its plan. `approved` is the digest of the plan if a
+    /// person approved it as a whole.
+    pub(crate) fn first_leg(
+        &self,
         tools: &ToolArguments,
-        options: &RunOptions,
+        options: RunOptions,
         approved: Option<String>,
-    ) -> Result<Start, CommandError> {
-        self.is_approved = approved.is_some();
-        let start = Start::new(self.id, self.plan.clone());
-        let mut process = stored::process(self.plan, options, keeping::now());
-        process.approved_plan = approved;
-        let Some(store) = self.store else {
-            return Ok(match &self.adapting {
-                Some(adapting) => {
-                    start.with_journal(adapting.journal.as_journal(), process.to_value())
-                }
-                None => start,
-            });
+    ) -> Result<Leg, CommandError> {
+        let is_approved = approved.is_some();
+        let storage = match (self.store, &self.adapting) {
+            (Some(store), _) => RunStorage::New {
+                store: store.clone(),
+                holder: store::this_process(),
+                run: Box::new(NewStoredRun {
+                    approved_plan: approved,
+                    ..NewStoredRun::of(self.loaded, keeping::sources(tools)?, keeping::now())
+                }),
+            },
+            (None, Some(adapting)) => RunStorage::Journal {
+                journal: Arc::new(adapting.memory.clone()),
+                header: stored::process(self.plan, &options, keeping::now()).to_value(),
+                history: None,
+            },
+            (None, None) => RunStorage::Nothing,
         };
-        let begin = NewStoredRun {
-            id: self.id,
-            plan: self.plan,
-            loaded: self.loaded,
-            sources: keeping::sources(tools)?,
-            client: None,
-            secrets: &options.masked_texts(),
-            now: keeping::now(),
-        };
-        let journal: Arc<dyn Journal> = Arc::new(begin.keep(store, &store::this_process())?);
-        if let Some(adapting) = &mut self.adapting {
-            adapting.journal = Kept::InStore(Arc::clone(&journal));
-        }
-        Ok(start.with_journal(journal, process.to_value()))
+        Ok(Leg {
+            plan: self.plan.clone(),
+            options,
+            storage,
+            is_approved,
+        })
     }
 
-    /// Drives the run to its end, and reports what it came to.
-    pub(crate) async fn drive(
-        self,
-        start: Start,
-        options: RunOptions,
-        mut signals: Signals,
-    ) -> Result<Exit, CommandError> {
-        let ended = self.go(start, options, &mut signals).await?;
+    /// Runs to the end, and reports the outcome.
+    pub(crate) async fn drive(self, leg: Leg, mut signals: Signals) -> Result<Exit, CommandError> {
+        let ended = self.run(leg, &mut signals).await?;
         signals.leave_on_next();
         let Some(ended) = ended else {
             return Ok(Exit::Interrupted);
@@ -130,48 +131,44 @@ impl Course<'_> {
         exit
     }
 
-    /// Drives the run to its end, other plans included; nothing where it was left.
-    pub(crate) async fn go(
+    /// Runs to the end, revised plans included; `None` if the run was abandoned.
+    pub(crate) async fn run(
         &self,
-        start: Start,
-        options: RunOptions,
+        leg: Leg,
         signals: &mut Signals,
     ) -> Result<Option<Ended>, CommandError> {
         let live = Live::new(self.plan, self.format, self.printer);
-        let summary = self
-            .follow(start, options.clone(), &live, self.is_approved, signals)
-            .await?;
-        self.settle(summary, live, options, signals).await
+        let options = leg.options.clone();
+        let (summary, journal) = self.run_leg(leg, &live, signals).await?;
+        self.adapt(summary, live, (options, journal), signals).await
     }
 
-    /// Goes on from what the first plan came to, with other plans where that may help; nothing where the run was left.
-    pub(crate) async fn settle(
+    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
+    /// the first plan, which holds the lease of a stored run.
+    pub(crate) async fn adapt(
         &self,
         mut summary: Option<RunSummary>,
         mut live: Arc<Live>,
-        options: RunOptions,
+        (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
         signals: &mut Signals,
     ) -> Result<Option<Ended>, CommandError> {
-        let known = options.durations.clone();
         let mut revisions = self.revisions.clone();
-        let mut revised: Option<Going> = None;
+        let mut revised: Option<RevisedPlan> = None;
         let mut usage = Usage::default();
         if let Some(mut adapting) = self.adapting.as_ref().map(Adapting::begin) {
             while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
-                let plan = revised.as_ref().map_or(self.plan, |going| &going.plan);
+                let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
                 let next = tokio::select! {
-                    next = adapting.next(self, plan, failed, options.clone()) => next?,
+                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
                     () = signals.next() => None,
                 };
-                let Some((going, start, options)) = next else {
+                let Some((next, leg)) = next else {
                     break;
                 };
-                revisions.push(going.revision.clone());
-                live = Live::new(&going.plan, self.format, self.printer);
-                summary = self
-                    .follow(start, options, &live, going.is_approved, signals)
-                    .await?;
-                revised = Some(going);
+                revisions.push(next.revision.clone());
+                live = Live::new(&next.plan, self.format, self.printer);
+                (summary, journal) = self.run_leg(leg, &live, signals).await?;
+                revised = Some(next);
             }
             usage = adapting.usage;
         }
@@ -180,48 +177,48 @@ impl Course<'_> {
             keeping::left(self.id, self.store.is_some(), self.printer);
             return Ok(None);
         };
-        match (self.durations, self.store) {
-            (Some(path), _) => durations::save(path, &summary.durations)?,
-            (None, Some(store)) => keeping::learn(store, &known, &summary, self.printer),
-            (None, None) => {}
+        if let Some(path) = self.durations {
+            durations::save(path, &summary.durations)?;
         }
         Ok(Some(Ended {
             summary,
             revisions,
-            revised: revised.map(|going| going.loaded),
+            revised: revised.map(|revised| revised.loaded),
             usage,
             is_stored: self.store.is_some(),
             live,
         }))
     }
 
-    /// Drives the run as far as its plan goes.
-    async fn follow(
+    /// Runs one plan to its end. Besides the summary it gives the journal, which holds the lease until it is dropped.
+    async fn run_leg(
         &self,
-        start: Start,
-        options: RunOptions,
+        leg: Leg,
         live: &Arc<Live>,
-        is_approved: bool,
         signals: &mut Signals,
-    ) -> Result<Option<RunSummary>, CommandError> {
+    ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
         let subject = Subject {
             toolbox: self.toolbox,
-            kept: self.store.map(|store| (store.clone(), self.id)),
-            is_approved,
+            kept: self.store.map(|store| (store.clone(), &**self.id)),
+            is_approved: leg.is_approved,
             live,
         };
-        let engine = Engine::new(self.toolbox.backends.clone())
-            .with_options(options)
-            .with_approver(approver(self.consent, subject, self.printer)?);
-        let (handle, events) = engine.launch(start);
+        let run = self.service.launch(RunSpec {
+            id: Arc::clone(self.id),
+            options: leg.options,
+            approver: approver(self.consent, subject, self.printer)?,
+            storage: leg.storage,
+            trace: telemetry::parent(),
+            ..RunSpec::new(leg.plan)
+        })?;
+        let journal = run.journal();
         let to = Watch {
             live: Arc::clone(live),
             format: self.format,
             max_output: self.max_output,
             printer: self.printer,
-            spans: self.telemetry.run(telemetry::parent().as_ref()),
         };
-        Ok(watch(handle, events, signals, to).await)
+        Ok((watch(run, signals, to).await, journal))
     }
 
     fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {

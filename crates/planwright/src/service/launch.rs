@@ -1,0 +1,131 @@
+//! The corridor of all runs: from a specification to a run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use planwright_core::Catalog;
+use planwright_core::check::{Library, Policy};
+use planwright_engine::{Engine, ToolBackend};
+
+use super::active::{ActiveRuns, ClaimingApprover};
+use super::binding::BoundBackend;
+use super::observe::{EventObserver, ObservedRun, RunObserver};
+use super::planwright::Open;
+#[cfg(feature = "store")]
+use super::run::Learning;
+use super::spec::RunSpec;
+use super::{Error, Planwright, Run};
+
+/// Tools that are open, and the policy for plans that call them.
+pub struct Tools {
+    /// The tools by name, as plans are checked against them.
+    pub catalog: Arc<Catalog>,
+    /// The backends that carry out their calls.
+    pub backend: Arc<dyn ToolBackend>,
+    /// The policy.
+    pub policy: Policy,
+}
+
+impl Planwright {
+    /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](RunSpec) has others.
+    pub fn over(tools: Tools) -> Self {
+        Self::with_open(Open {
+            active: ActiveRuns::default(),
+            library: Library::new(),
+            ..Open::of(tools)
+        })
+    }
+
+    /// The same service over other tools: observers and the ids in progress are shared.
+    #[must_use]
+    pub fn with_tools(&self, tools: Tools) -> Self {
+        let open = self.open();
+        Self::with_open(Open {
+            active: open.active.clone(),
+            library: open.library.clone(),
+            approver: Arc::clone(&open.approver),
+            options: open.options.clone(),
+            observers: open.observers.clone(),
+            ..Open::of(tools)
+        })
+    }
+
+    /// The same service with a further observer of its runs.
+    #[must_use]
+    pub fn observed_by(&self, observer: Arc<dyn RunObserver>) -> Self {
+        let mut observers = self.open().observers.clone();
+        observers.push(observer);
+        Self::with_open(Open {
+            observers,
+            ..self.open().clone()
+        })
+    }
+
+    /// Starts or resumes a run, in the tokio runtime that this is called in. Every run of every front door starts here: the tools are compared
+    /// with those that the plan was checked with, the id is claimed, a new stored run is written, and the engine drives it. For a stored run it
+    /// blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the run must not start; see [`RunBuilder::start`](super::RunBuilder::start). Nothing was called then.
+    pub fn launch(&self, mut spec: RunSpec) -> Result<Run, Error> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(Error::NoRuntime);
+        }
+        self.verify(&spec.plan)?;
+        let claim = self.claim(&spec.id)?;
+        #[cfg(feature = "store")]
+        let learning = Learning::new(&mut spec)?;
+        let (start, journal) = spec.open()?;
+        start.check()?;
+        let engine = self
+            .plain_engine()
+            .with_options(spec.options)
+            .with_approver(Arc::new(ClaimingApprover {
+                approver: spec.approver,
+                _claim: claim,
+            }));
+        let (handle, events) = engine.launch(start);
+        let observers = self.observe(&ObservedRun {
+            id: Arc::clone(&spec.id),
+            client: spec.client,
+            plan: spec.plan.plan().name.clone(),
+            trace: spec.trace,
+        });
+        let run = Run::new(
+            self.clone(),
+            spec.id,
+            spec.plan,
+            (handle, events),
+            observers,
+            journal,
+        );
+        #[cfg(feature = "store")]
+        let run = run.learning(learning);
+        Ok(run)
+    }
+
+    /// The observers of a run that the caller drives itself, such as one whose plan is still being written.
+    pub fn observe(&self, run: &ObservedRun) -> Vec<EventObserver> {
+        let observers = self.open().observers.iter();
+        observers.map(|observer| observer.begin(run)).collect()
+    }
+
+    pub(super) fn with_open(open: Open) -> Self {
+        let bound = BoundBackend {
+            backend: Arc::clone(&open.backend),
+            catalog: Arc::clone(&open.catalog),
+            policy: open.policy.clone(),
+        };
+        let engine = Engine::new(bound);
+        Self::from_parts(open, engine)
+    }
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tools")
+            .field("tools", &self.catalog.len())
+            .finish_non_exhaustive()
+    }
+}

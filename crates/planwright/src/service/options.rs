@@ -1,0 +1,64 @@
+//! Run options, made of the configuration and of what overrides it.
+
+use std::time::Duration;
+
+use planwright_engine::{Bound, Guards, RunOptions};
+
+use crate::config::Config;
+
+/// The name under which a bound on calls is reported, and by which a resumed run recognises it.
+const MAX_CALLS: &str = "--max-calls";
+
+/// The same for a bound on time.
+const MAX_TIME: &str = "--max-time";
+
+/// Options of single runs, which take precedence over the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct RunOverrides {
+    /// Limits, retries and timeouts, about which a configuration says nothing.
+    pub base: RunOptions,
+    /// The largest number of calls.
+    pub max_calls: Option<u64>,
+    /// The longest time that the run may take.
+    pub max_time: Option<Duration>,
+}
+
+impl RunOverrides {
+    /// The options of a new run. The service adds what a store knows when the run is [launched](super::Planwright::launch).
+    pub fn options(&self, config: &Config) -> RunOptions {
+        RunOptions {
+            guards: self.guards(config),
+            ..self.base.clone()
+        }
+    }
+
+    /// The options of a run that is resumed: those of `before`, with the bounds of the configuration as it is now. A bound that was an override
+    /// when the run began still holds, unless another one takes its place.
+    pub fn resumed(&self, config: &Config, before: RunOptions) -> RunOptions {
+        let mut guards = self.guards(config);
+        if self.max_calls.is_none()
+            && let Some(bound) = before.guards.calls.clone()
+            && &*bound.set_in == MAX_CALLS
+        {
+            guards = guards.calls(bound);
+        }
+        if self.max_time.is_none()
+            && let Some(bound) = before.guards.wall_time.clone()
+            && &*bound.set_in == MAX_TIME
+        {
+            guards = guards.wall_time(bound);
+        }
+        RunOptions { guards, ..before }
+    }
+
+    fn guards(&self, config: &Config) -> Guards {
+        let mut guards = config.guards().clone();
+        if let Some(most) = self.max_calls {
+            guards = guards.calls(Bound::set_in(most, MAX_CALLS));
+        }
+        if let Some(most) = self.max_time {
+            guards = guards.wall_time(Bound::set_in(most, MAX_TIME));
+        }
+        guards
+    }
+}

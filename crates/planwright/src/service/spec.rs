@@ -1,0 +1,171 @@
+//! Specifications of runs: everything that a run starts with, as data.
+
+use std::fmt;
+use std::sync::Arc;
+
+use planwright_core::{CheckedPlan, Value};
+use planwright_engine::approval::Always;
+use planwright_engine::{Approver, Decision, History, Journal, RunOptions, Start};
+#[cfg(feature = "store")]
+use planwright_store::{HeldRun, Holder, Store};
+
+use super::{Error, random_id};
+#[cfg(feature = "store")]
+use crate::stored::{NewStoredRun, PreparedResume, StaleStep};
+
+/// Everything that a run starts with. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
+pub struct RunSpec {
+    /// The id: up to 128 ASCII letters, digits, `_`, `-` and `.`.
+    pub id: Arc<str>,
+    /// The plan, checked with the tools of the service.
+    pub plan: CheckedPlan,
+    /// Limits, timeouts, retries, secrets.
+    pub options: RunOptions,
+    /// The approver of calls that need consent.
+    pub approver: Arc<dyn Approver>,
+    /// The place of the journal.
+    pub storage: RunStorage,
+    /// The client that the run belongs to, if a gateway has several.
+    pub client: Option<Arc<str>>,
+    /// The trace that the run is a part of: an object with `traceparent` and `tracestate`, or `null`.
+    pub trace: Value,
+    /// Whether the run is cancelled before it starts: nothing is called, and it ends as cancelled.
+    pub is_cancelled: bool,
+}
+
+/// The place where a run records what happens.
+#[non_exhaustive]
+pub enum RunStorage {
+    /// Nothing is recorded.
+    Nothing,
+    /// A journal of the caller.
+    Journal {
+        /// The journal.
+        journal: Arc<dyn Journal>,
+        /// The data of its first entry.
+        header: Value,
+        /// The entries of earlier processes.
+        history: Option<History>,
+    },
+    /// Nothing is recorded, but steps that an earlier journal has as done are not run again.
+    History(History),
+    /// A new run in a store.
+    #[cfg(feature = "store")]
+    New {
+        /// The store.
+        store: Store,
+        /// The name of this process, for other processes.
+        holder: Holder,
+        /// The data that other processes need to resume the run.
+        run: Box<NewStoredRun>,
+    },
+    /// A stored run that this process leases.
+    #[cfg(feature = "store")]
+    Resumed {
+        /// The store.
+        store: Store,
+        /// The lease.
+        leased: HeldRun,
+        /// The history, with the choices about it.
+        prepared: Box<PreparedResume>,
+    },
+}
+
+impl RunSpec {
+    /// A run of `plan` under a random id, with default options. Nothing is stored, and calls that need consent wait.
+    pub fn new(plan: CheckedPlan) -> Self {
+        Self {
+            id: random_id(),
+            plan,
+            options: RunOptions::default(),
+            approver: Arc::new(Always(Decision::Later)),
+            storage: RunStorage::Nothing,
+            client: None,
+            trace: Value::Null,
+            is_cancelled: false,
+        }
+    }
+
+    /// The start of the engine's run, and its journal. A new stored run is on the disk before this returns.
+    pub(super) fn open(&mut self) -> Result<(Start, Option<Arc<dyn Journal>>), Error> {
+        let mut start = Start::new(Arc::clone(&self.id), self.plan.clone());
+        if self.is_cancelled {
+            start = start.cancelled();
+        }
+        let (journal, header, history): (Arc<dyn Journal>, _, _) =
+            match std::mem::replace(&mut self.storage, RunStorage::Nothing) {
+                RunStorage::Nothing => return Ok((start, None)),
+                RunStorage::History(history) => return Ok((start.after(history), None)),
+                RunStorage::Journal {
+                    journal,
+                    header,
+                    history,
+                } => (journal, header, history),
+                #[cfg(feature = "store")]
+                RunStorage::New { store, holder, run } => {
+                    let (leased, process) =
+                        run.create(&store, &holder, (&self.id, &self.plan, &self.options))?;
+                    (Arc::new(leased), process.to_value(), None)
+                }
+                #[cfg(feature = "store")]
+                RunStorage::Resumed {
+                    leased, prepared, ..
+                } => (
+                    Arc::new(leased),
+                    prepared.process.to_value(),
+                    Some(prepared.history),
+                ),
+            };
+        if let Some(history) = history {
+            start = start.after(history);
+        }
+        Ok((
+            start.with_journal(Arc::clone(&journal), header),
+            Some(journal),
+        ))
+    }
+}
+
+impl RunStorage {
+    /// The store, if the run is stored.
+    #[cfg(feature = "store")]
+    pub fn store(&self) -> Option<&Store> {
+        match self {
+            Self::New { store, .. } | Self::Resumed { store, .. } => Some(store),
+            Self::Nothing | Self::Journal { .. } | Self::History(_) => None,
+        }
+    }
+
+    /// The steps that are done and run again, since a new plan changes the inputs of their results.
+    #[cfg(feature = "store")]
+    pub fn rerun(&self) -> &[StaleStep] {
+        match self {
+            Self::Resumed { prepared, .. } => &prepared.rerun,
+            Self::Nothing | Self::Journal { .. } | Self::History(_) | Self::New { .. } => &[],
+        }
+    }
+}
+
+impl fmt::Debug for RunSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunSpec")
+            .field("id", &self.id)
+            .field("plan", &self.plan.plan().name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RunStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "Nothing",
+            Self::Journal { .. } => "Journal",
+            Self::History(_) => "History",
+            #[cfg(feature = "store")]
+            Self::New { .. } => "New",
+            #[cfg(feature = "store")]
+            Self::Resumed { .. } => "Resumed",
+        })
+    }
+}
