@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 #![expect(clippy::print_stderr, reason = "faults of the file go beside them")]
 
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -88,10 +89,10 @@ fn read(arguments: &Arguments) -> Result<Workflow, String> {
     Workflow::from_value(&value).map_err(|faults| {
         let mut message = format!("`{file}` cannot be replayed");
         for fault in faults.iter().take(MAX_FAULTS) {
-            message.push_str(&format!("\n  hint: {fault}"));
+            let _ = write!(message, "\n  hint: {fault}");
         }
         if faults.len() > MAX_FAULTS {
-            message.push_str(&format!("\n  hint: and {} more", faults.len() - MAX_FAULTS));
+            let _ = write!(message, "\n  hint: and {} more", faults.len() - MAX_FAULTS);
         }
         message
     })

@@ -157,7 +157,6 @@ pub struct StampedEvent {
 
 /// Something that happened in a run.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum RunEvent {
     /// The run has begun.
     RunStarted {

@@ -91,7 +91,6 @@ pub struct Entry {
 
 /// Something that a run was told, or has decided. Secrets stand in it as `[redacted]`.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Record {
     /// A process has begun to drive the run: the first, or one that resumes it. What it was told to do differently is
     /// up to whoever keeps the journal.

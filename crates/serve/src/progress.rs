@@ -5,71 +5,63 @@ use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{StepId, Value};
+use planwright_engine::StampedEvent;
 use planwright_engine::run::StepStatus;
-use planwright_engine::{RunEvent, StampedEvent};
 use planwright_mcp::Caller;
 
 use super::answer::stale_because;
 use planwright::loaded_plan::recalled;
+use planwright::service::RunView;
 use planwright::stored::StaleStep;
 
-/// Counts the steps of a run, and tells its caller of each that ends.
+/// Counts the steps of a run, and notifies its caller of each that ends.
 pub(super) struct Progress {
-    steps: usize,
-    done: usize,
-    /// The step that nobody wrote, which does not count.
+    view: RunView,
+    /// The step that stands for results of earlier runs, which does not count.
     recalled: Option<StepId>,
-    told: Option<(Arc<dyn Caller>, Value)>,
+    is_recalled: bool,
+    caller: Option<(Arc<dyn Caller>, Value)>,
 }
 
 impl Progress {
-    /// Of a run of `plan`; `told`: who hears of it, and by which token.
-    pub(super) fn new(plan: &CheckedPlan, told: Option<(Arc<dyn Caller>, Value)>) -> Self {
-        let mut progress = Self {
-            steps: 0,
-            done: 0,
+    /// The progress of a run of `plan`, for a caller with its progress token.
+    pub(super) fn new(plan: &CheckedPlan, caller: Option<(Arc<dyn Caller>, Value)>) -> Self {
+        Self {
+            view: RunView::new(plan),
             recalled: recalled(plan).cloned(),
-            told,
-        };
-        progress.expect(plan.steps().len());
-        progress
-    }
-
-    /// Takes in how many steps the run has.
-    fn expect(&mut self, steps: usize) {
-        self.steps = steps.saturating_sub(usize::from(self.recalled.is_some()));
+            is_recalled: false,
+            caller,
+        }
     }
 
     pub(super) fn steps(&self) -> usize {
-        self.steps
+        let own = usize::from(self.recalled.is_some());
+        self.view.steps.saturating_sub(own)
     }
 
     pub(super) fn done(&self) -> usize {
-        self.done
+        self.view.ended - usize::from(self.is_recalled)
     }
 
-    /// Takes an event in. Whether the count has changed.
+    /// Whether nothing happens before a person decides.
+    pub(super) fn waits_for_people(&self) -> bool {
+        self.view.waits_for_people()
+    }
+
+    /// Applies an event. Gives whether the counts have changed.
     pub(super) fn event(&mut self, event: &StampedEvent) -> bool {
-        match &event.event {
-            RunEvent::RunStarted { steps, .. } | RunEvent::PlanExtended { steps } => {
-                self.expect(*steps);
-                true
+        let before = (self.done(), self.steps());
+        if let Some(ended) = self.view.event(event)
+            && ended.at.inside.is_none()
+        {
+            if self.recalled.as_ref() == Some(&ended.at.step) {
+                self.is_recalled = true;
+            } else {
+                let step = ended.at.to_string();
+                self.report(&step, ended.tool.as_deref(), ended.status);
             }
-            RunEvent::StepEnded {
-                at, tool, status, ..
-            } if at.inside.is_none()
-                && at.item.is_none()
-                && at.round.is_none()
-                && self.recalled.as_ref() != Some(&at.step) =>
-            {
-                self.done += 1;
-                // Several instances have the same steps.
-                self.steps = self.steps.max(self.done);
-                self.tell(&at.to_string(), tool.as_deref(), *status);
-                true
-            }
-            _ => false,
         }
+        before != (self.done(), self.steps())
     }
 
     /// Names the steps that are run again, before anything is called.
@@ -83,21 +75,21 @@ impl Progress {
         }
     }
 
-    fn tell(&self, step: &str, tool: Option<&str>, status: StepStatus) {
+    fn report(&self, step: &str, tool: Option<&str>, status: StepStatus) {
         let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
         self.notify(&format!("{step}{tool} {status}"));
     }
 
     fn notify(&self, message: &str) {
-        let Some((caller, token)) = &self.told else {
+        let Some((caller, token)) = &self.caller else {
             return;
         };
         caller.notify(
             "notifications/progress",
             Value::object([
                 ("progressToken", token.clone()),
-                ("progress", Value::from(self.done as u64)),
-                ("total", Value::from(self.steps as u64)),
+                ("progress", Value::from(self.done() as u64)),
+                ("total", Value::from(self.steps() as u64)),
                 ("message", Value::from(message)),
             ]),
         );
@@ -107,8 +99,7 @@ impl Progress {
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Progress")
-            .field("done", &self.done)
-            .field("steps", &self.steps)
+            .field("view", &self.view)
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use planwright::Run;
 use planwright_core::CheckedPlan;
 use planwright_engine::guard::WrittenMeter;
-use planwright_engine::{Canceller, RunEvent, RunSummary};
+use planwright_engine::{Canceller, RunSummary};
 use planwright_mcp::gateway::ClientId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
@@ -172,7 +172,6 @@ impl Registry {
             of: progress.steps(),
         });
         let (idle, idle_watched) = watch::channel(false);
-        let mut activity = Activity::default();
         let (suspend, mut suspended) = oneshot::channel();
         let running = Arc::new(Running {
             id: Arc::clone(&id),
@@ -205,11 +204,11 @@ impl Registry {
                 let Some(event) = event else {
                     break;
                 };
-                activity.take_in(&event.event);
+                let is_counted = progress.event(&event);
                 idle.send_if_modified(|idle| {
-                    std::mem::replace(idle, activity.waits_for_people()) != *idle
+                    std::mem::replace(idle, progress.waits_for_people()) != *idle
                 });
-                if progress.event(&event) {
+                if is_counted {
                     stand.send_replace(Stand::Going {
                         done: progress.done(),
                         of: progress.steps(),
@@ -270,30 +269,6 @@ impl Registry {
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Running>>> {
         // Nothing that may panic happens while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a run is doing: the calls under way, and the questions to people.
-#[derive(Debug, Default)]
-struct Activity {
-    calls: usize,
-    questions: usize,
-}
-
-impl Activity {
-    fn take_in(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::AttemptStarted { .. } => self.calls += 1,
-            RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
-            RunEvent::ApprovalAsked { .. } => self.questions += 1,
-            RunEvent::ApprovalDecided { .. } => self.questions = self.questions.saturating_sub(1),
-            _ => {}
-        }
-    }
-
-    /// Whether nothing happens before a person decides.
-    fn waits_for_people(&self) -> bool {
-        self.calls == 0 && self.questions > 0
     }
 }
 

@@ -7,9 +7,8 @@ use indexmap::{IndexMap, IndexSet};
 use planwright::core::Step;
 use planwright::core::check::CheckedPlan;
 use planwright::core::plan::{Action, OnError, PlanTarget, Targets};
-use planwright::engine::event::Address;
-use planwright::engine::run::SkipReason;
-use planwright::engine::{RunEvent, StampedEvent, StepStatus, ToolError};
+use planwright::engine::{StampedEvent, StepStatus, ToolError};
+use planwright::service::{ActiveStep, EndedStep, RunView};
 use planwright::terminal_text;
 
 use super::words::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, reason, styled, time};
@@ -28,28 +27,13 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 pub(super) struct Board {
     /// Who is still writing the plan.
     writer: Option<String>,
-    running: IndexMap<String, Running>,
+    view: RunView,
     /// What the steps of the plan do that call no tool, by id.
     deeds: IndexMap<String, String>,
     /// The steps whose failure the plan handles, by id.
     handled: IndexSet<String>,
-    ended: usize,
-    steps: usize,
     ids: usize,
     tools: usize,
-}
-
-#[derive(Debug)]
-struct Running {
-    tool: Option<Arc<str>>,
-    started: Duration,
-    attempt: u32,
-    pause: Option<(Duration, Duration)>,
-    asks: bool,
-    /// How many items it has.
-    items: Option<u64>,
-    items_ended: u64,
-    rounds: u64,
 }
 
 impl Board {
@@ -69,7 +53,7 @@ impl Board {
 
     /// There is more of the plan now.
     pub(super) fn grow(&mut self, plan: &CheckedPlan) {
-        self.steps = plan.plan().steps.len() * plan.plan().instances.len().max(1);
+        self.view.extend(plan);
         self.learn(plan, "");
     }
 
@@ -107,102 +91,10 @@ impl Board {
         }
     }
 
-    /// Takes note of an event. Where it ends a step, gives the line about that.
+    /// Applies an event. Gives the line about the step that it ends, if it ends one.
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
-        let now = stamped.at;
-        match &stamped.event {
-            RunEvent::PlanExtended { steps } => self.steps = *steps,
-            RunEvent::StepStarted { at, tool, items } => {
-                self.started(at, tool.as_ref(), now);
-                if let Some(running) = self.running.get_mut(&at.to_string()) {
-                    running.items = items.or(running.items);
-                }
-            }
-            RunEvent::AttemptStarted { at, attempt, .. } => {
-                if let Some(running) = self.running.get_mut(&whole(at)) {
-                    running.attempt = *attempt;
-                    running.pause = None;
-                }
-            }
-            RunEvent::RetryScheduled { at, pause, .. } => {
-                if let Some(running) = self.running.get_mut(&whole(at)) {
-                    running.pause = Some((now, *pause));
-                }
-            }
-            RunEvent::ApprovalAsked { at, tool, .. } => {
-                if !is_part(at) {
-                    self.started(at, Some(tool), now);
-                }
-                if let Some(running) = self.running.get_mut(&whole(at)) {
-                    running.asks = true;
-                }
-            }
-            RunEvent::ApprovalDecided { at, .. } => {
-                if let Some(running) = self.running.get_mut(&whole(at)) {
-                    running.asks = false;
-                }
-            }
-            RunEvent::StepEnded {
-                at,
-                tool,
-                status,
-                error,
-                reason,
-                attempts,
-                ..
-            } => {
-                if is_part(at) {
-                    self.part_ended(at);
-                    return None;
-                }
-                let running = self.running.shift_remove(&at.to_string());
-                if at.inside.is_none() {
-                    self.ended += 1;
-                }
-                let outcome = Outcome {
-                    at,
-                    tool: tool.as_ref(),
-                    status: *status,
-                    error: error.as_ref(),
-                    reason: reason.as_ref(),
-                    attempts: *attempts,
-                };
-                return Some(self.ended_line(&outcome, running.as_ref(), now));
-            }
-            _ => {}
-        }
-        None
-    }
-
-    fn started(&mut self, at: &Address, tool: Option<&Arc<str>>, now: Duration) {
-        if is_part(at) {
-            if let Some(running) = self.running.get_mut(&whole(at)) {
-                let round = at.round.map_or(0, |round| round + 1);
-                running.rounds = running.rounds.max(round);
-            }
-            return;
-        }
-        self.running
-            .entry(at.to_string())
-            .or_insert_with(|| Running {
-                tool: tool.cloned(),
-                started: now,
-                attempt: 0,
-                pause: None,
-                asks: false,
-                items: None,
-                items_ended: 0,
-                rounds: 0,
-            });
-    }
-
-    fn part_ended(&mut self, at: &Address) {
-        if at.item.is_some()
-            && at.round.is_none()
-            && let Some(running) = self.running.get_mut(&whole(at))
-        {
-            running.items_ended += 1;
-        }
+        let ended = self.view.event(stamped)?;
+        Some(self.ended_line(&ended, stamped.at))
     }
 
     /// The lines about the steps under way.
@@ -210,17 +102,23 @@ impl Board {
         let frame = usize::try_from(now.as_millis() / 100).unwrap_or(0) % SPINNER.len();
         let spinner = SPINNER.get(frame).copied().unwrap_or_default();
         let mut lines: Vec<String> = self
-            .running
+            .view
+            .active
             .iter()
             .take(MOST_LINES)
             .map(|(id, running)| self.running_line(id, running, spinner, now, width))
             .collect();
-        let more = self.running.len().saturating_sub(MOST_LINES);
+        let more = self.view.active.len().saturating_sub(MOST_LINES);
         if more > 0 {
             lines.push(styled(DIM, format!("  and {more} more")));
         }
-        if !self.running.is_empty() && self.steps > 1 {
-            let progress = format!("  {} of {} steps, {}", self.ended, self.steps, time(now));
+        if !self.view.active.is_empty() && self.view.steps > 1 {
+            let progress = format!(
+                "  {} of {} steps, {}",
+                self.view.ended,
+                self.view.steps,
+                time(now)
+            );
             lines.push(styled(DIM, terminal_text::shortened(&progress, width, "…")));
         }
         if let Some(writer) = &self.writer {
@@ -234,7 +132,7 @@ impl Board {
     fn running_line(
         &self,
         id: &str,
-        running: &Running,
+        running: &ActiveStep,
         spinner: &str,
         now: Duration,
         width: usize,
@@ -247,7 +145,7 @@ impl Board {
         } else if running.rounds > 0 {
             notes.push(format!("round {}", running.rounds));
         }
-        if running.asks {
+        if running.is_asking {
             notes.push("waits for your answer".to_owned());
         }
         if running.attempt > 1 {
@@ -268,18 +166,14 @@ impl Board {
         format!("{spinner} {text}")
     }
 
-    fn ended_line(
-        &self,
-        outcome: &Outcome<'_>,
-        running: Option<&Running>,
-        now: Duration,
-    ) -> String {
-        let id = outcome.at.to_string();
+    fn ended_line(&self, ended: &EndedStep, now: Duration) -> String {
+        let id = ended.at.to_string();
+        let running = ended.active.as_ref();
         let time = running.map_or_else(String::new, |running| {
             time(now.saturating_sub(running.started))
         });
-        let deed = self.deed(&id, outcome.tool);
-        match outcome.status {
+        let deed = self.deed(&id, ended.tool.as_ref());
+        match ended.status {
             StepStatus::Succeeded => {
                 let mut notes = Vec::new();
                 if let Some(items) = running.and_then(|running| running.items) {
@@ -289,14 +183,14 @@ impl Board {
                 {
                     notes.push(counted(rounds, "round"));
                 }
-                if outcome.attempts > 1 {
-                    notes.push(counted(u64::from(outcome.attempts), "attempt"));
+                if ended.attempts > 1 {
+                    notes.push(counted(u64::from(ended.attempts), "attempt"));
                 }
                 let text = self.columns(&id, deed, &time, &notes.join(", "));
                 format!("{} {text}", styled(GOOD, "✓"))
             }
             StepStatus::Failed => {
-                let text = self.columns(&id, deed, &time, &failure(outcome.error));
+                let text = self.columns(&id, deed, &time, &failure(ended.error.as_ref()));
                 if self.handled.contains(&id) {
                     format!("{} {text} (the plan goes on)", styled(ODD, "✗"))
                 } else {
@@ -313,8 +207,9 @@ impl Board {
                 };
                 let id = terminal_text::one_line(&id).into_owned();
                 let id = terminal_text::padded(&id, self.ids);
-                let why = outcome
+                let why = ended
                     .reason
+                    .as_ref()
                     .map_or_else(String::new, |why| format!(": {}", reason(why)));
                 format!(
                     "{} {}  {}",
@@ -344,29 +239,6 @@ impl Board {
             (None, None) => "",
         }
     }
-}
-
-/// How a step ended.
-struct Outcome<'a> {
-    at: &'a Address,
-    tool: Option<&'a Arc<str>>,
-    status: StepStatus,
-    error: Option<&'a ToolError>,
-    reason: Option<&'a SkipReason>,
-    attempts: u32,
-}
-
-/// Whether this is an item or round of a step, or something inside of one.
-fn is_part(at: &Address) -> bool {
-    at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
-}
-
-/// The address of the step that an item or round belongs to.
-fn whole(at: &Address) -> String {
-    let mut whole = at.clone();
-    whole.item = None;
-    whole.round = None;
-    whole.to_string()
 }
 
 fn failure(error: Option<&ToolError>) -> String {

@@ -193,7 +193,6 @@ impl From<&StampedEvent> for EventV1 {
                 status: Some(status.as_str()),
                 ..Self::named("run_ended")
             },
-            _ => Self::named("unknown"),
         };
         Self {
             at_ms: milliseconds(stamped.at),

@@ -306,7 +306,6 @@ impl From<&Record> for RecordV1 {
                 status: Some(status.as_str()),
                 ..Self::named("ended")
             },
-            _ => Self::named("unknown"),
         }
     }
 }

@@ -19,6 +19,7 @@ mod sources;
 mod spec;
 #[cfg(feature = "store")]
 mod storage;
+mod view;
 
 pub use builder::Builder;
 pub use error::Error;
@@ -33,3 +34,4 @@ pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
+pub use view::{ActiveStep, EndedStep, RunView};

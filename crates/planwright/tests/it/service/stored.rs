@@ -9,7 +9,7 @@ use planwright::dialects::{Dialect as _, ReadOptions, parse_as};
 use planwright::engine::approval::{Always, ApprovalRequest};
 use planwright::engine::backend::BoxFuture;
 use planwright::engine::journal::Entry;
-use planwright::engine::{Approver, Decision, History, RunStatus};
+use planwright::engine::{Approver, Decision, History, RunOptions, RunStatus};
 use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::store::{Holder, NewRun, Store, StoreError};
@@ -335,17 +335,11 @@ async fn a_plan_that_nobody_could_read_again_is_not_stored() {
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let read = || parse_as(&Names, br#"["look"]"#, &ReadOptions::new("plan"));
     let plan = planwright.check(read()).unwrap();
-    let begin = NewStoredRun {
-        id: "r",
-        plan: &plan,
-        loaded: &LoadedPlan::new("plan", read()),
-        sources: ToolSourcesV1::default(),
-        client: None,
-        secrets: &[],
-        now: SystemTime::UNIX_EPOCH,
-    };
+    let loaded = LoadedPlan::new("plan", read());
+    let new = NewStoredRun::of(&loaded, ToolSourcesV1::default(), SystemTime::UNIX_EPOCH);
     let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
-    let error = begin.keep(&store, &me).unwrap_err();
+    let run = ("r", &plan, &RunOptions::default());
+    let error = new.create(&store, &me, run).unwrap_err();
     assert!(
         matches!(&error, StoredRunError::UnknownDialect(name) if name == Names.name()),
         "{error}"

@@ -1,0 +1,281 @@
+//! The fold of a run's events, or of its journal, into the data that a screen shows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use planwright_core::CheckedPlan;
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::run::SkipReason;
+use planwright_engine::{RunEvent, RunStatus, StampedEvent, StepStatus, ToolError};
+
+/// The state of a run as far as its events, or the entries of its journal, have been applied. Times count from the run's start.
+///
+/// Items and rounds of a step have no entry of their own: they are counted with the step.
+#[derive(Clone, Debug, Default)]
+pub struct RunView {
+    /// The number of steps of the run's own plan, over all instances.
+    pub steps: usize,
+    /// The number of those that have ended.
+    pub ended: usize,
+    /// The status, once the run has ended.
+    pub status: Option<RunStatus>,
+    /// The steps in progress, by address, in the order in which they started.
+    pub active: IndexMap<String, ActiveStep>,
+    /// The number of calls in flight.
+    pub calls: usize,
+    /// The calls that wait for a decision, by address, with the digest that a decision names if the view folds a journal.
+    pub questions: IndexMap<String, Option<Arc<str>>>,
+}
+
+/// A step in progress.
+#[derive(Clone, Debug, Default)]
+pub struct ActiveStep {
+    /// The tool that it calls.
+    pub tool: Option<Arc<str>>,
+    /// The time of its start.
+    pub started: Duration,
+    /// The current attempt, from 1; 0 before the first call.
+    pub attempt: u32,
+    /// The start and the length of the pause before the next attempt.
+    pub pause: Option<(Duration, Duration)>,
+    /// Whether a person is asked about a call of it.
+    pub is_asking: bool,
+    /// The number of its items, if it runs for each of a list.
+    pub items: Option<u64>,
+    /// The number of items that have ended.
+    pub items_ended: u64,
+    /// The number of rounds that have started.
+    pub rounds: u64,
+}
+
+/// A whole step that has ended.
+#[derive(Clone, Debug)]
+pub struct EndedStep {
+    /// Its address.
+    pub at: Arc<Address>,
+    /// The tool that it calls.
+    pub tool: Option<Arc<str>>,
+    /// Its status.
+    pub status: StepStatus,
+    /// The reason of its failure.
+    pub error: Option<ToolError>,
+    /// The reason why it did not run.
+    pub reason: Option<SkipReason>,
+    /// The number of calls.
+    pub attempts: u32,
+    /// Its state before it ended, unless it ended without having started.
+    pub active: Option<ActiveStep>,
+}
+
+impl RunView {
+    /// The view of a run of `plan` that has not started.
+    pub fn new(plan: &CheckedPlan) -> Self {
+        let mut view = Self::default();
+        view.extend(plan);
+        view
+    }
+
+    /// Takes over the number of steps of a plan that has grown.
+    pub fn extend(&mut self, plan: &CheckedPlan) {
+        self.steps = plan.plan().steps.len() * plan.plan().instances.len().max(1);
+    }
+
+    /// Applies an event. Gives the whole step that it ends, if it ends one.
+    pub fn event(&mut self, stamped: &StampedEvent) -> Option<EndedStep> {
+        let now = stamped.at;
+        match &stamped.event {
+            RunEvent::RunStarted { steps, .. } => self.steps = self.steps.max(*steps),
+            RunEvent::PlanExtended { steps } => self.steps = *steps,
+            RunEvent::StepStarted { at, tool, items } => {
+                let step = self.started(at, tool.as_ref(), now);
+                if let Some(step) = step.filter(|_| !is_part(at)) {
+                    step.items = items.or(step.items);
+                }
+            }
+            RunEvent::AttemptStarted {
+                at, tool, attempt, ..
+            } => self.sent(at, tool, *attempt, now),
+            RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
+            RunEvent::RetryScheduled { at, pause, .. } => {
+                if let Some(step) = self.active.get_mut(&whole(at)) {
+                    step.pause = Some((now, *pause));
+                }
+            }
+            RunEvent::ApprovalAsked { at, tool, .. } => self.asked(at, Some(tool), None, now),
+            RunEvent::ApprovalDecided { at, .. } => self.decided(at),
+            RunEvent::OutcomeUnknown { .. } => {}
+            RunEvent::StepEnded {
+                at,
+                tool,
+                status,
+                error,
+                reason,
+                attempts,
+                ..
+            } => {
+                return self.step_ended(EndedStep {
+                    at: Arc::clone(at),
+                    tool: tool.clone(),
+                    status: *status,
+                    error: error.clone(),
+                    reason: reason.clone(),
+                    attempts: *attempts,
+                    active: None,
+                });
+            }
+            RunEvent::RunEnded { status } => self.run_ended(*status),
+        }
+        None
+    }
+
+    /// Applies an entry of the run's journal, which `run` wrote. Gives the whole step that it ends, if it ends one.
+    pub fn entry(&mut self, run: &str, entry: &Entry) -> Option<EndedStep> {
+        let now = entry.at;
+        match &entry.record {
+            // Calls that an earlier process had in flight are not in flight any more.
+            Record::Opened { .. } => {
+                self.status = None;
+                self.calls = 0;
+                self.active.clear();
+                self.questions.clear();
+            }
+            Record::Sent {
+                at, tool, attempt, ..
+            } => self.sent(at, tool, *attempt, now),
+            Record::Answered { .. } | Record::GivenUp { .. } => {
+                self.calls = self.calls.saturating_sub(1);
+            }
+            Record::Asked { at, subject, .. } => {
+                let digest = subject.digest(run, at).into();
+                self.asked(at, None, Some(digest), now);
+            }
+            Record::Decided { at, .. } => self.decided(at),
+            Record::Extended { steps, .. } => self.steps = *steps,
+            Record::Settled {
+                at,
+                status,
+                error,
+                reason,
+                ..
+            } => {
+                return self.step_ended(EndedStep {
+                    at: Arc::clone(at),
+                    tool: None,
+                    status: *status,
+                    error: error.clone(),
+                    reason: reason.clone(),
+                    attempts: 0,
+                    active: None,
+                });
+            }
+            Record::Ended { status } => self.run_ended(*status),
+            Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::WentOn => {}
+        }
+        None
+    }
+
+    /// Whether nothing happens before a person decides.
+    pub fn waits_for_people(&self) -> bool {
+        self.calls == 0 && !self.questions.is_empty()
+    }
+
+    /// The whole step at `at`, which has started; for an item or round, the step that it belongs to, if that has started.
+    fn started(
+        &mut self,
+        at: &Address,
+        tool: Option<&Arc<str>>,
+        now: Duration,
+    ) -> Option<&mut ActiveStep> {
+        if is_part(at) {
+            let step = self.active.get_mut(&whole(at))?;
+            let round = at.round.map_or(0, |round| round + 1);
+            step.rounds = step.rounds.max(round);
+            return Some(step);
+        }
+        let step = self.active.entry(at.to_string());
+        Some(step.or_insert_with(|| ActiveStep {
+            tool: tool.cloned(),
+            started: now,
+            ..ActiveStep::default()
+        }))
+    }
+
+    fn sent(&mut self, at: &Address, tool: &Arc<str>, attempt: u32, now: Duration) {
+        self.calls += 1;
+        if let Some(step) = self.started(at, Some(tool), now) {
+            step.attempt = attempt;
+            step.pause = None;
+        }
+    }
+
+    fn asked(
+        &mut self,
+        at: &Address,
+        tool: Option<&Arc<str>>,
+        digest: Option<Arc<str>>,
+        now: Duration,
+    ) {
+        self.questions.insert(at.to_string(), digest);
+        if let Some(step) = self.started(at, tool, now) {
+            step.is_asking = true;
+        }
+    }
+
+    fn decided(&mut self, at: &Address) {
+        self.questions.shift_remove(&at.to_string());
+        if let Some(step) = self.active.get_mut(&whole(at)) {
+            step.is_asking = false;
+        }
+    }
+
+    fn step_ended(&mut self, mut ended: EndedStep) -> Option<EndedStep> {
+        let at = &ended.at;
+        self.questions.shift_remove(&at.to_string());
+        if is_part(at) {
+            if at.item.is_some()
+                && at.round.is_none()
+                && let Some(step) = self.active.get_mut(&whole(at))
+            {
+                step.items_ended += 1;
+            }
+            return None;
+        }
+        ended.active = self.active.shift_remove(&at.to_string());
+        if ended.tool.is_none() {
+            ended.tool = ended.active.as_ref().and_then(|step| step.tool.clone());
+        }
+        if at.inside.is_none() {
+            self.ended += 1;
+            // Several instances have the same steps.
+            self.steps = self.steps.max(self.ended);
+        }
+        Some(ended)
+    }
+
+    fn run_ended(&mut self, status: RunStatus) {
+        self.status = Some(status);
+        self.calls = 0;
+        self.active.clear();
+    }
+}
+
+/// Whether an address is an item or round of a step, or a step inside of one.
+fn is_part(at: &Address) -> bool {
+    at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
+}
+
+/// The address of the whole step that an item or round belongs to.
+fn whole(at: &Address) -> String {
+    let mut whole = at.clone();
+    whole.item = None;
+    whole.round = None;
+    whole.to_string()
+}
