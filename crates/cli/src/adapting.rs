@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::check::CheckedPlan;
+use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Diagnostics, Value};
 use planwright::engine::RunSummary;
 use planwright::engine::journal::{Journal, MemoryJournal};
@@ -109,9 +109,7 @@ impl Adapting<'_> {
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        let mut loaded = LoadedPlan::kept(&new, session.loaded.given.clone());
-        loaded.govern(self.config);
-        loaded
+        LoadedPlan::kept(&new, session.loaded.given.clone())
     }
 
     /// What was done so far.
@@ -163,9 +161,10 @@ impl Adaptation<'_> {
             keep_to(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
+        let policy = adapting.config.restrict(Policy::new());
         let judge = |text: &str| {
-            let mut loaded = adapting.read(&old, text, session);
-            let plan = loaded.check(&session.toolbox.catalog);
+            let loaded = adapting.read(&old, text, session);
+            let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
             (plan, loaded.diagnostics)
         };
         let goal = situation.goal.as_deref().unwrap_or_default();
@@ -186,8 +185,8 @@ impl Adaptation<'_> {
         let Some((text, kind, trouble)) = written else {
             return Ok(None);
         };
-        let mut loaded = adapting.read(&old, &text, session);
-        let Some(plan) = loaded.check(&session.toolbox.catalog) else {
+        let loaded = adapting.read(&old, &text, session);
+        let (Some(plan), loaded) = loaded.check(&session.toolbox.catalog, &policy) else {
             return Ok(None);
         };
         let changed = stored::changed(before, &plan);

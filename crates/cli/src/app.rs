@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use planwright::config::Config;
+use planwright::core::check::Policy;
 use planwright::core::plan::Mode;
 use planwright::engine::Confidential;
 use planwright::engine::options::{FailurePolicy, RunOptions};
@@ -26,8 +27,7 @@ use super::{durations, guards, limits, output, outside, plan_file, settings, sto
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let telemetry = telemetry::open(&config)?;
-    let mut loaded = plan_file::read(&arguments.plan)?;
-    loaded.govern(&config);
+    let loaded = plan_file::read(&arguments.plan)?;
     let mut options = options(arguments, &config)?;
     if let Some(path) = &arguments.durations {
         options.durations = durations::load(path)?;
@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         toolbox.close().await;
         return Err(error);
     }
-    let checked = loaded.check(&toolbox.catalog);
+    let (checked, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     let exit = match checked {
         None => rejected(&loaded, &toolbox, arguments.format, printer),
         Some(plan) => {

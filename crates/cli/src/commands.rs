@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use indexmap::IndexSet;
+use planwright::core::check::Policy;
 use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, Style, Symbols};
 use planwright::engine::Durations;
@@ -35,13 +36,12 @@ pub(crate) async fn check(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut loaded = plan_file::read(&arguments.plan)?;
-    loaded.govern(&config);
+    let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
     // Whether a plan is sound does not depend on what asks.
     toolbox.govern(&config, None, printer)?;
-    let mut sound = loaded.check(&toolbox.catalog);
+    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
     if arguments.strict && !loaded.diagnostics.is_empty() {
         loaded.diagnostics.raise();
@@ -93,7 +93,6 @@ pub(crate) async fn show(
         printer.data(text);
         return Ok(Exit::Success);
     }
-    loaded.govern(&config);
     let needed = loaded.tool_names();
     let mut scripted = Durations::new();
     let kept = match &arguments.durations {
@@ -128,10 +127,10 @@ pub(crate) async fn show(
             .collect::<Catalog>()
     };
     if !arguments.tools.are_named() {
-        loaded.number_arguments();
+        loaded = loaded.with_numbered_arguments();
     }
     let written = loaded.plan.clone();
-    let sound = loaded.check(&catalog);
+    let (sound, loaded) = loaded.check(&catalog, &config.restrict(Policy::new()));
     findings::show(&loaded.diagnostics, &loaded.texts, printer);
     if arguments.estimate {
         let Some(plan) = &sound else {

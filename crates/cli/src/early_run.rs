@@ -96,7 +96,7 @@ impl EarlyRunStore<'_> {
             sources: self.sources.clone(),
             client: None,
             options: self.options,
-            loaded: &|text| created(self.source, text, self.config),
+            loaded: &|text| created(self.source, text),
             now: &keeping::now,
         })
     }
@@ -147,12 +147,10 @@ pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
     })
 }
 
-/// A created plan as it is read and kept; `source` is what people call it.
-pub(crate) fn created(source: &str, text: &str, config: &Config) -> LoadedPlan {
+/// A created plan as it is loaded and stored; `source` is the name that messages use.
+pub(crate) fn created(source: &str, text: &str) -> LoadedPlan {
     let options = ReadOptions::new(source).in_dialect("native");
-    let mut loaded = LoadedPlan::new(source, parse(text.as_bytes(), &options));
-    loaded.govern(config);
-    loaded
+    LoadedPlan::new(source, parse(text.as_bytes(), &options))
 }
 
 impl Keeper for EarlyRunStore<'_> {

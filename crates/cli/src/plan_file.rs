@@ -63,30 +63,30 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError
         loaded = loaded.reordered();
     }
     if let Some(folder) = &arguments.library {
-        mention_plans(&mut loaded, folder)?;
-        loaded.read_library(limits(&arguments.text), |name| {
-            let path = folder.join(format!("{name}.json"));
-            match read_file(&path, arguments.text.max_size) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(CommandError::unreadable(&path, &error)),
-            }
-        })?;
+        loaded =
+            with_known_plans(loaded, folder)?.with_library(limits(&arguments.text), |name| {
+                let path = folder.join(format!("{name}.json"));
+                match read_file(&path, arguments.text.max_size) {
+                    Ok(text) => Ok(Some(text)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(CommandError::unreadable(&path, &error)),
+                }
+            })?;
     }
     Ok(loaded)
 }
 
-/// Notes which plans a folder has.
-fn mention_plans(loaded: &mut LoadedPlan, folder: &Path) -> Result<(), CommandError> {
+/// The plan beside the names of the plans in a folder.
+fn with_known_plans(mut loaded: LoadedPlan, folder: &Path) -> Result<LoadedPlan, CommandError> {
     let unreadable = |error| CommandError::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let file = PathBuf::from(entry.map_err(unreadable)?.file_name());
         let name = file.file_stem().and_then(|name| name.to_str());
         if let (Some(name), Some("json")) = (name, file.extension().and_then(|all| all.to_str())) {
-            loaded.mention(name);
+            loaded = loaded.with_known_plan(name);
         }
     }
-    Ok(())
+    Ok(loaded)
 }
 
 /// Reads a plan's text: a file, or standard input for `-`.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright::core::check::Policy;
 use planwright::core::{Object, Value};
 use planwright::engine::run::{Choice, Replayed};
 use planwright::engine::{RunOptions, RunStatus};
@@ -53,13 +54,12 @@ pub(crate) async fn resume(
     let sources = sources(&id, &kept, arguments)?;
     settle_orphans(&leased, arguments, printer).await;
     let old = kept.loaded(vars(arguments)?)?;
-    let mut loaded = match &arguments.plan {
+    let loaded = match &arguments.plan {
         Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&kept))?;
     let telemetry = telemetry::open(&config)?;
-    loaded.govern(&config);
     let max_output = guards::max_output(&arguments.guards, &config);
     let mut signals = Signals::new()?;
     let needed = loaded.tool_names();
@@ -69,7 +69,8 @@ pub(crate) async fn resume(
     };
     // What the gateway asked about is asked about here as well.
     toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
-    let Some(plan) = loaded.check(&toolbox.catalog) else {
+    let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.format, printer);
         toolbox.close().await;
         return exit;

@@ -10,8 +10,6 @@ use planwright_core::plan::{
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
-#[cfg(feature = "config")]
-use crate::config::Config;
 use crate::format::{LibraryPlanV1, PlanTextV1};
 
 /// The step that stands for the results of earlier runs.
@@ -42,7 +40,8 @@ pub struct LoadedPlan {
     pub given: Object,
     /// The texts by name, for snippets; the plan's own first.
     pub texts: Vec<(String, String)>,
-    policy: Policy,
+    /// The largest number of steps, if it is not that of the policy.
+    max_steps: Option<usize>,
     has_library: bool,
     reorder: bool,
     share: bool,
@@ -66,7 +65,7 @@ impl LoadedPlan {
             library: Library::new(),
             given: Object::default(),
             texts: vec![(name.into(), source.to_string())],
-            policy: Policy::new(),
+            max_steps: None,
             has_library: false,
             reorder: false,
             share: false,
@@ -103,10 +102,7 @@ impl LoadedPlan {
             let found = plans.find(|plan| plan.name == name);
             Ok::<_, std::convert::Infallible>(found.map(|plan| plan.text.clone().into_bytes()))
         };
-        match loaded.read_library(limits, find) {
-            Ok(()) => {}
-            Err(never) => match never {},
-        }
+        let Ok(mut loaded) = loaded.with_library(limits, find);
         loaded.has_library = !kept.library.is_empty();
         loaded
     }
@@ -121,10 +117,7 @@ impl LoadedPlan {
     /// The same plan, which may have this many steps.
     #[must_use]
     pub fn with_max_steps(mut self, max_steps: usize) -> Self {
-        self.policy = std::mem::take(&mut self.policy).with_limits(Limits {
-            max_steps,
-            ..Limits::default()
-        });
+        self.max_steps = Some(max_steps);
         self
     }
 
@@ -182,11 +175,13 @@ impl LoadedPlan {
         self
     }
 
-    /// Mentions a plan that there is, so that a misspelt name is told from one that is missing.
-    pub fn mention(&mut self, name: &str) {
+    /// The same plan beside a plan of this name that it may run, so that a misspelt name is told from a missing one.
+    #[must_use]
+    pub fn with_known_plan(mut self, name: &str) -> Self {
         if is_plan_name(name) {
             self.library.mention(name);
         }
+        self
     }
 
     /// A native plan of our own that was found sound.
@@ -199,7 +194,7 @@ impl LoadedPlan {
             library: Library::new(),
             given: Object::default(),
             texts: vec![("demo".to_owned(), text.to_owned())],
-            policy: Policy::new(),
+            max_steps: None,
             has_library: false,
             reorder: false,
             share: false,
@@ -218,7 +213,7 @@ impl LoadedPlan {
             share: self.share,
             is_unfinished: false,
             recalled: self.recalled.clone(),
-            max_steps: self.policy.limits.max_steps,
+            max_steps: self.max_steps.unwrap_or(Limits::default().max_steps),
             library: library
                 .iter()
                 .map(|(name, text)| LibraryPlanV1 {
@@ -229,41 +224,39 @@ impl LoadedPlan {
         })
     }
 
-    /// Adds the rules of the configuration.
-    #[cfg(feature = "config")]
-    pub fn govern(&mut self, config: &Config) {
-        self.policy = config.restrict(std::mem::take(&mut self.policy));
-    }
-
-    /// Adds further rules.
-    pub fn restrict(&mut self, rules: impl FnOnce(Policy) -> Policy) {
-        self.policy = rules(std::mem::take(&mut self.policy));
-    }
-
-    /// Asks no question about values from outside, for a plan that is only looked at.
-    pub fn release_anything(&mut self) {
-        self.policy = std::mem::take(&mut self.policy).release_anything();
-    }
-
-    /// Checks the plan against the tools. What was found while reading comes first.
-    pub fn check(&mut self, catalog: &Catalog) -> Option<CheckedPlan> {
-        let unreadable = self.diagnostics.has_errors();
-        let plan = self.plan.take()?;
+    /// Checks the plan against the tools under a policy. The diagnostics of the result are those of the text, then those of the check.
+    pub fn check(mut self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
+        let is_unreadable = self.diagnostics.has_errors();
+        let Some(plan) = self.plan.take() else {
+            return (None, self);
+        };
+        let limited;
+        let policy = match self.max_steps {
+            None => policy,
+            Some(max_steps) => {
+                limited = policy.clone().with_limits(Limits {
+                    max_steps,
+                    ..policy.limits.clone()
+                });
+                &limited
+            }
+        };
         let context = CheckContext::new(catalog)
             .with_library(&self.library)
-            .with_policy(&self.policy)
+            .with_policy(policy)
             .with_given(&self.given);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();
         if !self.has_library {
-            for finding in &mut self.diagnostics {
-                if finding.code == Code::UnknownPlan {
-                    finding.help = Some("name the folder of plans with `--library DIR`".to_owned());
+            for diagnostic in &mut self.diagnostics {
+                if diagnostic.code == Code::UnknownPlan {
+                    diagnostic.help =
+                        Some("name the folder of plans with `--library DIR`".to_owned());
                 }
             }
         }
-        checked.filter(|_| !unreadable)
+        (checked.filter(|_| !is_unreadable), self)
     }
 
     /// The tools that the plan names, inner plans included.
@@ -275,8 +268,9 @@ impl LoadedPlan {
         tool_names(self.plan.iter().chain(library.map(AsRef::as_ref)))
     }
 
-    /// Calls arguments without names by their number, for where no tool is known that could name them.
-    pub fn number_arguments(&mut self) {
+    /// The same plan with positional arguments named by their number, for a check without the tools that could name them.
+    #[must_use]
+    pub fn with_numbered_arguments(mut self) -> Self {
         for step in self.plan.iter_mut().flat_map(|plan| &mut plan.steps) {
             let mut fields = match std::mem::take(&mut step.args.kind) {
                 NodeKind::Object(fields) => fields,
@@ -296,18 +290,19 @@ impl LoadedPlan {
             }));
             step.args = Node::object(fields, step.args.place);
         }
+        self
     }
 
-    /// Reads the plans that the plan runs by name, and those that these run, as `find` gives them.
+    /// The same plan with the plans that it runs by name, and those that these run, as `find` gives them.
     ///
     /// # Errors
     ///
     /// Those of `find`.
-    pub fn read_library<E>(
-        &mut self,
+    pub fn with_library<E>(
+        mut self,
         limits: document::Limits,
         find: impl Fn(&str) -> Result<Option<Vec<u8>>, E>,
-    ) -> Result<(), E> {
+    ) -> Result<Self, E> {
         self.has_library = true;
         let mut wanted = BTreeSet::new();
         if let Some(plan) = &self.plan {
@@ -350,7 +345,7 @@ impl LoadedPlan {
                 None => self.library.add_unreadable(name),
             }
         }
-        Ok(())
+        Ok(self)
     }
 }
 

@@ -98,18 +98,18 @@ impl PlanHost {
     ) -> Result<Sound, Unsound> {
         let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
         let read = || {
-            let mut loaded = LoadedPlan::new("plan", parsed(text, dialect))
+            let loaded = LoadedPlan::new("plan", parsed(text, dialect))
                 .with_given(given.clone())
                 .with_recalled(recalled.clone());
-            loaded.restrict(|_| self.policy(&client.id));
             adjust(loaded)
         };
-        self.check_when_there(read).await
+        self.check_when_there(client, read).await
     }
 
     /// Checks what `read` reads, again as servers come.
     pub(super) async fn check_when_there(
         &self,
+        client: &Client,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<Sound, Unsound> {
         let mut changes = self.upstreams.changes();
@@ -117,9 +117,9 @@ impl PlanHost {
         loop {
             changes.mark_unchanged();
             let seen = self.upstreams.view();
-            let mut loaded = read();
             let offered = self.offered();
-            if let Some(plan) = loaded.check(&offered.catalog) {
+            let (plan, mut loaded) = read().check(&offered.catalog, &self.policy(&client.id));
+            if let Some(plan) = plan {
                 return Ok(Sound {
                     offered,
                     loaded,

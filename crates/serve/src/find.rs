@@ -163,11 +163,9 @@ impl PlanHost {
         let read = || {
             let options = ReadOptions::new(&name).in_dialect(Native.name());
             let parsed = planwright_dialects::parse(text.as_bytes(), &options);
-            let mut loaded = LoadedPlan::new(&name, parsed);
-            loaded.restrict(|_| self.policy(&call.client.id));
-            loaded
+            LoadedPlan::new(&name, parsed)
         };
-        match self.check_when_there(read).await {
+        match self.check_when_there(&call.client, read).await {
             // The client was asked already, if it can be.
             Ok(sound) => self.start(&without_forms(call), sound).await,
             Err(unsound) => Ok(self.rejected(&unsound)),

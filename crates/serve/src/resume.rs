@@ -127,12 +127,8 @@ impl PlanHost {
             None => {
                 let inputs = wishes.inputs.clone();
                 kept.loaded(inputs.clone()).map_err(refused)?;
-                let read = || {
-                    let mut loaded = kept.loaded(inputs.clone()).unwrap_or_else(|_| unreadable());
-                    loaded.restrict(|_| self.policy(&call.client.id));
-                    loaded
-                };
-                self.check_when_there(read).await?
+                let read = || kept.loaded(inputs.clone()).unwrap_or_else(|_| unreadable());
+                self.check_when_there(&call.client, read).await?
             }
         };
         let history = kept.history().map_err(refused)?;

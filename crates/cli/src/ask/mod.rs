@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::check::CheckedPlan;
+use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
 use planwright::engine::Confidential;
 use planwright::engine::options::RunOptions;
@@ -134,9 +134,11 @@ impl Asking<'_> {
             self.print_document(&answer)?;
             return Ok(Came::Nothing(exit));
         };
-        let mut loaded = self.loaded(&written.text);
+        let loaded = self.loaded(&written.text);
         // It was sound against the same tools a moment ago.
-        let Some(plan) = loaded.check(&self.toolbox.catalog) else {
+        let policy = self.config.restrict(Policy::new());
+        let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
+        let Some(plan) = plan else {
             output::findings(&loaded, RunFormat::Text, self.printer);
             return Ok(Came::Nothing(Exit::Rejected));
         };
@@ -247,7 +249,7 @@ impl Asking<'_> {
 
     /// A created plan as it is read and kept.
     fn loaded(&self, text: &str) -> LoadedPlan {
-        created(SOURCE, text, self.config)
+        created(SOURCE, text)
     }
 
     fn print_document(&self, answer: &AnswerV1) -> Result<(), CommandError> {

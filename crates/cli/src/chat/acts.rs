@@ -237,9 +237,8 @@ impl Running<'_> {
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
         let judge = |text: &str| {
-            let mut loaded = desk.read("solution", text, Some(ACTS));
-            desk.delegates.hand_to(&mut loaded);
-            let plan = loaded.check(&desk.toolbox.catalog);
+            let loaded = desk.read("solution", text, Some(ACTS));
+            let (plan, loaded) = desk.check(desk.delegates.hand_to(loaded));
             (loaded, plan)
         };
         let mut changed = None;

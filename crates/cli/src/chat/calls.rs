@@ -89,8 +89,9 @@ impl Calling<'_> {
         else {
             return Ok(Told::bad("these arguments cannot be written down"));
         };
-        let mut loaded = desk.read(&tool.name, &text, Some(Native.name()));
-        let Some(plan) = loaded.check(&desk.toolbox.catalog) else {
+        let loaded = desk.read(&tool.name, &text, Some(Native.name()));
+        let (plan, loaded) = desk.check(loaded);
+        let Some(plan) = plan else {
             desk.shown.line(&format!("  ✗ {}  was refused", tool.name));
             return Ok(Told::bad(wrong(&loaded.diagnostics)));
         };

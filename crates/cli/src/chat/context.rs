@@ -111,9 +111,12 @@ impl<'a> ChatContext<'a> {
             dialect,
             ..ReadOptions::new(name)
         };
-        let mut loaded = LoadedPlan::new(name, parse(text.as_bytes(), &options));
-        loaded.govern(self.config);
-        loaded
+        LoadedPlan::new(name, parse(text.as_bytes(), &options))
+    }
+
+    /// Checks a plan against the tools under the configuration.
+    pub(super) fn check(&self, loaded: LoadedPlan) -> (Option<CheckedPlan>, LoadedPlan) {
+        loaded.check(&self.toolbox.catalog, &self.config.restrict(Policy::new()))
     }
 
     /// Runs a plan to its end, stored as every run is.
@@ -186,9 +189,8 @@ impl<'a> ChatContext<'a> {
                 .map_err(|error| CommandError::new(error.to_string()))?
                 .summary);
         }
-        let mut loaded = run.loaded(Object::default())?;
-        loaded.govern(self.config);
-        let plan = loaded.check(&self.toolbox.catalog).ok_or_else(|| {
+        let (plan, _) = self.check(run.loaded(Object::default())?);
+        let plan = plan.ok_or_else(|| {
             CommandError::new(format!(
                 "the run `{}` cannot go on: its plan is not sound any more",
                 keeping::short(id)

@@ -51,14 +51,15 @@ impl Delegates {
     }
 
     /// Hands a plan those that it calls.
-    pub(super) fn hand_to(&self, loaded: &mut LoadedPlan) {
+    pub(super) fn hand_to(&self, loaded: LoadedPlan) -> LoadedPlan {
         if self.texts.is_empty() {
-            return;
+            return loaded;
         }
         let find = |name: &str| {
             let text = self.texts.get(name);
             Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
         };
-        let Ok(()) = loaded.read_library(Limits::default(), find);
+        let Ok(loaded) = loaded.with_library(Limits::default(), find);
+        loaded
     }
 }

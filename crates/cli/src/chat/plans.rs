@@ -51,8 +51,9 @@ impl Calling<'_> {
             let Some(kept) = self.plan(id) else {
                 return Ok(Told::bad(self.no_plan(id)));
             };
-            let mut loaded = self.desk.read(id, &kept.text, Some(Native.name()));
-            let Some(plan) = loaded.check(&self.desk.toolbox.catalog) else {
+            let loaded = self.desk.read(id, &kept.text, Some(Native.name()));
+            let (plan, loaded) = self.desk.check(loaded);
+            let Some(plan) = plan else {
                 return Ok(Told::bad(wrong(&loaded.diagnostics)));
             };
             if !matches!(self.desk.arguments.consent.approve, Approve::Plan(_)) {
@@ -91,8 +92,7 @@ impl Calling<'_> {
 
     /// Reads and checks a text that a person wrote.
     fn judged(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
-        let mut loaded = self.desk.read(id, text, None);
-        let plan = loaded.check(&self.desk.toolbox.catalog);
+        let (plan, loaded) = self.desk.check(self.desk.read(id, text, None));
         (loaded, plan)
     }
 

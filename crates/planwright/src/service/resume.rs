@@ -231,9 +231,8 @@ fn stored_plan(
     inputs: Object,
 ) -> Result<CheckedPlan, Error> {
     let open = planwright.open();
-    let mut loaded = kept.loaded(inputs)?;
-    loaded.restrict(|_| open.policy.clone());
-    match loaded.check(&open.catalog) {
+    let (plan, loaded) = kept.loaded(inputs)?.check(&open.catalog, &open.policy);
+    match plan {
         Some(plan) => Ok(plan.with_warnings(loaded.diagnostics)),
         None => Err(Error::Rejected(loaded.diagnostics)),
     }

@@ -66,9 +66,8 @@ pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<P
         max_steps: policy.limits.max_steps,
         library: library.into_values().collect(),
     };
-    let mut loaded = LoadedPlan::kept(&text, plan.inputs().clone());
-    loaded.restrict(|_| policy.clone());
-    match loaded.check(planwright.catalog()) {
+    let loaded = LoadedPlan::kept(&text, plan.inputs().clone());
+    match loaded.check(planwright.catalog(), policy).0 {
         Some(again) if again.digest() == plan.digest() => Ok(text),
         _ => {
             let reason = "its text does not mean the same when it is read again";

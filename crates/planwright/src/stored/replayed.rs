@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use planwright_core::check::CheckedPlan;
+use planwright_core::check::{CheckedPlan, Policy};
 use planwright_core::{Catalog, Object, StepId, Tool, Value};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::{Arrival, RunOptions};
@@ -131,11 +131,9 @@ impl Opener {
             return Ok(whole.clone());
         }
         let mut loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
-        loaded.release_anything();
         loaded.plan = loaded.plan.map(|plan| plan.beginning(steps));
-        loaded
-            .check(catalog)
-            .filter(|plan| plan.digest() == digest)
+        let (plan, _) = loaded.check(catalog, &Policy::new().release_anything());
+        plan.filter(|plan| plan.digest() == digest)
             .ok_or(StoredRunError::Unsound)
     }
 }
@@ -145,7 +143,7 @@ fn checked(
     vars: &Object,
     catalog: &Catalog,
 ) -> Result<CheckedPlan, StoredRunError> {
-    let mut loaded = LoadedPlan::kept(plan, vars.clone());
-    loaded.release_anything();
-    loaded.check(catalog).ok_or(StoredRunError::Unsound)
+    let loaded = LoadedPlan::kept(plan, vars.clone());
+    let (plan, _) = loaded.check(catalog, &Policy::new().release_anything());
+    plan.ok_or(StoredRunError::Unsound)
 }

@@ -1,5 +1,6 @@
 //! What clients of other systems are shown and told.
 
+use planwright_core::check::Policy;
 use planwright_core::{Catalog, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::Engine;
@@ -38,8 +39,9 @@ async fn check(name: FaceName, arguments: &str) -> String {
         ..ReadOptions::new("plan")
     };
     let result = planwright_dialects::parse(text.as_bytes(), &options);
-    let mut loaded = LoadedPlan::new("plan", result).shared();
-    let plan = loaded.check(&catalog).expect("the plan is sound");
+    let loaded = LoadedPlan::new("plan", result).shared();
+    let (plan, _) = loaded.check(&catalog, &Policy::new());
+    let plan = plan.expect("the plan is sound");
     let summary = Engine::new(simulated).run("r1", plan.clone()).await;
     said(&came_to(name, &summary, Some(&plan), 40))
 }
