@@ -247,7 +247,7 @@ pub(crate) enum Command {
 
 /// A plan's text, and how it is read.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "LoadedPlan the plan")]
+#[command(next_help_heading = "Reading the plan")]
 pub(crate) struct TextArguments {
     /// The plan: a file, `-` for standard input, or the name or id of one that was saved.
     #[arg(value_name = "PLAN", help_heading = OPTIONS)]
@@ -267,7 +267,7 @@ pub(crate) struct TextArguments {
 
 /// Which plan, how it is read, and what it is given.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "LoadedPlan the plan")]
+#[command(next_help_heading = "Reading the plan")]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) text: TextArguments,

@@ -468,9 +468,11 @@
 //!
 //! # Features
 //!
-//! A feature adds its parts to [`service::Builder`] as well, such as `workspace` and `config`. None is on by default.
+//! A feature adds its parts to [`service::Builder`] as well, such as `workspace` and `config`.
 //!
 //! - `config`: reads `planwright.toml` ([`config`]).
+//! - `mcp`: tools of MCP servers ([`mcp`]). It is on by default; a program whose tools are functions alone compiles about half as much with
+//!   `default-features = false`.
 //! - `planner`: models that write plans, and the meaning of phrases of time ([`planner`]).
 //! - `providers`: the models of providers, over HTTP; includes `planner`.
 //! - `store`: a file in which runs are stored, so that they outlive their process ([`store`], [`kept`]).
@@ -491,7 +493,8 @@ pub use planwright_engine as engine;
 /// Documents for other programs: reports, events, stored runs.
 pub use planwright_format as format;
 
-/// How we speak MCP.
+/// MCP servers: their configuration, connections and tools.
+#[cfg(feature = "mcp")]
 pub use planwright_mcp as mcp;
 
 /// Models that write plans: prompts, answers, the loop in which a plan adapts.

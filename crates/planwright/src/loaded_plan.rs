@@ -236,7 +236,7 @@ impl LoadedPlan {
             Some(max_steps) => {
                 limited = policy.clone().with_limits(Limits {
                     max_steps,
-                    ..policy.limits.clone()
+                    ..policy.limits
                 });
                 &limited
             }

@@ -1,6 +1,7 @@
 //! Says which tools to open, and by which rules plans may call them.
 
 use std::fmt;
+#[cfg(any(feature = "mcp", feature = "workspace"))]
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,13 +10,16 @@ use planwright_core::{Plan, Tool};
 use planwright_engine::approval::Always;
 use planwright_engine::backend::{Functions, Simulated};
 use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
+#[cfg(feature = "mcp")]
 use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
 use super::planwright::Open;
 #[cfg(feature = "store")]
 use super::rules::Pins;
 use super::rules::Rules;
-use super::sources::{Lookup, Sources, environment};
+use super::sources::Sources;
+#[cfg(feature = "mcp")]
+use super::sources::{Lookup, environment};
 use super::{Error, Planwright, Tools};
 #[cfg(feature = "config")]
 use crate::config::Config;
@@ -30,13 +34,17 @@ pub struct Builder {
     policy: Policy,
     approver: Arc<dyn Approver>,
     options: RunOptions,
+    #[cfg(feature = "mcp")]
     connect: ConnectOptions,
+    #[cfg(feature = "mcp")]
     lookup: Lookup,
+    #[cfg(feature = "mcp")]
     missing: Missing,
     rules: Rules,
 }
 
-/// What a server means that does not start.
+/// The meaning of a server that does not start.
+#[cfg(feature = "mcp")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Fails,
@@ -93,24 +101,28 @@ impl Builder {
 
     /// Adds the MCP servers of an `mcp.json`, as other clients write it. They are started by
     /// [`open`](Self::open): name no file that you would not start programs from.
+    #[cfg(feature = "mcp")]
     pub fn servers_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.sources.add_file(path.into());
         self
     }
 
     /// Adds the MCP servers of a text in the format of an `mcp.json`.
+    #[cfg(feature = "mcp")]
     pub fn servers_json(mut self, text: impl Into<String>) -> Self {
         self.sources.add_text(text.into());
         self
     }
 
     /// Adds MCP servers.
+    #[cfg(feature = "mcp")]
     pub fn servers(mut self, servers: ServersConfig) -> Self {
         self.sources.add_servers(servers);
         self
     }
 
     /// Adds the MCP server `name`: the program `command` with its arguments.
+    #[cfg(feature = "mcp")]
     pub fn server<A: Into<String>>(
         self,
         name: impl Into<Arc<str>>,
@@ -124,6 +136,7 @@ impl Builder {
     }
 
     /// What `${NAME}` in a configuration of servers stands for; the variables of the process where nothing is said.
+    #[cfg(feature = "mcp")]
     pub fn variables(
         mut self,
         lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -133,12 +146,14 @@ impl Builder {
     }
 
     /// How servers are started, limited and stopped.
+    #[cfg(feature = "mcp")]
     pub fn connect_options(mut self, options: ConnectOptions) -> Self {
         self.connect = options;
         self
     }
 
     /// Leaves out servers that do not start; [`Planwright::missing_servers`] has them.
+    #[cfg(feature = "mcp")]
     pub fn without_missing_servers(mut self) -> Self {
         self.missing = Missing::IsLeftOut;
         self
@@ -197,7 +212,11 @@ impl Builder {
     /// What cannot be read, the first server that does not start, or a function, tool or server that plans could not name: one without
     /// a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
     pub async fn open(self) -> Result<Planwright, Error> {
+        #[cfg(feature = "mcp")]
         let tools = self.sources.open(&self.lookup, self.connect).await?;
+        #[cfg(not(feature = "mcp"))]
+        let tools = self.sources.open().await?;
+        #[cfg(feature = "mcp")]
         if self.missing == Missing::Fails
             && let Some(failure) = tools.failures().first()
         {
@@ -205,6 +224,7 @@ impl Builder {
         }
         let (catalog, notices) = self.rules.apply(&tools.catalog)?;
         let mut open = Open {
+            #[cfg(feature = "mcp")]
             connections: tools.connections.map(Arc::new),
             warnings: tools.warnings,
             library: self.library,
@@ -235,8 +255,11 @@ impl Default for Builder {
             policy: Policy::new(),
             approver: Arc::new(Always(Decision::Later)),
             options: RunOptions::default(),
+            #[cfg(feature = "mcp")]
             connect: ConnectOptions::default(),
+            #[cfg(feature = "mcp")]
             lookup: Box::new(environment),
+            #[cfg(feature = "mcp")]
             missing: Missing::Fails,
             rules: Rules::default(),
         }
@@ -248,8 +271,6 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("sources", &self.sources)
             .field("options", &self.options)
-            .field("connect", &self.connect)
-            .field("missing", &self.missing)
             .finish_non_exhaustive()
     }
 }

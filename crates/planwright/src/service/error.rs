@@ -7,6 +7,7 @@ use std::{fmt, io};
 use planwright_core::Diagnostics;
 use planwright_core::check::ToolMismatch;
 use planwright_engine::StartError;
+#[cfg(feature = "mcp")]
 use planwright_mcp::{ConfigError, ServerFailure};
 
 /// Why tools could not be opened, or a plan not be run.
@@ -29,9 +30,11 @@ pub enum Error {
         source: io::Error,
     },
     /// A configuration of servers says nothing about servers.
+    #[cfg(feature = "mcp")]
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A server did not start.
+    #[cfg(feature = "mcp")]
     #[error(transparent)]
     Server(#[from] ServerFailure),
     /// Two servers have one name, so that nobody could tell their tools apart.
@@ -89,7 +92,9 @@ impl Error {
     /// The way out, where one is known. That of a finding stands with the finding.
     pub fn help(&self) -> Option<&str> {
         match self {
+            #[cfg(feature = "mcp")]
             Self::Config(error) => Some(&error.help),
+            #[cfg(feature = "mcp")]
             Self::Server(failure) => Some(&failure.help),
             Self::NoParameters(_) => Some(
                 "give the function one parameter: a struct that derives `Deserialize` and `JsonSchema`",
@@ -118,6 +123,7 @@ impl fmt::Debug for Error {
             },
         }?;
         match self {
+            #[cfg(feature = "mcp")]
             Self::Server(failure) if !failure.stderr.is_empty() => {
                 write!(f, "\nIt wrote:\n{}", failure.stderr.trim_end())
             }

@@ -10,6 +10,7 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
 use planwright_engine::{Approver, Decision, Durations, Engine, RunOptions, ToolBackend};
+#[cfg(feature = "mcp")]
 use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
 use planwright_store::Store;
@@ -50,6 +51,7 @@ pub(super) struct Open {
     pub(super) active: ActiveRuns,
     pub(super) approver: Arc<dyn Approver>,
     pub(super) options: RunOptions,
+    #[cfg(feature = "mcp")]
     pub(super) connections: Option<Arc<Connections>>,
     pub(super) warnings: Vec<String>,
     pub(super) observers: Vec<Arc<dyn RunObserver>>,
@@ -66,6 +68,7 @@ impl Open {
             active: ActiveRuns::default(),
             approver: Arc::new(Always(Decision::Later)),
             options: RunOptions::default(),
+            #[cfg(feature = "mcp")]
             connections: None,
             warnings: Vec::new(),
             observers: Vec::new(),
@@ -199,6 +202,7 @@ impl Planwright {
     }
 
     /// The servers that did not start, where that is [allowed](Builder::without_missing_servers).
+    #[cfg(feature = "mcp")]
     pub fn missing_servers(&self) -> &[ServerFailure] {
         self.0
             .open
@@ -213,6 +217,7 @@ impl Planwright {
     }
 
     /// Shuts the MCP servers down gracefully. Later calls to them fail; functions and other backends of the program still work.
+    #[cfg(feature = "mcp")]
     pub async fn close(&self) {
         if let Some(connections) = &self.0.open.connections {
             connections.shutdown().await;
@@ -267,7 +272,6 @@ impl fmt::Debug for Planwright {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Planwright")
             .field("tools", &self.0.open.catalog.len())
-            .field("connections", &self.0.open.connections)
             .field("options", &self.0.open.options)
             .finish_non_exhaustive()
     }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::observe::EventObserver;
 use super::planwright::sound;
 #[cfg(feature = "store")]
-use super::spec::RunSpec;
+use super::spec::{RunSpec, RunStorage};
 use super::{Error, Planwright};
 #[cfg(feature = "store")]
 use crate::stored::StoredRunError;
@@ -49,14 +49,16 @@ pub(super) struct Learning {
 #[cfg(feature = "store")]
 impl Learning {
     /// Completes the options of a stored run with what its store knows: the key that consent is sealed with, and durations unless the caller
-    /// brings some.
+    /// brings some or the run is resumed.
     pub(super) fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
         let Some(store) = spec.storage.store().cloned() else {
             return Ok(None);
         };
         let options = &mut spec.options;
         options.seal_key = Some(store.seal_key().map_err(StoredRunError::from)?);
-        if options.durations.is_empty() {
+        // The header of a resumed process has its durations already, and replay decides by them.
+        let is_new = matches!(spec.storage, RunStorage::New { .. });
+        if is_new && options.durations.is_empty() {
             options.durations = store.durations().map_err(StoredRunError::from)?;
         }
         let before = options.durations.clone();

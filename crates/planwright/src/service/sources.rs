@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+#[cfg(any(feature = "mcp", feature = "workspace"))]
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use planwright_core::schema::Type;
 use planwright_core::{Catalog, Tool, Value};
 use planwright_engine::backend::Functions;
 use planwright_engine::{Backends, ToolBackend};
+#[cfg(feature = "mcp")]
 use planwright_mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig};
 
 use super::Error;
@@ -16,7 +18,8 @@ use super::Error;
 /// The longest name of a server or tool of the program, in bytes.
 const MAX_NAME: usize = 128;
 
-/// What a name in a configuration stands for.
+/// The meaning of a name in a configuration of servers.
+#[cfg(feature = "mcp")]
 pub(super) type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Where tools come from, in the order in which catalogs list them.
@@ -28,8 +31,11 @@ enum Source {
     Functions(Functions),
     #[cfg(feature = "workspace")]
     Workspace(PathBuf),
+    #[cfg(feature = "mcp")]
     File(PathBuf),
+    #[cfg(feature = "mcp")]
     Text(String),
+    #[cfg(feature = "mcp")]
     Servers(ServersConfig),
 }
 
@@ -37,6 +43,7 @@ enum Source {
 pub(super) struct Tools {
     pub(super) catalog: Catalog,
     pub(super) backends: Backends,
+    #[cfg(feature = "mcp")]
     pub(super) connections: Option<Connections>,
     pub(super) secrets: Vec<Arc<str>>,
     pub(super) warnings: Vec<String>,
@@ -61,32 +68,39 @@ impl Sources {
         self.0.push(Source::Workspace(folder));
     }
 
+    #[cfg(feature = "mcp")]
     pub(super) fn add_file(&mut self, path: PathBuf) {
         self.0.push(Source::File(path));
     }
 
+    #[cfg(feature = "mcp")]
     pub(super) fn add_text(&mut self, text: String) {
         self.0.push(Source::Text(text));
     }
 
+    #[cfg(feature = "mcp")]
     pub(super) fn add_servers(&mut self, servers: ServersConfig) {
         self.0.push(Source::Servers(servers));
     }
 
-    /// Opens them all, servers side by side.
+    /// Opens all of them, MCP servers at the same time.
+    #[cfg_attr(
+        not(feature = "mcp"),
+        expect(clippy::unused_async, reason = "servers are waited for")
+    )]
     pub(super) async fn open(
         self,
-        lookup: &Lookup,
-        options: ConnectOptions,
+        #[cfg(feature = "mcp")] lookup: &Lookup,
+        #[cfg(feature = "mcp")] options: ConnectOptions,
     ) -> Result<Tools, Error> {
         let mut tools = Tools::default();
-        let mut servers = ServersConfig::default();
+        #[cfg(feature = "mcp")]
+        let mut servers = Servers::default();
         let mut names = Names::default();
         for source in self.0 {
-            let (config, warnings) = match source {
+            match source {
                 Source::Backend(server, listed, backend) => {
                     tools.add(names.claim_own(server)?, listed, backend)?;
-                    continue;
                 }
                 Source::Functions(functions) => {
                     let server = names.claim_own(Arc::clone(functions.name()))?;
@@ -95,50 +109,76 @@ impl Sources {
                     }
                     let listed = functions.tools().cloned().collect();
                     tools.add(server, listed, Arc::new(functions))?;
-                    continue;
                 }
                 #[cfg(feature = "workspace")]
                 Source::Workspace(folder) => {
                     use crate::workspace::Workspace;
-                    let workspace = match Workspace::open(&folder) {
-                        Ok(workspace) => workspace,
-                        Err(source) => {
-                            return Err(Error::Unreadable {
-                                path: folder,
-                                source,
-                            });
-                        }
-                    };
+                    let workspace =
+                        Workspace::open(&folder).map_err(|source| Error::Unreadable {
+                            path: folder,
+                            source,
+                        })?;
                     let name = names.claim(Workspace::NAME.into())?;
                     tools.add(name, workspace.tools(), Arc::new(workspace))?;
-                    continue;
                 }
-                Source::File(path) => match std::fs::read_to_string(&path) {
-                    Ok(text) => {
-                        ServersConfig::parse(&text, &path.display().to_string(), &|name| {
-                            lookup(name)
-                        })?
-                    }
-                    Err(source) => return Err(Error::Unreadable { path, source }),
-                },
-                Source::Text(text) => {
-                    ServersConfig::parse(&text, "mcp.json", &|name| lookup(name))?
+                #[cfg(feature = "mcp")]
+                Source::File(path) => {
+                    let text =
+                        std::fs::read_to_string(&path).map_err(|source| Error::Unreadable {
+                            path: path.clone(),
+                            source,
+                        })?;
+                    servers.parse(&text, &path.display().to_string(), lookup, &mut names)?;
                 }
-                Source::Servers(config) => (config, Vec::new()),
-            };
-            for server in &config.servers {
-                names.claim(Arc::clone(&server.name))?;
+                #[cfg(feature = "mcp")]
+                Source::Text(text) => servers.parse(&text, "mcp.json", lookup, &mut names)?,
+                #[cfg(feature = "mcp")]
+                Source::Servers(config) => servers.add(config, &mut names)?,
             }
-            let texts = warnings.iter().map(ToString::to_string);
-            tools.warnings.extend(texts);
-            servers.servers.extend(config.servers);
-            servers.disabled.extend(config.disabled);
-            servers.unusable.extend(config.unusable);
         }
-        if !servers.servers.is_empty() || !servers.unusable.is_empty() {
-            tools.connect(&servers, options).await?;
+        #[cfg(feature = "mcp")]
+        {
+            tools.warnings.extend(servers.warnings);
+            if !servers.config.servers.is_empty() || !servers.config.unusable.is_empty() {
+                tools.connect(&servers.config, options).await?;
+            }
         }
         Ok(tools)
+    }
+}
+
+/// The MCP servers of all sources.
+#[cfg(feature = "mcp")]
+#[derive(Default)]
+struct Servers {
+    config: ServersConfig,
+    warnings: Vec<String>,
+}
+
+#[cfg(feature = "mcp")]
+impl Servers {
+    /// Adds the servers of a text that messages call `file`.
+    fn parse(
+        &mut self,
+        text: &str,
+        file: &str,
+        lookup: &Lookup,
+        names: &mut Names,
+    ) -> Result<(), Error> {
+        let (config, warnings) = ServersConfig::parse(text, file, &|name| lookup(name))?;
+        self.warnings
+            .extend(warnings.iter().map(ToString::to_string));
+        self.add(config, names)
+    }
+
+    fn add(&mut self, more: ServersConfig, names: &mut Names) -> Result<(), Error> {
+        for server in &more.servers {
+            names.claim(Arc::clone(&server.name))?;
+        }
+        self.config.servers.extend(more.servers);
+        self.config.disabled.extend(more.disabled);
+        self.config.unusable.extend(more.unusable);
+        Ok(())
     }
 }
 
@@ -180,6 +220,7 @@ impl Tools {
         }
     }
 
+    #[cfg(feature = "mcp")]
     async fn connect(
         &mut self,
         servers: &ServersConfig,
@@ -208,6 +249,7 @@ impl Tools {
     }
 
     /// The servers that did not start.
+    #[cfg(feature = "mcp")]
     pub(super) fn failures(&self) -> &[ServerFailure] {
         self.connections.as_ref().map_or(&[], Connections::failures)
     }
@@ -218,6 +260,7 @@ impl Default for Tools {
         Self {
             catalog: Catalog::new(),
             backends: Backends::new(),
+            #[cfg(feature = "mcp")]
             connections: None,
             secrets: Vec::new(),
             warnings: Vec::new(),
@@ -281,14 +324,18 @@ impl fmt::Debug for Source {
             Self::Backend(server, ..) => f.debug_tuple("Backend").field(server).finish(),
             #[cfg(feature = "workspace")]
             Self::Workspace(folder) => f.debug_tuple("Workspace").field(folder).finish(),
+            #[cfg(feature = "mcp")]
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
             // It may hold secrets.
+            #[cfg(feature = "mcp")]
             Self::Text(_) => f.debug_tuple("Text").finish_non_exhaustive(),
+            #[cfg(feature = "mcp")]
             Self::Servers(servers) => f.debug_tuple("Servers").field(servers).finish(),
         }
     }
 }
 
+#[cfg(feature = "mcp")]
 /// A variable of the process: servers inherit them, so that their configuration may name them.
 #[expect(
     clippy::disallowed_methods,

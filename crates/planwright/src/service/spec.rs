@@ -87,6 +87,10 @@ impl RunSpec {
     }
 
     /// The start of the engine's run, and its journal. A new stored run is on the disk before this returns.
+    #[cfg_attr(
+        not(feature = "store"),
+        expect(clippy::unnecessary_wraps, reason = "a store may fail")
+    )]
     pub(super) fn open(&mut self) -> Result<(Start, Option<Arc<dyn Journal>>), Error> {
         let mut start = Start::new(Arc::clone(&self.id), self.plan.clone());
         if self.is_cancelled {

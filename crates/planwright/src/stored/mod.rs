@@ -24,7 +24,9 @@ pub use new_run::{NewStoredRun, process, tools_of};
 pub use questions::{OpenQuestion, open_questions};
 pub use resume::{PreparedResume, ResumeRequest, changed};
 pub use run::{PlanChange, StoredRun, history};
-pub use servers::{OrphanedServers, RecordProcesses};
+pub use servers::OrphanedServers;
+#[cfg(feature = "mcp")]
+pub use servers::RecordProcesses;
 pub use stale::{StaleStep, stale_steps};
 #[cfg(feature = "planner")]
 pub use streamed::StreamedRunStore;

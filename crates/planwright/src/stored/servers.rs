@@ -5,17 +5,22 @@ use std::time::Duration;
 
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History};
+#[cfg(feature = "mcp")]
 use planwright_mcp::{ProcessObserver, process_table};
-use planwright_store::{HeldRun, ServerProcess, forget_server_process, record_server_process};
+use planwright_store::{HeldRun, ServerProcess};
+#[cfg(feature = "mcp")]
+use planwright_store::{forget_server_process, record_server_process};
 
 /// The pause between two looks at processes that are to end.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Records the processes of servers beside the runs that this process holds, in whichever store. For
 /// [`ConnectOptions::processes`](planwright_mcp::ConnectOptions::processes).
+#[cfg(feature = "mcp")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordProcesses;
 
+#[cfg(feature = "mcp")]
 impl ProcessObserver for RecordProcesses {
     fn started(&self, server: &str, pid: u32) {
         let Some(started) = process_table::started_at(pid) else {
@@ -48,8 +53,14 @@ impl OrphanedServers {
         orphans
     }
 
-    pub(super) fn among(mut processes: Vec<ServerProcess>) -> Self {
-        processes.retain(|process| process_table::is_running(process.pid, &process.started));
+    /// Those of `processes` that are still running. A program without MCP cannot tell, so it takes all of them for running.
+    pub(super) fn among(processes: Vec<ServerProcess>) -> Self {
+        #[cfg(feature = "mcp")]
+        let processes = {
+            let is_running =
+                |process: &ServerProcess| process_table::is_running(process.pid, &process.started);
+            processes.into_iter().filter(is_running).collect()
+        };
         Self(processes)
     }
 
@@ -68,6 +79,7 @@ impl OrphanedServers {
     }
 
     /// Kills them, with all that they have started.
+    #[cfg(feature = "mcp")]
     pub fn kill(&self) {
         for process in &self.0 {
             process_table::kill(process.pid, &process.started);
