@@ -1,12 +1,12 @@
-//! From bytes to a plan: read, recognise, lower.
+//! The entry point: reads a text, recognises its dialect, lowers it to a plan.
 
 use std::sync::Arc;
 
 use planwright_core::{Diagnostic, Diagnostics, Plan};
 
-use crate::detect::{by_name, detect, mention_lines, syntax_of};
 use crate::dialect::Dialect;
 use crate::document::{Limits, Syntax, read, read_lines};
+use crate::registry::{by_name, detect, mention_lines, syntax_of};
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,13 @@ fn read_plan(
         if let Ok(None) = chosen {
             mention_lines(&mut diagnostics);
         }
-        diagnostics.extend(chosen.err().map(|finding| *finding).into_iter().collect());
+        diagnostics.extend(
+            chosen
+                .err()
+                .map(|diagnostic| *diagnostic)
+                .into_iter()
+                .collect(),
+        );
         return ParseResult {
             plan: None,
             dialect: None,
@@ -112,8 +118,8 @@ fn read_plan(
     let dialect = chosen.and_then(|chosen| chosen.map_or_else(|| detect(&document), Ok));
     let dialect = match dialect {
         Ok(dialect) => dialect,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             return ParseResult {
                 plan: None,
                 dialect: None,
@@ -122,12 +128,12 @@ fn read_plan(
             };
         }
     };
-    let (plan, findings) = dialect.parse(document);
-    diagnostics.extend(findings);
+    let (plan, of_plan) = dialect.parse(document);
+    diagnostics.extend(of_plan);
     ParseResult {
         plan,
         dialect: Some(dialect.name()),
-        diagnostics: bounded(diagnostics, options.limits.findings),
+        diagnostics: bounded(diagnostics, options.limits.diagnostics),
         source,
     }
 }

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use planwright_core::{Place, PointerSegment, Source, Span};
 
-use super::literal;
+use super::string_literal;
 
 /// Says for each byte of a text value where it was written.
 #[derive(Debug)]
 pub struct Offsets {
     whole: Span,
-    runs: Option<Vec<Run>>,
+    runs: Option<Vec<OffsetRun>>,
 }
 
 /// From here on, both sides advance byte by byte until the next run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct OffsetRun {
     pub(super) inner: usize,
     pub(super) outer: usize,
 }
@@ -29,7 +29,7 @@ impl Offsets {
             .text()
             .get(whole.start..whole.end)
             .filter(|written| written.starts_with('"'))
-            .map(|_| literal::runs(source.text(), whole.start + 1));
+            .map(|_| string_literal::offset_runs(source.text(), whole.start + 1));
         Self { whole, runs }
     }
 
@@ -37,7 +37,7 @@ impl Offsets {
     pub(crate) fn plain(start: usize, length: usize) -> Self {
         Self {
             whole: (start..start + length).into(),
-            runs: Some(vec![Run {
+            runs: Some(vec![OffsetRun {
                 inner: 0,
                 outer: start,
             }]),
@@ -45,9 +45,9 @@ impl Offsets {
     }
 
     /// From byte `inner` of the value on, it stands where byte `outer` of the text around it does.
-    pub(crate) fn run(&mut self, inner: usize, outer: usize) {
+    pub(crate) fn push_run(&mut self, inner: usize, outer: usize) {
         if let Some(runs) = &mut self.runs {
-            runs.push(Run { inner, outer });
+            runs.push(OffsetRun { inner, outer });
         }
     }
 
@@ -72,10 +72,10 @@ impl Offsets {
     }
 }
 
-fn locate(runs: &[Run], inner: usize) -> usize {
-    let after = runs.partition_point(|run| run.inner <= inner);
+fn locate(runs: &[OffsetRun], inner: usize) -> usize {
+    let after = runs.partition_point(|push_run| push_run.inner <= inner);
     match runs[..after].last() {
-        Some(run) => run.outer + (inner - run.inner),
+        Some(push_run) => push_run.outer + (inner - push_run.inner),
         None => inner,
     }
 }

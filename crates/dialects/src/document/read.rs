@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
 
-use super::reader::{Part, Reader};
-use super::{Document, Findings, Item, ItemKind, Limits, Offsets, Syntax, TAKE_LESS, literal};
+use super::reader::{JsonReader, PartStart};
+use super::{
+    Document, Findings, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
+};
 
 /// Reads one JSON text called `name`, whose places are numbered from `base` on.
 ///
@@ -24,7 +26,7 @@ pub fn read(
         Err(diagnostics) => return (None, diagnostics),
     };
     let text = source.text().clone();
-    let reader = Reader::new(&text, &mut source, limits, None);
+    let reader = JsonReader::new(&text, &mut source, limits, None);
     let (root, diagnostics) = reader.read(Place::NOWHERE, PointerSegment::Root);
     let document = root.map(|root| Document {
         syntax: Syntax::Json,
@@ -85,18 +87,18 @@ pub fn read_inside(
         return (None, Diagnostics::new());
     };
     let offsets = Offsets::of(source, item.place);
-    let reader = Reader::new(text, source, limits, Some(&offsets));
+    let reader = JsonReader::new(text, source, limits, Some(&offsets));
     reader.read(item.place, PointerSegment::Root)
 }
 
 /// Reads the values that stand in a text in lines, in each of which `${…}` may stand without quotes.
 #[derive(Debug)]
-pub(crate) struct LineValues {
+pub(crate) struct LineValueReader {
     limits: Limits,
     read: usize,
 }
 
-impl LineValues {
+impl LineValueReader {
     /// Within `limits`, for all of them together.
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, read: 0 }
@@ -109,7 +111,7 @@ impl LineValues {
     }
 
     /// Whether more values were met than are allowed, which is among the findings.
-    pub(crate) fn is_used_up(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.read > self.limits.values
     }
 
@@ -119,27 +121,31 @@ impl LineValues {
         &mut self,
         (text, at): (&str, usize),
         (parent, segment): (Place, PointerSegment),
-        around: usize,
-        (source, findings): (&mut Source, &mut Findings),
+        outer_depth: usize,
+        (source, sink): (&mut Source, &mut Findings),
     ) -> Option<(Item, usize)> {
-        let reader = Reader::new(text, source, &self.limits, None);
+        let reader = JsonReader::new(text, source, &self.limits, None);
         let values = self.read;
-        let part = Part { at, values, around };
+        let part = PartStart {
+            at,
+            values,
+            outer_depth,
+        };
         let read = reader.read_part(parent, segment, part);
         self.read = read.values;
-        findings.extend(read.diagnostics);
+        sink.extend(read.diagnostics);
         read.item.map(|item| (item, read.end))
     }
 }
 
 /// The text in quotes that `text` begins with, and its length; nothing where something is wrong with it.
-pub(crate) fn quoted_name(text: &str) -> Option<(Cow<'_, str>, usize)> {
+pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
     if !text.starts_with('"') {
         return None;
     }
     let mut is_sound = true;
-    let literal = literal::read(text, 1, b'"', &mut |_| is_sound = false);
-    (literal.closed && is_sound).then_some((literal.text, literal.end))
+    let string_literal = string_literal::read(text, 1, b'"', &mut |_| is_sound = false);
+    (string_literal.closed && is_sound).then_some((string_literal.text, string_literal.end))
 }
 
 fn too_large(limits: &Limits) -> Diagnostics {
@@ -147,7 +153,7 @@ fn too_large(limits: &Limits) -> Diagnostics {
         "the text has more than the {} bytes that are allowed",
         limits.bytes
     );
-    [Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS)]
+    [Diagnostic::error(Code::TooLarge, message).help(REDUCE_SIZE)]
         .into_iter()
         .collect()
 }

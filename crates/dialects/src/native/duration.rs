@@ -15,7 +15,7 @@ const UNITS: &[(&str, u64)] = &[
 ];
 
 /// The longest duration that is no whole number of its unit: some 292 years, the nanoseconds of which 63 bits can count.
-const LONGEST: f64 = 9.2e18;
+const MAX_FRACTIONAL_NANOSECONDS: f64 = 9.2e18;
 
 /// The duration that is written `text`: a number, and a unit right behind it or with spaces between.
 pub(super) fn read(text: &str) -> Option<Duration> {
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
 /// A number of milliseconds, if it can be a duration.
 pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
     let nanoseconds = (milliseconds * 1e6).round();
-    if !(0.0..LONGEST).contains(&nanoseconds) {
+    if !(0.0..MAX_FRACTIONAL_NANOSECONDS).contains(&nanoseconds) {
         return None;
     }
     #[expect(
@@ -55,7 +55,7 @@ fn to_double(nanoseconds: u64) -> f64 {
 
 /// `duration` in the largest unit that it is a whole number of. Nothing where it is longer than what is read.
 pub(super) fn write(duration: Duration) -> Option<String> {
-    if duration > Limits::LONGEST_TIME {
+    if duration > Limits::MAX_DURATION {
         return None;
     }
     let nanoseconds = duration.as_nanos();
@@ -90,7 +90,7 @@ mod tests {
         check("7us", Some(Duration::from_micros(7)), "7us");
         check(
             "18446744073709551615ns",
-            Some(Limits::LONGEST_TIME),
+            Some(Limits::MAX_DURATION),
             "18446744073709551615ns",
         );
         for wrong in [
@@ -110,7 +110,7 @@ mod tests {
             check(wrong, None, "");
         }
         assert_eq!(from_milliseconds(9.3e12), None);
-        let longer = Limits::LONGEST_TIME + Duration::from_nanos(1);
+        let longer = Limits::MAX_DURATION + Duration::from_nanos(1);
         assert_eq!(write(longer), None);
         assert_eq!(from_milliseconds(f64::NAN), None);
         assert_eq!(from_milliseconds(-1.0), None);

@@ -9,12 +9,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::words::{self, Words};
+use super::choices::{self, Choices};
 
 /// The JSON Schema (draft 2020-12) of native plans.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<PlanShape>();
+    let mut schema = generator.into_root_schema_for::<PlanSchema>();
     schema.insert("title".into(), "Planwright plan".into());
     schema.to_value()
 }
@@ -22,7 +22,7 @@ pub fn schema() -> Value {
 /// Steps that call tools, and what is handed from one to the other.
 #[derive(JsonSchema)]
 #[schemars(rename = "plan", deny_unknown_fields, transform = plan_needs)]
-struct PlanShape {
+struct PlanSchema {
     /// A short name.
     #[schemars(schema_with = "text")]
     name: (),
@@ -48,7 +48,7 @@ struct PlanShape {
     #[schemars(schema_with = "texts")]
     instances: (),
     /// The steps. A step starts as soon as the steps that it refers to have ended.
-    steps: Vec<StepShape>,
+    steps: Vec<StepSchema>,
     /// The ids of the steps whose outputs are given back, or any other value with references; all outputs where it is left out.
     #[schemars(schema_with = "anything")]
     output: (),
@@ -72,7 +72,7 @@ struct PlanShape {
 /// One step: exactly one of `tool`, `plan` and `value`.
 #[derive(JsonSchema)]
 #[schemars(rename = "step", deny_unknown_fields, transform = step_needs)]
-struct StepShape {
+struct StepSchema {
     /// The step's id, unique in the plan.
     #[schemars(schema_with = "text_or_number")]
     id: (),
@@ -144,7 +144,7 @@ struct StepShape {
 /// Again and again, each round after the one before.
 #[derive(JsonSchema)]
 #[schemars(rename = "repeat", deny_unknown_fields, transform = repeat_needs)]
-struct RepeatShape {
+struct RepeatSchema {
     /// Ends the repetition where it gives true. The step's own id refers to the round just ended.
     #[schemars(schema_with = "condition")]
     until: (),
@@ -156,7 +156,7 @@ struct RepeatShape {
 /// Which slots a step writes.
 #[derive(JsonSchema)]
 #[schemars(rename = "writes", deny_unknown_fields, transform = writes_needs)]
-struct WritesShape {
+struct WritesSchema {
     /// The slot, or several that all get the output.
     #[schemars(schema_with = "text_or_texts")]
     to: (),
@@ -171,7 +171,7 @@ struct WritesShape {
 /// How often a call is tried.
 #[derive(JsonSchema)]
 #[schemars(rename = "retry", deny_unknown_fields, transform = retry_needs)]
-struct RetryShape {
+struct RetrySchema {
     /// Attempts in all.
     #[schemars(schema_with = "bound")]
     attempts: (),
@@ -240,7 +240,7 @@ fn bound(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn repeat(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<RepeatShape>()
+    generator.subschema_for::<RepeatSchema>()
 }
 
 fn objects(_: &mut SchemaGenerator) -> Schema {
@@ -262,7 +262,7 @@ fn slot_schemas(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn by_kind(value: &Value, with_instance: bool) -> Value {
-    let mut properties: Map<String, Value> = words::all(words::KINDS)
+    let mut properties: Map<String, Value> = choices::all(choices::KINDS)
         .map(|kind| (kind.to_owned(), value.clone()))
         .collect();
     if with_instance {
@@ -271,33 +271,33 @@ fn by_kind(value: &Value, with_instance: bool) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-fn choice<T>(words: Words<T>) -> Schema {
-    let all: Vec<&str> = words::all(words).collect();
+fn choice<T>(choices: Choices<T>) -> Schema {
+    let all: Vec<&str> = choices::all(choices).collect();
     json_schema!({"type": "string", "enum": all, "default": all.first()})
 }
 
 fn orderings(_: &mut SchemaGenerator) -> Schema {
-    choice(words::ORDERINGS)
+    choice(choices::ORDERINGS)
 }
 
 fn on_failures(_: &mut SchemaGenerator) -> Schema {
-    choice(words::ON_FAILURES)
+    choice(choices::ON_FAILURES)
 }
 
 fn sharings(_: &mut SchemaGenerator) -> Schema {
-    choice(words::SHARINGS)
+    choice(choices::SHARINGS)
 }
 
 fn modes(_: &mut SchemaGenerator) -> Schema {
-    choice(words::MODES)
+    choice(choices::MODES)
 }
 
 fn methods(_: &mut SchemaGenerator) -> Schema {
-    choice(words::METHODS)
+    choice(choices::METHODS)
 }
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
-    let all: Vec<&str> = words::all(words::KINDS).collect();
+    let all: Vec<&str> = choices::all(choices::KINDS).collect();
     json_schema!({"type": "array", "items": {"type": "string", "enum": all}})
 }
 
@@ -328,7 +328,7 @@ fn for_each(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn writes(generator: &mut SchemaGenerator) -> Schema {
-    let object = generator.subschema_for::<WritesShape>();
+    let object = generator.subschema_for::<WritesSchema>();
     json_schema!({"anyOf": [{"type": "string"}, object]})
 }
 
@@ -340,7 +340,7 @@ fn on_error(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn retry(generator: &mut SchemaGenerator) -> Schema {
-    let object = generator.subschema_for::<RetryShape>();
+    let object = generator.subschema_for::<RetrySchema>();
     json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": u32::MAX}, object]})
 }
 

@@ -8,7 +8,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Value};
 
-use super::Unsaid;
+use super::LossReport;
 
 /// Something that a plan may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Feature {
     }
 
     /// What helps where the plan cannot do without it.
-    fn way_out(self) -> Option<&'static str> {
+    fn help(self) -> Option<&'static str> {
         match self {
             Self::Positional => Some("name it, or convert with the tools, whose schemas name it"),
             Self::ForEach => Some("write a step for each item"),
@@ -174,17 +174,17 @@ impl Feature {
 }
 
 /// Reports everything that `plan` uses and that is not among `sayable`.
-pub(crate) fn report_unsaid(plan: &Plan, sayable: &[Feature], unsaid: &mut Unsaid<'_>) {
+pub(crate) fn report_unsupported(plan: &Plan, supported: &[Feature], losses: &mut LossReport<'_>) {
     let mut report = |feature: Feature, place: Place| {
-        if sayable.contains(&feature) {
+        if supported.contains(&feature) {
             return;
         }
         if feature.is_dispensable() {
-            unsaid.warning(place, feature.words());
-        } else if let Some(way_out) = feature.way_out() {
-            unsaid.error_with(place, feature.words(), way_out);
+            losses.warning(place, feature.words());
+        } else if let Some(help) = feature.help() {
+            losses.error_with(place, feature.words(), help);
         } else {
-            unsaid.error(place, feature.words());
+            losses.error(place, feature.words());
         }
     };
     plan_features(plan, &mut report);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Form, OnFailure, Ordering, Source, Step};
 use planwright_core::{Place, Plan};
 
-use super::Unsaid;
+use super::LossReport;
 use crate::document::quote;
 
 /// Reports each step that the one at `position` comes after without taking data from it.
-pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>) {
+pub(crate) fn report_order(plan: &Plan, position: usize, losses: &mut LossReport<'_>) {
     let Some(step) = plan.steps.get(position) else {
         return;
     };
@@ -19,7 +19,7 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
         if !sources.contains(other) {
             let (step, other) = (quote(step.id.as_str()), quote(other));
             let what = format!("that step {step} comes after {other} without using its output");
-            unsaid.error(place, &what);
+            losses.error(place, &what);
         }
     };
     for name in &step.after {
@@ -34,7 +34,7 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
 }
 
 /// Whether the step at `position` comes after a step whose output it does not read.
-pub(crate) fn comes_only_after(plan: &Plan, position: usize) -> bool {
+pub(crate) fn follows_without_reading(plan: &Plan, position: usize) -> bool {
     let step = &plan.steps[position];
     let sources = sources_of(step);
     let before = position.checked_sub(1).map(|at| plan.steps[at].id.as_str());
@@ -45,7 +45,7 @@ pub(crate) fn comes_only_after(plan: &Plan, position: usize) -> bool {
 
 /// Reports the first step that runs though the one listed before it failed, for dialects in which each step depends on the one
 /// before it where order counts: there it is skipped.
-pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
+pub(crate) fn report_chain(plan: &Plan, losses: &mut LossReport<'_>) {
     if plan.ordering != Ordering::Listed || plan.on_failure != OnFailure::KeepGoing {
         return;
     }
@@ -56,7 +56,7 @@ pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
         if !is_bound {
             let (step_id, before) = (quote(step.id.as_str()), quote(id));
             let what = format!("that step {step_id} runs though {before} before it failed");
-            unsaid.warning(step.place, &what);
+            losses.warning(step.place, &what);
             return;
         }
     }

@@ -12,12 +12,12 @@ use crate::golden::sound_plan;
 /// Prints `plan` in the dialect `name` and reads it again, where that takes more than is usual so; the findings.
 #[track_caller]
 fn through(plan: &Plan, name: &str) -> Result<(), String> {
-    let (printed, findings) = dialect(name).unwrap().print(plan);
+    let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     let Some(printed) = printed else {
-        return Err(shown(&findings));
+        return Err(shown(&diagnostics));
     };
     let mut options = ReadOptions::new("test").in_dialect(name);
-    if findings.iter().any(|it| it.code == Code::TooDeep) {
+    if diagnostics.iter().any(|it| it.code == Code::TooDeep) {
         let again = parse(printed.as_bytes(), &options);
         assert!(again.diagnostics.has_errors(), "{name}: {printed}");
         options.limits.depth = Limits::DEEPEST;
@@ -28,16 +28,17 @@ fn through(plan: &Plan, name: &str) -> Result<(), String> {
         "{name}: {:#?}\n{printed}",
         read.diagnostics
     );
-    match shown(&findings) {
+    match shown(&diagnostics) {
         shown if shown.is_empty() => Ok(()),
         shown => Err(shown),
     }
 }
 
 /// The findings, but for warnings about what a dialect has no words for.
-fn shown(findings: &Diagnostics) -> String {
-    let counts = |finding: &&Diagnostic| finding.is_error() || finding.code != Code::Unprintable;
-    let lines: Vec<String> = findings
+fn shown(diagnostics: &Diagnostics) -> String {
+    let counts =
+        |diagnostic: &&Diagnostic| diagnostic.is_error() || diagnostic.code != Code::Unprintable;
+    let lines: Vec<String> = diagnostics
         .iter()
         .filter(counts)
         .map(ToString::to_string)
@@ -63,14 +64,14 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
 #[track_caller]
 fn check_depth(name: &str, around: usize) {
     let usual = Limits::default().depth;
-    let way_out = "let what lies deeper be an input of the run, or come from a step";
-    let many = |levels| {
+    let help = "let what lies deeper be an input of the run, or come from a step";
+    let count = |levels| {
         format!(
             "PW0003: what is written is nested {levels} levels deep, {usual} are read (allow more where it is read, or let what is large be an input of the run or come from a step)"
         )
     };
     let never = format!(
-        "PW0901: the {name} dialect cannot say a plan that is nested 513 levels deep ({way_out})"
+        "PW0901: the {name} dialect cannot say a plan that is nested 513 levels deep ({help})"
     );
     for nest in [
         (|value| Value::list([value])) as fn(Value) -> Value,
@@ -78,8 +79,8 @@ fn check_depth(name: &str, around: usize) {
     ] {
         let with = |levels: usize| through(&nested(levels - around, nest), name);
         assert_eq!(with(usual), Ok(()));
-        assert_eq!(with(usual + 1), Err(many(usual + 1)));
-        assert_eq!(with(Limits::DEEPEST), Err(many(Limits::DEEPEST)));
+        assert_eq!(with(usual + 1), Err(count(usual + 1)));
+        assert_eq!(with(Limits::DEEPEST), Err(count(Limits::DEEPEST)));
         assert_eq!(with(Limits::DEEPEST + 1), Err(never.clone()));
     }
 }
@@ -114,7 +115,7 @@ fn there_are_no_more_alternatives_than_are_read() {
 
 #[test]
 fn times_are_no_longer_than_is_read() {
-    let milliseconds = Limits::LONGEST_TIME.as_millis().try_into().unwrap();
+    let milliseconds = Limits::MAX_DURATION.as_millis().try_into().unwrap();
     let longest = Duration::from_millis(milliseconds);
     let plan = |time: Duration| {
         let mut plan = nested(0, |value| value);

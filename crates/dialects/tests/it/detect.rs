@@ -10,7 +10,7 @@ fn check(text: &str, wanted: &str) {
         None => result
             .diagnostics
             .iter()
-            .map(|finding| finding.code.to_string())
+            .map(|diagnostic| diagnostic.code.to_string())
             .collect::<Vec<String>>()
             .join(" "),
     };

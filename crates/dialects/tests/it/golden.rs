@@ -55,19 +55,23 @@ pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
 /// read more widely than those systems read them, and written so that those systems read them.
 #[track_caller]
 pub(crate) fn assert_survives_printing(plan: &Plan, name: &str) {
-    let (printed, findings) = dialect(name).unwrap().print(plan);
+    let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     let is_of_another = !matches!(name, "native" | "lines" | "acts");
-    assert!(findings.is_empty() || is_of_another, "{findings:#?}");
-    assert_eq!(printed.is_none(), findings.has_errors(), "{findings:#?}");
+    assert!(diagnostics.is_empty() || is_of_another, "{diagnostics:#?}");
+    assert_eq!(
+        printed.is_none(),
+        diagnostics.has_errors(),
+        "{diagnostics:#?}"
+    );
     if let Some(printed) = printed {
         let again = sound_plan(&printed, name);
-        let (again, plan) = (settled(&again, name), settled(plan, name));
+        let (again, plan) = (normalized(&again, name), normalized(plan, name));
         assert_eq!(meaning(&again), meaning(&plan), "{printed}");
     }
 }
 
 /// `plan` without what printing adds: titles, and dependencies that follow from references.
-fn settled(plan: &Plan, name: &str) -> Plan {
+fn normalized(plan: &Plan, name: &str) -> Plan {
     let mut plan = plan.clone();
     if name == "mcp-cli" {
         plan.title = None;
@@ -115,18 +119,18 @@ fn check_read_only(name: &str) {
         let bytes = fs::read(&file).unwrap();
         let result = parse(&bytes, &ReadOptions::new("test"));
         let shown = file.display();
-        let findings = result.diagnostics;
-        assert!(findings.is_empty(), "{shown}: {findings:#?}");
+        let diagnostics = result.diagnostics;
+        assert!(diagnostics.is_empty(), "{shown}: {diagnostics:#?}");
         assert_eq!(result.dialect, Some(name), "{shown}");
         let plan = result.plan.unwrap();
         assert_golden(&file, &meaning(&plan));
         assert_survives_printing(&plan, "native");
-        let (printed, findings) = dialect(name).unwrap().print(&plan);
+        let (printed, diagnostics) = dialect(name).unwrap().print(&plan);
         assert_eq!(printed, None);
-        let help = findings
+        let help = diagnostics
             .iter()
             .next()
-            .and_then(|finding| finding.help.as_deref());
+            .and_then(|diagnostic| diagnostic.help.as_deref());
         let wanted = "plans can be written in `native`, `lines`, `concierge`, `acts`, `mcp-cli`, `clear-ai`, `agentle`";
         assert_eq!(help, Some(wanted));
     }

@@ -2,12 +2,12 @@
 
 mod bounds;
 mod conversion;
+mod convert;
 mod detect;
-mod findings;
+mod diagnostics;
+mod fuzz;
 mod golden;
 mod meaning;
 mod native;
 mod places;
-mod print;
 mod round_trip;
-mod wild;

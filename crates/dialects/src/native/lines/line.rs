@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::foreign;
-use crate::document::quoted_name;
+use super::foreign_code;
+use crate::document::quoted_prefix;
 
 /// What a line begins, in bytes of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Beginning {
+pub(super) enum LineStart {
     /// `id = tool(`, `id = {` or `id = ${`.
-    Step(Head),
+    Step(StepHead),
     /// `plan {`: where the brace is.
     Plan(usize),
     /// `return`: where that ends.
@@ -19,16 +19,16 @@ pub(super) enum Beginning {
 
 /// The beginning of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct StepHead {
     pub(super) id: Range<usize>,
-    pub(super) body: Body,
+    pub(super) body: StepBody,
 }
 
 /// What a step does, as its first signs tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum StepBody {
     /// The tool, and the byte after `(`.
-    Call(Range<usize>, usize),
+    CallFields(Range<usize>, usize),
     /// The brace.
     Object(usize),
     /// The dollar.
@@ -36,9 +36,9 @@ pub(super) enum Body {
 }
 
 /// What `line` begins, if anything.
-pub(super) fn beginning(line: &str) -> Option<Beginning> {
-    if let Some(head) = head(line) {
-        return Some(Beginning::Step(head));
+pub(super) fn line_start(line: &str) -> Option<LineStart> {
+    if let Some(step_head) = step_head(line) {
+        return Some(LineStart::Step(step_head));
     }
     let start = indent(line);
     let word = &line[start..];
@@ -46,27 +46,27 @@ pub(super) fn beginning(line: &str) -> Option<Beginning> {
         let brace = start + "plan".len() + indent(rest);
         return line[brace..]
             .starts_with('{')
-            .then_some(Beginning::Plan(brace));
+            .then_some(LineStart::Plan(brace));
     }
     let rest = word.strip_prefix("return")?;
     let is_word = !rest.starts_with(|c: char| is_of_id(c) || matches!(c, '(' | '.' | ':'));
-    is_word.then_some(Beginning::Return(start + "return".len()))
+    is_word.then_some(LineStart::Return(start + "return".len()))
 }
 
 /// The beginning of a step, where `line` has one.
-pub(super) fn head(line: &str) -> Option<Head> {
+pub(super) fn step_head(line: &str) -> Option<StepHead> {
     let (id, at) = left(line)?;
     let rest = &line[at..];
     let body = if rest.starts_with('{') {
-        Body::Object(at)
+        StepBody::Object(at)
     } else if rest.starts_with("${") {
-        Body::Reference(at)
+        StepBody::Reference(at)
     } else {
         let name = name_length(rest, is_of_tool)?;
         let opens = rest[name..].starts_with('(');
-        opens.then_some(Body::Call(at..at + name, at + name + 1))?
+        opens.then_some(StepBody::CallFields(at..at + name, at + name + 1))?
     };
-    Some(Head { id, body })
+    Some(StepHead { id, body })
 }
 
 /// What is wrong with a line that is meant as a step and is none, or that is one of a program, and what helps; nothing for words.
@@ -83,7 +83,7 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
         let help = "a step's other fields stand behind its `)`, on the same line";
         return Some((message, help));
     }
-    if let Some(fault) = foreign::fault(line) {
+    if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
     }
     let length = name_length(rest, is_of_tool)?;
@@ -91,7 +91,7 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     if !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
         return None;
     }
-    let help = if PRINTERS.contains(&name) {
+    let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
     } else {
         FORM
@@ -100,7 +100,7 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
 }
 
 /// Functions by which programs show something.
-const PRINTERS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
+const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
 
 /// The blanks that `line` begins with.
 pub(super) fn indentation(line: &str) -> &str {
@@ -124,14 +124,14 @@ pub(super) fn is_blank(line: &str) -> bool {
 /// The name that stands at `range` of `text`.
 pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
     let written = &text[range];
-    match quoted_name(written) {
+    match quoted_prefix(written) {
         Some((name, _)) => name,
         None => written.into(),
     }
 }
 
 /// `name =`: the name, and where what follows begins.
-pub(super) fn named(text: &str) -> Option<(Range<usize>, usize)> {
+pub(super) fn assigned_name(text: &str) -> Option<(Range<usize>, usize)> {
     let length = name_length(text, is_of_argument)?;
     Some((0..length, equals(text, length)?))
 }
@@ -153,7 +153,7 @@ fn equals(text: &str, at: usize) -> Option<usize> {
 /// The length of the name that `text` begins with, quotes included.
 fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
     if text.starts_with('"') {
-        return quoted_name(text).map(|(_, length)| length);
+        return quoted_prefix(text).map(|(_, length)| length);
     }
     let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
     text.starts_with(is_first).then_some(length)
@@ -203,16 +203,20 @@ mod tests {
     use super::*;
 
     fn shown(line: &str) -> String {
-        match beginning(line) {
-            Some(Beginning::Step(Head { id, body })) => {
+        match line_start(line) {
+            Some(LineStart::Step(StepHead { id, body })) => {
                 let id = &line[id];
                 match body {
-                    Body::Call(tool, at) => format!("{id} calls {} {}", &line[tool], &line[at..]),
-                    Body::Object(at) | Body::Reference(at) => format!("{id} is {}", &line[at..]),
+                    StepBody::CallFields(tool, at) => {
+                        format!("{id} calls {} {}", &line[tool], &line[at..])
+                    }
+                    StepBody::Object(at) | StepBody::Reference(at) => {
+                        format!("{id} is {}", &line[at..])
+                    }
                 }
             }
-            Some(Beginning::Plan(at)) => format!("plan {}", &line[at..]),
-            Some(Beginning::Return(at)) => format!("return{}", &line[at..]),
+            Some(LineStart::Plan(at)) => format!("plan {}", &line[at..]),
+            Some(LineStart::Return(at)) => format!("return{}", &line[at..]),
             None => fault(line).map_or_else(|| "words".to_owned(), |(message, _)| message),
         }
     }

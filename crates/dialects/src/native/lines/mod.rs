@@ -22,16 +22,16 @@
 //!   are meant as a step and are none.
 
 mod call;
-mod follow;
-mod foreign;
+mod foreign_code;
 mod line;
 mod parse;
 mod print;
-mod reader;
+mod statement;
+mod stream;
 
 pub use parse::to_json;
 pub use print::from_json;
-pub use reader::{LineReader, plan_in};
+pub use stream::{LineReader, plan_in};
 
 use planwright_core::{Diagnostics, Plan};
 
@@ -57,7 +57,7 @@ impl Dialect for Lines {
 
     fn recognise(&self, document: &Document) -> Likeness {
         let text = document.root.as_text();
-        text.map_or(Likeness::No, |text| follow::likeness(text))
+        text.map_or(Likeness::No, |text| statement::likeness(text))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

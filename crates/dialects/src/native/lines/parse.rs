@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
 
-use super::call::Call;
-use super::follow::{Found, Kind, Statement, all};
-use super::line::{self, Beginning, Body, FORM, Head, name_at};
+use super::call::CallFields;
+use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
+use super::statement::{LineToken, Statement, StatementKind, all};
 use crate::document::{
-    Document, Entry, Findings, Item, ItemKind, Limits, LineValues, TAKE_LESS, quote, read_lines,
+    Document, Entry, Findings, Item, ItemKind, Limits, LineValueReader, REDUCE_SIZE, quote,
+    read_lines,
 };
-use crate::lines::Sheet;
+use crate::lowering::lines::LineContext;
 use crate::native::parse::parse as parse_tree;
 
 /// Reads a plan.
@@ -19,8 +20,8 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let Some(document) = document else {
         return (None, diagnostics);
     };
-    let (plan, findings) = parse_tree(document);
-    diagnostics.extend(findings);
+    let (plan, sink) = parse_tree(document);
+    diagnostics.extend(sink);
     diagnostics.sort();
     (plan, diagnostics)
 }
@@ -35,19 +36,19 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 /// ```
 pub fn to_json(text: &str) -> Option<Value> {
     let (document, _) = read_lines(text, "plan", 0, &Limits::default());
-    let (document, findings) = tree(document?);
-    let document = document.filter(|_| !findings.has_errors())?;
+    let (document, sink) = tree(document?);
+    let document = document.filter(|_| !sink.has_errors())?;
     Some(document.root.to_value())
 }
 
 /// The text of `document` as a document whose root is what stands in the lines; nothing where there is no plan among them.
 fn tree(document: Document) -> (Option<Document>, Diagnostics) {
-    let mut findings = Findings::new();
+    let mut sink = Findings::new();
     let mut source = document.source;
     let text = Arc::clone(source.text());
-    let mut reader = Reader {
-        sheet: Sheet::new(&mut source, &mut findings, document.root.place),
-        values: LineValues::new(document.limits),
+    let mut reader = StatementReader {
+        context: LineContext::new(&mut source, &mut sink, document.root.place),
+        values: LineValueReader::new(document.limits),
         text: &text,
         root: document.root.place,
         fields: None,
@@ -55,9 +56,9 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
         output: None,
         indentation: None,
     };
-    reader.read(document.limits.findings);
+    reader.read(document.limits.diagnostics);
     let root = reader.finish();
-    let diagnostics = findings.finish(&source);
+    let diagnostics = sink.finish(&source);
     let document = root.map(|root| Document {
         root,
         source,
@@ -67,9 +68,9 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
 }
 
 /// What every part of the reader needs.
-pub(super) struct Reader<'a> {
-    pub(super) sheet: Sheet<'a>,
-    pub(super) values: LineValues,
+pub(super) struct StatementReader<'a> {
+    pub(super) context: LineContext<'a>,
+    pub(super) values: LineValueReader,
     pub(super) text: &'a str,
     root: Place,
     /// The fields of the plan, where there is a line of them.
@@ -80,19 +81,19 @@ pub(super) struct Reader<'a> {
     indentation: Option<&'a str>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, most: usize) {
+impl StatementReader<'_> {
+    fn read(&mut self, max_diagnostics: usize) {
         for found in all(self.text) {
             match found {
-                Found::Statement(statement) => self.statement(&statement),
-                Found::Apart(range) => {
+                LineToken::Statement(statement) => self.statement(&statement),
+                LineToken::OtherLine(range) => {
                     if let Some((message, help)) = line::fault(&self.text[range.clone()]) {
-                        self.sheet.complain(range, message, help);
+                        self.context.report_malformed(range, message, help);
                     }
                 }
-                Found::Fence(_) => {}
+                LineToken::Fence(_) => {}
             }
-            if self.sheet.findings.count() > most || self.values.is_used_up() {
+            if self.context.sink.count() > max_diagnostics || self.values.is_exhausted() {
                 break;
             }
         }
@@ -101,18 +102,18 @@ impl Reader<'_> {
     /// The tree as JSON would have it; nothing where no line says anything.
     fn finish(self) -> Option<Item> {
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
-            if !self.sheet.findings.has_errors() {
+            if !self.context.sink.has_errors() {
                 let message = "no line of the text is a step";
-                let finding = Diagnostic::error(Code::MalformedLine, message).help(FORM);
-                self.sheet.findings.push(self.root, finding);
+                let diagnostic = Diagnostic::error(Code::MalformedLine, message).help(FORM);
+                self.context.sink.push(self.root, diagnostic);
             }
             return None;
         }
         let steps = ItemKind::List(self.steps);
-        let mut entries = vec![entry("steps", steps, self.sheet.all_steps())];
+        let mut entries = vec![entry("steps", steps, self.context.all_steps())];
         entries.extend(self.output);
         let fields = self.fields.unwrap_or_default();
-        join(&mut entries, fields, "the plan", self.sheet.findings);
+        join(&mut entries, fields, "the plan", self.context.sink);
         Some(Item {
             kind: ItemKind::Object(entries),
             place: self.root,
@@ -125,12 +126,13 @@ impl Reader<'_> {
         if *self.indentation.get_or_insert(indentation) != indentation {
             let message = "the line is indented as if it belonged to another one".to_owned();
             let help = "a plan has no blocks: begin all steps in the same column, and give each its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`";
-            self.sheet.complain(statement.range.clone(), message, help);
+            self.context
+                .report_malformed(statement.range.clone(), message, help);
         }
-        match line::beginning(&self.text[statement.range.clone()]) {
-            Some(Beginning::Step(head)) => self.step(&head, statement),
-            Some(Beginning::Plan(brace)) => self.plan(start + brace, statement),
-            Some(Beginning::Return(end)) => self.output(start + end, statement),
+        match line::line_start(&self.text[statement.range.clone()]) {
+            Some(LineStart::Step(step_head)) => self.step(&step_head, statement),
+            Some(LineStart::Plan(brace)) => self.plan(start + brace, statement),
+            Some(LineStart::Return(end)) => self.output(start + end, statement),
             None => {}
         }
     }
@@ -140,8 +142,8 @@ impl Reader<'_> {
         if self.fields.is_some() {
             let message = "the plan's fields stand in two lines".to_owned();
             let range = statement.range.clone();
-            self.sheet
-                .complain(range, message, "write one line with `plan`");
+            self.context
+                .report_malformed(range, message, "write one line with `plan`");
             return;
         }
         self.fields = Some(fields);
@@ -153,7 +155,7 @@ impl Reader<'_> {
         if at == range.end {
             let help = "write `return` and a value, such as `return [\"id\"]`";
             let message = "`return` gives nothing back".to_owned();
-            self.sheet.complain(range, message, help);
+            self.context.report_malformed(range, message, help);
             return;
         }
         let spot = (self.root, PointerSegment::Key("output".into()));
@@ -163,34 +165,34 @@ impl Reader<'_> {
         self.expect_end(end, statement);
         if self.output.is_some() {
             let message = "the plan gives something back in two lines".to_owned();
-            self.sheet
-                .complain(range, message, "write one line with `return`");
+            self.context
+                .report_malformed(range, message, "write one line with `return`");
             return;
         }
         self.output = Some(entry_of("output", item));
     }
 
-    fn step(&mut self, head: &Head, statement: &Statement) {
+    fn step(&mut self, step_head: &StepHead, statement: &Statement) {
         let base = statement.range.start;
-        let place = self.sheet.step(self.steps.len(), statement.range.clone());
-        let id = base + head.id.start..base + head.id.end;
+        let place = self.context.step(self.steps.len(), statement.range.clone());
+        let id = base + step_head.id.start..base + step_head.id.end;
         // With the values in its body, these are those that the step has in JSON, or less.
-        let values = match &head.body {
-            Body::Object(_) | Body::Reference(_) => 1,
-            Body::Call(..) => 2,
+        let values = match &step_head.body {
+            StepBody::Object(_) | StepBody::Reference(_) => 1,
+            StepBody::CallFields(..) => 2,
         };
         if !self.values.count(values) {
             let message = "the text has too many values";
-            let finding = Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS);
-            self.sheet.report(id, finding);
+            let diagnostic = Diagnostic::error(Code::TooLarge, message).help(REDUCE_SIZE);
+            self.context.report(id, diagnostic);
             return;
         }
         let text: Arc<str> = name_at(self.text, id.clone()).into();
-        let id = self.sheet.part(place, "id", id);
+        let id = self.context.part(place, "id", id);
         let mut entries = vec![entry("id", ItemKind::Text(text), id)];
-        let options = match &head.body {
-            Body::Object(at) => self.object(base + at, statement, place, 2),
-            Body::Reference(at) => {
+        let options = match &step_head.body {
+            StepBody::Object(at) => self.object(base + at, statement, place, 2),
+            StepBody::Reference(at) => {
                 let spot = (place, PointerSegment::Key("value".into()));
                 let value = self.value(base + at, statement, spot, 3);
                 let end = value.as_ref().map(|(_, end)| *end);
@@ -200,14 +202,14 @@ impl Reader<'_> {
                 entries.push(value.unwrap_or_else(nothing));
                 self.options(end, place, statement)
             }
-            Body::Call(tool, at) => {
+            StepBody::CallFields(tool, at) => {
                 let tool = base + tool.start..base + tool.end;
-                let call = Call::read(self, place, tool, base + at, statement);
+                let call = CallFields::read(self, place, tool, base + at, statement);
                 entries.extend(call.entries);
                 self.options(call.end, place, statement)
             }
         };
-        join(&mut entries, options, "the step", self.sheet.findings);
+        join(&mut entries, options, "the step", self.context.sink);
         self.steps.push(Item {
             kind: ItemKind::Object(entries),
             place,
@@ -233,9 +235,9 @@ impl Reader<'_> {
         at: usize,
         statement: &Statement,
         place: Place,
-        around: usize,
+        outer_depth: usize,
     ) -> Vec<Entry> {
-        match self.value(at, statement, (place, PointerSegment::Root), around) {
+        match self.value(at, statement, (place, PointerSegment::Root), outer_depth) {
             Some((item, end)) => {
                 self.expect_end(end, statement);
                 match item.kind {
@@ -253,11 +255,11 @@ impl Reader<'_> {
         at: usize,
         statement: &Statement,
         spot: (Place, PointerSegment),
-        around: usize,
+        outer_depth: usize,
     ) -> Option<(Item, usize)> {
         let text = &self.text[..statement.range.end];
-        let to = (&mut *self.sheet.source, &mut *self.sheet.findings);
-        self.values.read((text, at), spot, around, to)
+        let to = (&mut *self.context.source, &mut *self.context.sink);
+        self.values.read((text, at), spot, outer_depth, to)
     }
 
     fn expect_end(&mut self, at: usize, statement: &Statement) {
@@ -271,13 +273,16 @@ impl Reader<'_> {
                 .trim_end();
             let range = at..at + line.len();
             let message = match statement.kind {
-                Kind::Step => "more follows the step",
-                Kind::Plan => "more follows the plan's fields",
-                Kind::Return => "more follows what is given back",
+                StatementKind::Step => "more follows the step",
+                StatementKind::Plan => "more follows the plan's fields",
+                StatementKind::Return => "more follows what is given back",
             };
             let message = format!("{message}: {}", quote(line));
-            self.sheet
-                .complain(range, message, "put it on a line of its own, or behind `#`");
+            self.context.report_malformed(
+                range,
+                message,
+                "put it on a line of its own, or behind `#`",
+            );
         }
     }
 
@@ -295,13 +300,13 @@ impl Reader<'_> {
 }
 
 /// Adds `more` to `entries`, unless a field is there already, which is a finding.
-fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, findings: &mut Findings) {
+fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Findings) {
     let given: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
         if given.contains(&entry.key) {
             let message = format!("{owner} has {} twice", quote(&entry.key));
-            let finding = Diagnostic::error(Code::DuplicateKey, message);
-            findings.push_key(&entry, finding.help("leave it out here"));
+            let diagnostic = Diagnostic::error(Code::DuplicateKey, message);
+            sink.push_at_key(&entry, diagnostic.help("leave it out here"));
         } else {
             entries.push(entry);
         }

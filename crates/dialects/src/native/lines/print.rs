@@ -7,13 +7,13 @@ use planwright_core::{Diagnostics, Object, Plan, Value};
 use super::line::{is_bare_argument, is_bare_id, is_bare_tool};
 use crate::native::print::write_plan;
 use crate::native::reference::is_reference;
-use crate::printing::Unsaid;
+use crate::printing::LossReport;
 
 /// Writes `plan`. The only things that cannot be said are those of the native printer.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("lines", plan);
-    let written = write_plan(plan, &mut unsaid);
-    unsaid.finish_text(&written, from_json)
+    let mut losses = LossReport::new("lines", plan);
+    let written = write_plan(plan, &mut losses);
+    losses.finish_text(&written, from_json)
 }
 
 /// A plan in native JSON, in lines.
@@ -40,7 +40,7 @@ pub fn from_json(plan: &Value) -> String {
     let output = fields.get("output");
     if !own.is_empty() || (steps.is_empty() && output.is_none()) {
         text.push_str("plan ");
-        write_object(&own, &[], References::Quoted, &mut text);
+        write_object(&own, &[], ReferenceStyle::Quoted, &mut text);
         text.push('\n');
     }
     for step in steps.iter().filter_map(Value::as_object) {
@@ -49,7 +49,7 @@ pub fn from_json(plan: &Value) -> String {
     }
     if let Some(output) = output {
         text.push_str("return ");
-        write_value(output, References::Bare, &mut text);
+        write_value(output, ReferenceStyle::Bare, &mut text);
         text.push('\n');
     }
     text
@@ -70,13 +70,13 @@ fn write_step(step: &Object, text: &mut String) {
             &["id", "value"]
         }
         _ => {
-            write_object(step, &["id"], References::Bare, text);
+            write_object(step, &["id"], ReferenceStyle::Bare, text);
             return;
         }
     };
     if step.keys().any(|key| !said.contains(&&**key)) {
         text.push(' ');
-        write_object(step, said, References::Bare, text);
+        write_object(step, said, ReferenceStyle::Bare, text);
     }
 }
 
@@ -88,20 +88,20 @@ fn has_arguments(step: &Object) -> bool {
 }
 
 fn write_arguments(step: &Object, text: &mut String) {
-    let unnamed = step.get("positional").and_then(Value::as_list);
-    let named = step.get("args").and_then(Value::as_object);
+    let positional_items = step.get("positional").and_then(Value::as_list);
+    let assigned_name = step.get("args").and_then(Value::as_object);
     let mut between = "";
     text.push('(');
-    for value in unnamed.unwrap_or_default() {
+    for value in positional_items.unwrap_or_default() {
         text.push_str(between);
-        write_value(value, References::Bare, text);
+        write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
-    for (name, value) in named.into_iter().flatten() {
+    for (name, value) in assigned_name.into_iter().flatten() {
         text.push_str(between);
         write_name(name, is_bare_argument, text);
         text.push('=');
-        write_value(value, References::Bare, text);
+        write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
     text.push(')');
@@ -109,16 +109,18 @@ fn write_arguments(step: &Object, text: &mut String) {
 
 /// How a text that is nothing but a reference is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum References {
+enum ReferenceStyle {
     /// As it is.
     Bare,
     /// As the text that it is where nothing is referred to, such as in the defaults of inputs.
     Quoted,
 }
 
-fn write_value(value: &Value, references: References, text: &mut String) {
+fn write_value(value: &Value, references: ReferenceStyle, text: &mut String) {
     match value {
-        Value::Text(written) if references == References::Bare && is_bare_reference(written) => {
+        Value::Text(written)
+            if references == ReferenceStyle::Bare && is_bare_reference(written) =>
+        {
             text.push_str(written);
         }
         Value::List(items) => {
@@ -137,7 +139,7 @@ fn write_value(value: &Value, references: References, text: &mut String) {
 }
 
 /// The fields of an object but those in `without`.
-fn write_object(fields: &Object, without: &[&str], references: References, text: &mut String) {
+fn write_object(fields: &Object, without: &[&str], references: ReferenceStyle, text: &mut String) {
     text.push('{');
     let mut between = "";
     for (key, value) in fields.iter().filter(|(key, _)| !without.contains(&&***key)) {

@@ -1,0 +1,59 @@
+//! The agentle dialect: `execute_tool_plan`, `"$ref:id.path"`.
+//!
+//! ```json
+//! {"steps": [
+//!   {"id": "tokyo", "tool": "get_weather", "arguments": "{\"location\": \"Tokyo\"}"},
+//!   {"id": "tell", "tool": "notify", "arguments": {"degrees": "$ref:tokyo.temp"}}
+//! ], "output_steps": ["tell"]}
+//! ```
+//!
+//! - `arguments` is an object or the JSON text of one, read with all its findings placed; left out, there are none.
+//! - A reference is a whole text, at any depth: `$ref:id`, `$ref:id.a.0.b`, `[0]` for `.0`, `["odd.key"]`. The
+//!   id is the longest known one that fits, so ids and fields may hold hyphens, blanks, dots and any letters,
+//!   where the origin passes such a marker on to the tool. A part that is missing gives `null`.
+//! - `output_steps` left out or empty selects every step.
+//! - `$ref:` inside of longer text is a finding, where the origin passes it on to the tool.
+//! - Literal: `$$ref:` stands for `$ref:` anywhere in a text, and each further `$` before it for one less. The
+//!   origin has no escape.
+
+mod parse;
+mod print;
+
+use planwright_core::{Diagnostics, Plan};
+
+use crate::dialect::{Dialect, Likeness};
+use crate::document::{Document, Item};
+
+/// The dialect of agentle4j's tool planning.
+#[derive(Clone, Copy, Debug)]
+pub struct Agentle;
+
+impl Dialect for Agentle {
+    fn name(&self) -> &'static str {
+        "agentle"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"steps\": [{\"id\", \"tool\", \"arguments\"}], \"output_steps\"}` with `\"$ref:id.path\"`"
+    }
+
+    fn recognise(&self, document: &Document) -> Likeness {
+        let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
+            return Likeness::No;
+        };
+        let marked = |step: &Item| step.has("arguments") && step.has("tool");
+        if document.root.has("output_steps") || steps.iter().any(marked) {
+            Likeness::Certain
+        } else {
+            Likeness::No
+        }
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse::parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
