@@ -66,7 +66,7 @@ impl<D: Dialect> Dialect for ReadOnly<D> {
 
     fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
         let (text, mut diagnostics) = self.0.print(plan);
-        for diagnostic in diagnostics.iter_mut() {
+        for diagnostic in &mut diagnostics {
             let writable = names(dialects().iter().filter(|dialect| dialect.is_writable()));
             diagnostic.help = Some(format!("plans can be written in {writable}"));
         }

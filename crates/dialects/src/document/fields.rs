@@ -1,4 +1,4 @@
-//! The fields of one object, asked for by name: what is missing, wrong or unknown becomes a finding.
+//! The fields of one object, read by name; missing, wrong and unknown fields become diagnostics.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use planwright_core::{Code, Diagnostic, Place};
 use super::suggest::synonym;
 use super::{Entry, Findings, Item, ItemKind, nearest, quote};
 
-/// The fields of one object. Each one that is asked for counts as known; [`Fields::finish`] reports the others.
+/// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
 ///
-/// A field that may be left out may also be `null`: programs write it so. [`Fields::entry`] tells the two apart.
+/// An optional field may also be `null`, because programs often write it so. [`Fields::entry`] distinguishes the two.
 #[derive(Debug)]
 pub struct Fields<'a> {
     owner: &'static str,
@@ -21,7 +21,8 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of `item`, which messages call `owner` (with its article: "the step").
-    /// A finding and nothing where it is no object.
+    ///
+    /// Reports a diagnostic and returns `None` if `item` is not an object.
     pub fn of(item: &'a Item, owner: &'static str, sink: &mut Findings) -> Option<Self> {
         if let Some(entries) = item.as_object() {
             return Some(Self {
@@ -37,26 +38,27 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Where the object stands.
+    /// The place of the object.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// The field `name` with its key, whatever it holds, `null` included.
+    /// The field `name` with its key, whatever its value, `null` included.
     pub fn entry(&mut self, name: &'static str) -> Option<&'a Entry> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
+        // Of duplicate keys, which the reader has reported, the last one counts.
         self.entries.iter().rfind(|entry| &*entry.key == name)
     }
 
-    /// The value of the field `name`, whatever it is, unless it is left out or `null`.
+    /// The value of the field `name`, or `None` if the field is absent or `null`.
     pub fn optional(&mut self, name: &'static str) -> Option<&'a Item> {
         let item = &self.entry(name)?.item;
         (!item.is_null()).then_some(item)
     }
 
-    /// The value of the field `name`; a finding where it is left out.
+    /// The value of the field `name`. Reports a diagnostic if the field is absent.
     pub fn required(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
         let entry = self.entry(name);
         if entry.is_none() {
@@ -65,20 +67,20 @@ impl<'a> Fields<'a> {
         entry.map(|entry| &entry.item)
     }
 
-    /// Says that the field `name` is missing.
+    /// Reports that the field `name` is missing.
     pub fn report_missing(&self, name: &str, sink: &mut Findings) {
         let message = format!("{} has no `{name}`", self.owner);
         let diagnostic = Diagnostic::error(Code::MissingField, message);
         sink.push(self.place, diagnostic.help(format!("add `{name}`")));
     }
 
-    /// The text in `name`, which may be left out.
+    /// The text in the optional field `name`.
     pub fn text(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Arc<str>> {
         let item = self.optional(name)?;
         expect_type(item, name, "text", item.as_text(), sink)
     }
 
-    /// The text in `name`, which may not be left out, and its place.
+    /// The text in the required field `name`, and its place.
     pub fn required_text(
         &mut self,
         name: &'static str,
@@ -89,26 +91,26 @@ impl<'a> Fields<'a> {
         Some((text, item.place))
     }
 
-    /// The list in `name`, which may be left out.
+    /// The list in the optional field `name`.
     pub fn list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
         let item = self.optional(name)?;
         expect_type(item, name, "a list", item.as_list(), sink)
     }
 
-    /// The list in `name`, which may not be left out.
+    /// The list in the required field `name`.
     pub fn required_list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
         let item = self.required(name, sink)?;
         expect_type(item, name, "a list", item.as_list(), sink)
     }
 
-    /// The object in `name`, which may be left out.
+    /// The object in the optional field `name`.
     pub fn object(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
         let item = self.optional(name)?;
         expect_type(item, name, "an object", item.as_object(), sink)?;
         Some(item)
     }
 
-    /// The truth value in `name`, which may be left out.
+    /// The truth value in the optional field `name`.
     pub fn boolean(&mut self, name: &'static str, sink: &mut Findings) -> Option<bool> {
         let item = self.optional(name)?;
         let value = match &item.kind {
@@ -118,7 +120,7 @@ impl<'a> Fields<'a> {
         expect_type(item, name, "true or false", value, sink)
     }
 
-    /// The whole number from 0 on in `name`, which may be left out, and its place.
+    /// The whole number from 0 on in the optional field `name`, and its place.
     pub fn count(&mut self, name: &'static str, sink: &mut Findings) -> Option<(u64, Place)> {
         let item = self.optional(name)?;
         let ItemKind::Number(number) = &item.kind else {
@@ -136,7 +138,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Reports every field that nobody asked for.
+    /// Reports every field that was not read.
     pub fn finish(self, sink: &mut Findings) {
         let mut unknown = self.unknown().peekable();
         if unknown.peek().is_none() {
@@ -144,6 +146,7 @@ impl<'a> Fields<'a> {
         }
         let guess = FieldGuess::new(&self);
         for entry in unknown {
+            // Guessing compares the key with all known fields; beyond the limit the result would not be shown.
             if sink.is_error_limit_reached() {
                 continue;
             }
@@ -170,12 +173,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Guesses which fields are meant by those that are not known.
+/// Guesses the known fields that unknown ones stand for.
 struct FieldGuess<'k> {
     known: &'k [&'static str],
-    /// The known fields that are there.
+    /// The known fields that the object has.
     present: HashSet<&'static str>,
-    /// How many unknown fields have another word for a known one.
+    /// The number of unknown fields that are a synonym of each known one.
     synonyms: HashMap<&'static str, usize>,
 }
 
@@ -196,7 +199,8 @@ impl<'k> FieldGuess<'k> {
         }
     }
 
-    /// The field that is probably meant by `written`, and whether it can be no other, and there is room for it.
+    /// The field that `written` probably stands for; `true` if no other field is meant and the object does not have it
+    /// yet.
     fn best_match(&self, written: &str) -> Option<(&'static str, bool)> {
         let is_free = |name: &str| !self.present.contains(name);
         if let Some(name) = synonym(written, self.known) {

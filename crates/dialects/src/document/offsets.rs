@@ -1,4 +1,4 @@
-//! From a text's characters back to where they stand in the text around it, escapes counted.
+//! A map from the bytes of a text value to the bytes of the text around it, with escapes taken into account.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use planwright_core::{Place, PointerSegment, Source, Span};
 
 use super::string_literal;
 
-/// Says for each byte of a text value where it was written.
+/// The map from the bytes of a text value to the place where each was written.
 #[derive(Debug)]
 pub struct Offsets {
     whole: Span,
     runs: Option<Vec<OffsetRun>>,
 }
 
-/// From here on, both sides advance byte by byte until the next run.
+/// A run of bytes over which both sides advance byte by byte, up to the next run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffsetRun {
     pub(super) inner: usize,
@@ -21,8 +21,8 @@ pub(super) struct OffsetRun {
 }
 
 impl Offsets {
-    /// The offsets of the text value at `place`. Where they cannot be known (a text inside of a text inside
-    /// of a text), everything stands where the whole value stands.
+    /// The offsets of the text value at `place`. If they cannot be known (a text inside of a text inside of a text),
+    /// every byte maps to the whole value.
     pub fn of(source: &Source, place: Place) -> Self {
         let whole = source.span(place).unwrap_or_default();
         let runs = source
@@ -33,7 +33,8 @@ impl Offsets {
         Self { whole, runs }
     }
 
-    /// The offsets of a text that stands as it is from byte `start` of the text around it, `length` bytes long.
+    /// The offsets of a text without escapes that is `length` bytes long and begins at byte `start` of the text around
+    /// it.
     pub(crate) fn plain(start: usize, length: usize) -> Self {
         Self {
             whole: (start..start + length).into(),
@@ -44,14 +45,14 @@ impl Offsets {
         }
     }
 
-    /// From byte `inner` of the value on, it stands where byte `outer` of the text around it does.
+    /// Adds a run: byte `inner` of the value is byte `outer` of the text around it.
     pub(crate) fn push_run(&mut self, inner: usize, outer: usize) {
         if let Some(runs) = &mut self.runs {
             runs.push(OffsetRun { inner, outer });
         }
     }
 
-    /// Where `range` of the value stands.
+    /// The span of `range` of the value.
     pub fn span(&self, range: Range<usize>) -> Span {
         match &self.runs {
             Some(runs) => {
@@ -66,7 +67,7 @@ impl Offsets {
         }
     }
 
-    /// A new place in `source` for `range` of the value at `place`; its pointer is that of the value.
+    /// Adds a place to `source` for `range` of the value at `place`; its pointer is that of the value.
     pub fn place(&self, source: &mut Source, place: Place, range: Range<usize>) -> Place {
         source.add(place, PointerSegment::Root, self.span(range))
     }

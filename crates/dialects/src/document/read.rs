@@ -1,4 +1,4 @@
-//! The front door of the reader: bytes in, a document or findings out.
+//! The entry points of the reader: bytes in, a document and diagnostics out.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use super::{
     Document, Findings, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
 };
 
-/// Reads one JSON text called `name`, whose places are numbered from `base` on.
+/// Reads a JSON text called `name`, whose places are numbered from `base` on.
 ///
-/// Beyond RFC 8259 it takes comments (`//` and `/* */`), commas before a closing bracket, and a byte order
-/// mark. Faults inside of a value (a key that stands twice, an escape that stands for nothing, a number that
-/// 64 bits cannot keep) leave the document readable, so that a dialect can add its own findings; faults of
-/// the structure do not. Either way the findings hold errors, and what was read must not be run.
+/// Beyond RFC 8259 it accepts comments (`//` and `/* */`), trailing commas, and a byte order mark. Faults inside of a
+/// value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
+/// that a dialect can add its own diagnostics; structural faults do not. In both cases the diagnostics hold errors,
+/// and the result must not be run.
 pub fn read(
     text: impl AsRef<[u8]>,
     name: &str,
@@ -37,7 +37,7 @@ pub fn read(
     (document, diagnostics)
 }
 
-/// Reads a text that is made of lines, under the same name and within the same bounds: its one value is the text.
+/// Reads a text in lines under the same limits; its only value is the text itself.
 pub fn read_lines(
     text: impl AsRef<[u8]>,
     name: &str,
@@ -76,8 +76,8 @@ fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source
     }
 }
 
-/// Reads the JSON that stands inside of `item`, a text of `source`. Its places join `source`: their pointers
-/// continue that of `item`, their spans lie in the outer text. Nothing where `item` is no text.
+/// Reads the JSON text that `item`, a text of `source`, holds. Its places are added to `source`: their pointers
+/// continue that of `item`, their spans lie in the outer text. Returns `None` if `item` is not a text.
 pub fn read_inside(
     source: &mut Source,
     item: &Item,
@@ -91,7 +91,7 @@ pub fn read_inside(
     reader.read(item.place, PointerSegment::Root)
 }
 
-/// Reads the values that stand in a text in lines, in each of which `${…}` may stand without quotes.
+/// Reads values inside of a text in lines, where `${…}` needs no quotes, under one limit for all of them.
 #[derive(Debug)]
 pub(crate) struct LineValueReader {
     limits: Limits,
@@ -99,24 +99,24 @@ pub(crate) struct LineValueReader {
 }
 
 impl LineValueReader {
-    /// Within `limits`, for all of them together.
+    /// A reader that allows as many values as `limits` for the whole text.
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, read: 0 }
     }
 
-    /// Counts values that are written in another way than JSON; `false` where that is more than are allowed.
+    /// Counts values that are not written as JSON; returns false if the limit is exceeded.
     pub(crate) fn count(&mut self, values: usize) -> bool {
         self.read += values;
         self.read <= self.limits.values
     }
 
-    /// Whether more values were met than are allowed, which is among the findings.
+    /// Returns true if the limit is exceeded, which is among the diagnostics.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.read > self.limits.values
     }
 
-    /// Reads the value that begins at byte `at` of `text`, which is the beginning of that of `source`. It becomes the part `segment` of
-    /// `parent` and has `around` lists and objects around it. The value, where it makes sense, and where it ends.
+    /// Reads the value that begins at byte `at` of `text`, a prefix of the text of `source`, as the part `segment` of
+    /// `parent` and inside of `outer_depth` lists and objects. Returns the value, if it is readable, and its end.
     pub(crate) fn read(
         &mut self,
         (text, at): (&str, usize),
@@ -138,7 +138,7 @@ impl LineValueReader {
     }
 }
 
-/// The text in quotes that `text` begins with, and its length; nothing where something is wrong with it.
+/// The quoted text that `text` begins with, and its length; `None` if it is malformed.
 pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
     if !text.starts_with('"') {
         return None;

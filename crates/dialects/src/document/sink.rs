@@ -1,12 +1,12 @@
-//! Findings that wait for their pointer: a dialect names the place, the text is asked at the end.
+//! A collector of diagnostics whose pointers and spans are resolved at the end.
 
 use planwright_core::diagnostic::Tally;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
 use super::{Entry, Item};
 
-/// What a dialect finds while it reads a document: as many errors and warnings as a [`Tally`] has told, the rest is only
-/// counted. Whoever reads a plan is shown [fewer](super::Limits::findings) still.
+/// The diagnostics of one document, up to the limit of a [`Tally`]; further ones are only counted.
+/// [`Limits`](super::Limits::diagnostics) lowers the number that users see.
 #[derive(Debug, Default)]
 pub struct Findings {
     pending: Vec<PendingDiagnostic>,
@@ -22,7 +22,7 @@ struct PendingDiagnostic {
 }
 
 impl Findings {
-    /// No findings.
+    /// An empty collector.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,19 +51,19 @@ impl Findings {
         }
     }
 
-    /// Counts an error of which nothing more is told, where [so many](Tally::MOST) were told already: then nobody need word it.
-    #[must_use = "what was not counted is still to be told"]
+    /// Returns true if the [limit](Tally::MOST) of errors is reached, and counts one more error then. The caller can
+    /// skip composing the message.
+    #[must_use = "an error that was not counted still has to be reported"]
     pub fn is_error_limit_reached(&mut self) -> bool {
         self.tally.only_counts(Severity::Error)
     }
 
-    /// Adds findings that know their place already.
+    /// Adds diagnostics that have their places already.
     pub fn extend(&mut self, diagnostics: Diagnostics) {
         self.ready.extend(diagnostics);
     }
 
-    /// Adds that `item`, which is the value of the field `field`, should have been `wanted` (with its
-    /// article: "a list").
+    /// Reports that `item`, the value of the field `field`, should have been `wanted` (with its article: "a list").
     pub fn push_wrong_type(&mut self, item: &Item, field: &str, wanted: &str) {
         let message = format!(
             "expected {wanted} in `{field}`, found {}",
@@ -73,18 +73,18 @@ impl Findings {
         self.push(item.place, diagnostic);
     }
 
-    /// How many findings there are so far.
+    /// The number of diagnostics so far.
     pub fn count(&self) -> usize {
         self.ready.len() + self.tally.total()
     }
 
-    /// Whether something was found that no plan can run with.
+    /// Returns true if there are errors.
     pub fn has_errors(&self) -> bool {
         self.tally.has_errors() || self.ready.has_errors()
     }
 
-    /// The findings, each with its place in `source`, in the order of the text; the last one says how many more there would
-    /// have been.
+    /// The diagnostics in the order of the text, each with its place in `source`; the last one states how many were
+    /// left out.
     pub fn finish(self, source: &Source) -> Diagnostics {
         let mut diagnostics = self.ready;
         for pending in self.pending {
@@ -111,7 +111,7 @@ pub fn article(kind: &str) -> String {
     }
 }
 
-/// A piece of a user's text for a message: in backticks, on one line, not too long.
+/// A piece of user text for a message: in backticks, on one line, shortened.
 pub fn quote(text: &str) -> String {
     const MAX_QUOTED_CHARS: usize = 60;
     let mut quoted = String::from("`");

@@ -1,4 +1,4 @@
-//! The inside of a quoted text: escapes, surrogates, control characters.
+//! The content of quoted texts: escapes, surrogates, control characters.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use super::offsets::OffsetRun;
 
 /// A quoted text.
 pub(super) struct StringLiteral<'a> {
-    /// What it says, escapes resolved.
+    /// The content, escapes resolved.
     pub(super) text: Cow<'a, str>,
-    /// The byte after the closing quote, or the end of everything where there is none.
+    /// The byte after the closing quote, or the end of the text if there is none.
     pub(super) end: usize,
-    /// Whether there was a closing quote.
+    /// True if the closing quote exists.
     pub(super) closed: bool,
 }
 
-/// Something in a quoted text that JSON does not allow, and where.
+/// A fault in a quoted text, with its bytes.
 pub(super) enum StringFault {
     /// A control character that was not escaped.
     Control(usize, char),
@@ -25,7 +25,8 @@ pub(super) enum StringFault {
 }
 
 /// Reads the quoted text that begins at byte `start` of `text`, after the opening `quote`.
-/// Each fault goes to `report` and is mended in the obvious way: nothing else is lost by it.
+///
+/// Each fault goes to `report` and is replaced by the obvious character, so that reading can continue.
 pub(super) fn read<'a>(
     text: &'a str,
     start: usize,
@@ -56,7 +57,7 @@ fn scan<'a>(
 ) -> StringLiteral<'a> {
     let bytes = text.as_bytes();
     let mut resolved: Option<String> = None;
-    // What lies between `plain` and `at` stands as it is and was not copied yet.
+    // The bytes from `copied` to `at` need no change and are copied at the next escape.
     let mut copied = start;
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
@@ -136,7 +137,7 @@ impl Escape {
         }
     }
 
-    /// Reads the escape `\uXXXX` at `at`, and its second half where it is a surrogate.
+    /// Reads the escape `\uXXXX` at `at`, and the second half of a surrogate pair.
     fn unicode(text: &str, at: usize) -> Self {
         let end = at + 6;
         let Some(first) = hexadecimal(text, at + 2) else {

@@ -1,9 +1,9 @@
 //! Suggestions for misspelt names: the nearest known name, and synonyms of field names.
 
-/// Names longer than this are compared with nothing: nobody mistypes them, and comparing costs their square.
+/// The maximum length of compared names: the cost is quadratic, and long names are not typing errors.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The one of `known` that `name` was probably meant to be: at most a third of its letters differ.
+/// The name in `known` that `name` probably stands for: at most a third of its letters differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -22,8 +22,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Words for one thing each, as notations of tool calls have them. Those of which the forms differ are not together: a time in
-/// seconds does not become one in milliseconds by its name.
+/// Synonyms of field names in the dialects of tool calls. Fields of different units are no synonyms: a name must not
+/// turn seconds into milliseconds.
 const SYNONYMS: &[&[&str]] = &[
     &[
         "args",
@@ -50,7 +50,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["output", "outputs", "result"],
 ];
 
-/// The name among `known` that says the same as `written`, if there is one alone.
+/// The only name in `known` that is a synonym of `written`.
 pub(super) fn synonym(written: &str, known: &[&'static str]) -> Option<&'static str> {
     let group = SYNONYMS.iter().find(|words| words.contains(&written))?;
     let mut others = known.iter().filter(|name| group.contains(name));

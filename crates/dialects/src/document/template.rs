@@ -1,26 +1,26 @@
-//! Texts with `${…}` in them: where each marker begins and ends, and what is escaped.
+//! Texts with markers `${…}`: their bounds, and escapes.
 //!
-//! A marker ends at the first `}` that is neither inside quotes nor inside braces of its own. Dollars
-//! before a brace come in pairs: `$${` is a literal `${`, `$$${x}` a literal `$` followed by the marker `${x}`.
+//! A marker ends at the first `}` that is neither quoted nor inside of inner braces. Dollars before a brace come in
+//! pairs: `$${` is a literal `${`, `$$${x}` a literal `$` followed by the marker `${x}`.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What opens and closes quoted text inside of a marker, where both kinds of quotes do.
+/// The quotes inside of a marker in dialects that have both kinds.
 pub(crate) const QUOTES: &[u8] = b"\"'";
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Text that stands as it is, escapes resolved.
+    /// Literal text, escapes resolved.
     Literal(Cow<'a, str>),
-    /// `${…}`: what stands between the braces, and the bytes of the whole marker.
+    /// `${…}`: its content, and the bytes of the whole marker.
     Marker(&'a str, Range<usize>),
-    /// `${` without its end, and the bytes from there to the end of the text.
+    /// `${` without an end: the bytes up to the end of the text.
     Unclosed(Range<usize>),
 }
 
-/// Cuts `text` into pieces; inside of a marker, the characters of `quotes` open and close quoted text.
+/// Splits `text` into pieces; inside of a marker, the characters of `quotes` open and close quoted text.
 pub(crate) fn split<'a>(text: &'a str, quotes: &[u8]) -> Vec<Piece<'a>> {
     if !text.contains("${") {
         return vec![Piece::Literal(text.into())];
@@ -56,7 +56,7 @@ pub(crate) fn split<'a>(text: &'a str, quotes: &[u8]) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// `text` written so that [`split`] gives it back as one literal, also where a marker follows it.
+/// `text` escaped so that [`split`] returns it as one literal, even if a marker follows.
 pub(crate) fn escape(text: &str, before_marker: bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut at = 0;
@@ -77,7 +77,7 @@ pub(crate) fn escape(text: &str, before_marker: bool) -> String {
     escaped
 }
 
-/// Where the run of dollars begins that ends with the one at `dollar`; not before `start`.
+/// The first dollar of the run that ends at `dollar`, not before `start`.
 fn first_dollar(text: &str, start: usize, dollar: usize) -> usize {
     let before = &text[start..dollar];
     start + before.trim_end_matches('$').len()

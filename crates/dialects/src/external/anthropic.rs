@@ -1,4 +1,4 @@
-//! The notation of Anthropic's API for the tool calls of one message.
+//! The dialect of Anthropic's API for the tool calls of a message.
 //!
 //! ```json
 //! {"role": "assistant", "content": [
@@ -8,11 +8,11 @@
 //! ], "stop_reason": "tool_use"}
 //! ```
 //!
-//! - It is read as the message, as its `content` alone, or as one block. Blocks of other kinds (text, thinking, tools
-//!   that the API runs itself) are passed over, and so is what else the message holds.
+//! - The plan is the message, its `content` alone, or a single block. Blocks of other kinds (text, thinking, tools
+//!   that the API runs itself) and other fields of the message are ignored.
 //! - A step's id is that of its block. All calls of a message are independent of each other, and there are no
 //!   references: every text is literal.
-//! - A message that was cut off by a limit is a finding, since calls may be missing.
+//! - A message that was cut off by a limit is an error, since calls may be missing.
 
 use std::sync::Arc;
 
@@ -61,17 +61,17 @@ impl Dialect for Anthropic {
     }
 }
 
-/// Whether `item` is a block that calls a tool.
+/// Returns true if `item` is a block that calls a tool.
 pub(super) fn is_call(item: &Item) -> bool {
     kind(item) == Some("tool_use")
 }
 
-/// Reads the calls.
+/// Reads the calls of a message.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     parse_calls(document, blocks, step)
 }
 
-/// The blocks of `root` that may be calls: a list, a block, or a message.
+/// The blocks of `root` that may be calls: `root` is a list, a block, or a message.
 fn blocks<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
     if is_call(root) {
         return Some(vec![root]);

@@ -1,4 +1,4 @@
-//! The notation of OpenAI's APIs for the tool calls of one message.
+//! The dialect of OpenAI's APIs for the tool calls of a message.
 //!
 //! ```json
 //! {"role": "assistant", "content": null, "tool_calls": [
@@ -7,16 +7,15 @@
 //! ]}
 //! ```
 //!
-//! - It is read wherever it stands: the list alone, the message, a chat completion with that message as its only
-//!   choice, a response with items `{"type": "function_call", "call_id", "name", "arguments"}` in its `output`, or the
-//!   list of those items. What else a message holds (texts, reasoning, usage) says nothing about calls and is passed
-//!   over: the APIs add fields as they go.
-//! - `arguments` is the JSON text of an object, read with all its findings placed; blank text stands for no arguments,
-//!   an object for itself.
-//! - A step's id is that of its call. All calls of a message are independent of each other, and there are no references: every text
-//!   is literal.
-//! - A message that was cut off by a limit is a finding, since calls may be missing; so is a call of a custom tool, which takes
-//!   no arguments but a text.
+//! - The plan is the list of calls, the message, a chat completion with that message as its only choice, a response
+//!   with items `{"type": "function_call", "call_id", "name", "arguments"}` in its `output`, or the list of those
+//!   items. Other fields and items (texts, reasoning, usage) are ignored, because the APIs add new ones over time.
+//! - `arguments` is the JSON text of an object, whose diagnostics have places as well; blank text stands for no
+//!   arguments, an object for itself.
+//! - A step's id is that of its call. All calls of a message are independent of each other, and there are no
+//!   references: every text is literal.
+//! - A message that was cut off by a limit is an error, since calls may be missing; so is a call of a custom tool,
+//!   which takes a text instead of arguments.
 
 use std::sync::Arc;
 
@@ -66,7 +65,7 @@ impl Dialect for OpenAi {
     }
 }
 
-/// Whether `item` is a call that this notation alone writes like this.
+/// Returns true if `item` is a call in a form that only this dialect has.
 pub(super) fn is_call(item: &Item) -> bool {
     let named = item
         .get("function")
@@ -74,13 +73,13 @@ pub(super) fn is_call(item: &Item) -> bool {
     named || matches!(kind(item), Some("function_call" | "custom_tool_call"))
 }
 
-/// Whether `item` is a part of a message that is no call: text, reasoning, the call of a tool that the API ran itself.
+/// Returns true if `item` is not a call: text, reasoning, or the call of a tool that the API ran itself.
 pub(super) fn is_other(item: &Item) -> bool {
     let known = ["function", "function_call", "custom", "custom_tool_call"];
     !item.has("function") && kind(item).is_some_and(|kind| !known.contains(&kind))
 }
 
-/// The step that `item`, which stands at `position`, calls for.
+/// Lowers the call `item` at `position` to a step.
 pub(super) fn step(item: &Item, position: usize, context: CallContext<'_>) -> Option<Step> {
     let CallContext {
         source,
@@ -141,7 +140,7 @@ fn is_complete(call: &Item) -> bool {
     status.is_none_or(|status| **status == *"completed")
 }
 
-/// Reads the calls.
+/// Reads the calls of a message or a response.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     parse_calls(document, calls, step)
 }
@@ -192,7 +191,7 @@ fn chosen<'a>(choices: &'a [Item], root: &'a Item, sink: &mut Findings) -> Optio
     Some(items.iter().collect())
 }
 
-/// What a list holds beside texts and the like.
+/// The items of a list that may be calls.
 fn without_others(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|item| !is_other(item)).collect()
 }

@@ -1,4 +1,4 @@
-//! Texts in lines: where each line is, and the places of what is found in them.
+//! Texts in lines: line bounds, limits, and the places of what the lines hold.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use planwright_core::{
 
 use crate::document::{Document, Findings, Limits, REDUCE_SIZE};
 
-/// The line that begins at byte `at` of `text`, without its end.
+/// The line that begins at byte `at` of `text`, without its line break.
 pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
     let rest = &text[at..];
     let length = rest.find('\n').unwrap_or(rest.len());
@@ -18,24 +18,24 @@ pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
     at..at + line.strip_suffix('\r').unwrap_or(line).len()
 }
 
-/// Where the line after the one that `at` is in begins; nothing where that is the last one.
+/// The start of the line after the one that contains `at`; `None` if that is the last line.
 pub(crate) fn next_line(text: &str, at: usize) -> Option<usize> {
     text[at..].find('\n').map(|end| at + end + 1)
 }
 
-/// `range` of `text` without the blanks at its ends.
+/// `range` of `text` without surrounding blanks.
 pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let part = &text[range.clone()];
     let start = range.start + (part.len() - part.trim_start().len());
     start..start + part.trim().len()
 }
 
-/// The length of the number that `text` begins with.
+/// The length of the number at the start of `text`.
 pub(crate) fn digit_count(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// The length of the tool's name that `text` begins with: letters, digits, `_`, `.` and `-`, a letter or `_` first.
+/// The length of the tool name at the start of `text`: letters, digits, `_`, `.` and `-`, first a letter or `_`.
 pub(crate) fn tool_name_length(text: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
     match text.chars().next() {
@@ -46,8 +46,8 @@ pub(crate) fn tool_name_length(text: &str) -> usize {
     }
 }
 
-/// Reads a plan in two rounds, for references may lead forward: `read` finds the steps of the text, and `build` makes each of them when
-/// all are known. A text without any is told `none`, and `form` as the way out.
+/// Reads a plan in two passes, because references may lead forward: `read` finds the steps of the text, `build` makes
+/// them once all are known. A text without steps gives the error `empty_message` with the advice `form`.
 pub(crate) fn parse_lines<D>(
     document: Document,
     (empty_message, form): (&str, &str),
@@ -76,7 +76,7 @@ pub(crate) fn parse_lines<D>(
     (plan, diagnostics)
 }
 
-/// How many values a text may still have. A call counts as the four that it would be in JSON.
+/// The number of values that a text may still have. A call counts as the four values that it has in JSON.
 #[derive(Debug)]
 pub(crate) struct ValueBudget {
     max: usize,
@@ -84,7 +84,7 @@ pub(crate) struct ValueBudget {
 }
 
 impl ValueBudget {
-    /// As many as `limits` allow.
+    /// A budget of as many values as `limits` allow.
     pub(crate) fn of(limits: &Limits) -> Self {
         Self {
             max: limits.values,
@@ -92,19 +92,19 @@ impl ValueBudget {
         }
     }
 
-    /// Takes one value; `false` where there was none left.
+    /// Takes one value; returns false if the budget is exhausted.
     pub(crate) fn take_value(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or_default();
         left.is_some()
     }
 
-    /// Takes one call; `false` where there was not enough left.
+    /// Takes one call; returns false if the budget is exhausted.
     pub(crate) fn take_call(&mut self) -> bool {
         (0..4).all(|_| self.take_value())
     }
 
-    /// The finding that no more is read.
+    /// The error about an exhausted budget.
     pub(crate) fn exceeded(&self) -> Diagnostic {
         let message = format!(
             "the text has more than the {} values that are allowed",
@@ -114,7 +114,7 @@ impl ValueBudget {
     }
 }
 
-/// Gives places to what is found in a text in lines; pointers lead to `/steps/0`, as if it were JSON.
+/// The state of reading a text in lines: adds places and diagnostics. Pointers lead to `/steps/0`, as in JSON.
 pub(crate) struct LineContext<'a> {
     pub(crate) source: &'a mut Source,
     pub(crate) sink: &'a mut Findings,
@@ -122,7 +122,7 @@ pub(crate) struct LineContext<'a> {
 }
 
 impl<'a> LineContext<'a> {
-    /// The sheet of the text whose place is `root`.
+    /// The context of the text whose place is `root`.
     pub(crate) fn new(source: &'a mut Source, sink: &'a mut Findings, root: Place) -> Self {
         let span = source.span(root).unwrap_or_default();
         let steps = source.add(root, PointerSegment::Key("steps".into()), span);
@@ -133,36 +133,36 @@ impl<'a> LineContext<'a> {
         }
     }
 
-    /// The place of all steps.
+    /// The place of the list of steps.
     pub(crate) fn all_steps(&self) -> Place {
         self.steps
     }
 
-    /// The place of the step number `index`.
+    /// The place of the step at `index`.
     pub(crate) fn step(&mut self, index: usize, range: Range<usize>) -> Place {
         self.item(self.steps, index, range)
     }
 
-    /// The place of the part `key` of what stands at `parent`.
+    /// The place of the part `key` of the value at `parent`.
     pub(crate) fn part(&mut self, parent: Place, key: &str, range: Range<usize>) -> Place {
         let segment = PointerSegment::Key(key.into());
         self.source.add(parent, segment, range.into())
     }
 
-    /// The place of item number `index` of what stands at `parent`.
+    /// The place of the item at `index` of the value at `parent`.
     pub(crate) fn item(&mut self, parent: Place, index: usize, range: Range<usize>) -> Place {
         let segment = PointerSegment::Index(index);
         self.source.add(parent, segment, range.into())
     }
 
-    /// The tool that is named in `range`.
+    /// The tool name in `range`.
     pub(crate) fn tool(&mut self, step: Place, range: Range<usize>) -> Name {
         let text: Arc<str> = self.source.text()[range.clone()].into();
         let place = self.part(step, "tool", range);
         Name { text, place }
     }
 
-    /// Adds `finding` at `range`.
+    /// Adds `diagnostic` at `range`.
     pub(crate) fn report(&mut self, range: Range<usize>, diagnostic: Diagnostic) {
         let place = self
             .source
@@ -170,7 +170,7 @@ impl<'a> LineContext<'a> {
         self.sink.push(place, diagnostic);
     }
 
-    /// Says what is wrong with the line, or the part of it, in `range`.
+    /// Reports a malformed line, or part of one, in `range`.
     pub(crate) fn report_malformed(&mut self, range: Range<usize>, message: String, help: &str) {
         let diagnostic = Diagnostic::error(Code::MalformedLine, message);
         self.report(range, diagnostic.help(help));

@@ -1,4 +1,4 @@
-//! From values with places to nodes of a plan: the parts that all dialects share.
+//! Conversion of values with places to nodes of a plan: the parts that all dialects share.
 
 pub(crate) mod lines;
 pub(crate) mod path;

@@ -1,9 +1,9 @@
-//! Paths such as `.a.0["odd key"][1]`, as several dialects write them.
+//! Paths such as `.a.0["odd key"][1]`, and the known names before them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// One move along a written path.
+/// A segment of a written path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PathSegment {
     /// `.name` or `["name"]`.
@@ -16,11 +16,11 @@ pub(crate) enum PathSegment {
     Star,
 }
 
-/// Reads `text`, which is empty or begins with `.` or `[`.
+/// Reads the path `text`, which is empty or begins with `.` or `[`.
 ///
 /// # Errors
 ///
-/// What is wrong with it, as a clause for a message.
+/// A clause for a message that describes the fault.
 pub(crate) fn parse_path(text: &str) -> Result<Vec<PathSegment>, String> {
     let mut segments = Vec::new();
     let mut rest = text;
@@ -46,7 +46,7 @@ pub(crate) fn parse_path(text: &str) -> Result<Vec<PathSegment>, String> {
     Ok(segments)
 }
 
-/// Reads what stands after `[`, and gives what follows the `]`.
+/// Reads the content of a bracket, and returns the text after `]`.
 fn bracket(inside: &str) -> Result<(PathSegment, &str), String> {
     if inside.starts_with('"') {
         return quoted(inside);
@@ -65,7 +65,7 @@ fn bracket(inside: &str) -> Result<(PathSegment, &str), String> {
     }
 }
 
-/// Reads `"…"]`, and gives what follows it.
+/// Reads `"…"]`, and returns the text after it.
 pub(crate) fn quoted(text: &str) -> Result<(PathSegment, &str), String> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<String>();
     let Some(Ok(name)) = stream.next() else {
@@ -83,11 +83,11 @@ pub(crate) fn write_quoted_name(name: &str) -> String {
     format!("[{}]", serde_json::Value::from(name))
 }
 
-/// Names that may hold any character.
+/// A set of names that may hold any character.
 #[derive(Debug, Default)]
 pub(crate) struct KnownNames<'a> {
     names: HashSet<&'a str>,
-    /// One for each name, made byte by byte, so that those of all beginnings of a text take no longer than that of the text.
+    /// A hash of each name, computed byte by byte: one pass over a text gives the hashes of all its prefixes.
     prefix_hashes: HashSet<u64>,
     state: RandomState,
 }
@@ -119,8 +119,8 @@ impl<'a> KnownNames<'a> {
         self.names.iter().copied()
     }
 
-    /// The length of the longest known name that `text` begins with and that ends where a path may begin: at a `.`, at a `[`,
-    /// or with the text.
+    /// The length of the longest known name that is a prefix of `text` and ends where a path may begin: at `.`, at
+    /// `[`, or at the end.
     pub(crate) fn longest_prefix(&self, text: &str) -> Option<usize> {
         let mut hasher = self.state.build_hasher();
         let mut likely = Vec::new();
@@ -134,6 +134,7 @@ impl<'a> KnownNames<'a> {
             likely.push(text.len());
         }
         let mut lengths = likely.into_iter().rev();
+        // Hashes can collide, so each candidate is compared as well.
         lengths.find(|length| self.names.contains(&text[..*length]))
     }
 }

@@ -1,4 +1,4 @@
-//! From values with places to nodes: what is the same in every dialect.
+//! Conversion of values with places to nodes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,27 +12,27 @@ use crate::document::{
     Document, Entry, Fields, Findings, Item, ItemKind, Limits, Offsets, read_inside,
 };
 
-/// How a dialect writes references. Everything else about values is alike.
+/// The reference syntax of a dialect. All other values are the same in every dialect.
 pub trait References {
-    /// What a text means: itself, or something with references.
+    /// The meaning of a text: itself, or something with references.
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let _ = place;
         NodeKind::Literal(Arc::clone(text).into())
     }
 
-    /// What an object means, where it is more than its fields.
+    /// The meaning of an object, if it is more than its fields.
     fn object(&mut self, item: &Item, entries: &[Entry]) -> Option<Node> {
         let _ = (item, entries);
         None
     }
 
-    /// The key that is written `key`.
+    /// The key that is written as `key`.
     fn key(&mut self, key: &Arc<str>) -> Arc<str> {
         Arc::clone(key)
     }
 }
 
-/// The node that `item` means.
+/// Lowers `item` to a node.
 pub fn lower(item: &Item, references: &mut dyn References) -> Node {
     match &item.kind {
         ItemKind::Text(text) => Node {
@@ -55,7 +55,7 @@ pub fn lower(item: &Item, references: &mut dyn References) -> Node {
     }
 }
 
-/// The object with these fields, whatever they look like together.
+/// Lowers an object field by field, even if it looks like a reference.
 pub(crate) fn lower_fields(
     place: Place,
     entries: &[Entry],
@@ -71,11 +71,11 @@ pub(crate) fn lower_fields(
     Node::object(fields, place)
 }
 
-/// A value, or why there is none.
+/// A value, or the diagnostic that explains why there is none.
 pub(crate) type LowerResult<T> = Result<T, Box<Diagnostic>>;
 
-/// A text with `${…}` in it: `quotes` are the characters that open and close quoted text inside of a marker,
-/// and `read` makes a reference of what stands in the braces, or says why not.
+/// Lowers a text with markers `${…}`: `quotes` open and close quoted text inside of a marker, and `read` turns the
+/// content of the braces into a reference.
 pub(crate) fn lower_template(
     text: &Arc<str>,
     place: Place,
@@ -99,27 +99,27 @@ pub(crate) fn lower_template(
     lower_fragments(whole, fragments, (source, sink), read)
 }
 
-/// A piece of a text, in whichever way its dialect marks references.
+/// A piece of a text after its references were found.
 pub(crate) enum Fragment<'a> {
-    /// Text that stands as it is, escapes resolved.
+    /// Literal text, escapes resolved.
     Literal(Cow<'a, str>),
-    /// A reference: what `read` is to be given of it, and the bytes of the whole marker.
+    /// A reference: the text for `read`, and the bytes of the whole marker.
     Marker(&'a str, Range<usize>),
-    /// Something that looks like a reference and is none, what is to be said about it, and its bytes.
+    /// A malformed reference: its diagnostic and its bytes.
     Fault(Box<Diagnostic>, Range<usize>),
 }
 
-/// A text that was cut into fragments.
+/// A text that was split into fragments.
 pub(crate) struct MarkedText<'a> {
     pub(crate) text: &'a Arc<str>,
     pub(crate) place: Place,
-    /// Where its bytes stand; where they do as in JSON, it need not be said.
+    /// The places of its bytes, unless they follow from JSON escapes.
     pub(crate) offsets: Option<Offsets>,
 }
 
-/// What a text means that was cut into `fragments`: itself, one whole reference, or text with references inside.
+/// Lowers a text that was split into `fragments`: to itself, one whole reference, or text with references.
 ///
-/// A text in which something is wrong stands as it is, so that further findings can be made about the rest.
+/// A text with a fault becomes a literal, so that the rest of the plan can still be checked.
 pub(crate) fn lower_fragments(
     whole: MarkedText<'_>,
     fragments: Vec<Fragment<'_>>,
@@ -131,6 +131,8 @@ pub(crate) fn lower_fragments(
         place,
         mut offsets,
     } = whole;
+    // A marker that is the whole text keeps the type of the value; inside of longer text, the value is inserted as
+    // text.
     if let [Fragment::Marker(inside, range)] = fragments.as_slice()
         && range.len() == text.len()
     {
@@ -178,14 +180,14 @@ fn unclosed() -> Diagnostic {
         .help("add `}`, or write `$${` for a literal `${`")
 }
 
-/// Texts that are what they are: a notation without references.
+/// The reference syntax of dialects without references.
 #[derive(Debug)]
 pub(crate) struct NoReferences;
 
 impl References for NoReferences {}
 
-/// The object in `item`, or in the JSON text that it holds; blank text stands for an empty one. The findings call
-/// it `field`.
+/// The object in `item`, or in the JSON text that `item` holds; blank text stands for an empty object. Diagnostics
+/// call it `field`.
 pub(crate) fn object_or_json_text(
     item: &Item,
     field: &str,
@@ -211,8 +213,8 @@ pub(crate) fn object_or_json_text(
     Some(object)
 }
 
-/// What the step with `fields` calls: the tool named in `tool`. Without a name (which is a finding) it calls
-/// nothing, so that the rest of the plan can still be looked at.
+/// The action of a step: the call of the tool in `tool`. Without a tool, which is reported, the step does nothing, so
+/// that the rest of the plan can still be checked.
 pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut Findings) -> Action {
     match fields.required_text("tool", sink) {
         Some((text, place)) => Action::Tool(Name {
@@ -223,7 +225,7 @@ pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut Findings) -> Actio
     }
 }
 
-/// The id, index or name that `item` is: text, or a whole number, read as text.
+/// The id, index or name in `item`: text, or a whole number as text.
 pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut Findings) -> Option<Name> {
     let text = match &item.kind {
         ItemKind::Text(text) => Arc::clone(text),
@@ -239,15 +241,15 @@ pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut Findings) -> O
     })
 }
 
-/// What one call is read with.
+/// The state of reading one call.
 pub(crate) struct CallContext<'a> {
     pub(crate) source: &'a mut Source,
     pub(crate) limits: &'a Limits,
     pub(crate) sink: &'a mut Findings,
 }
 
-/// Reads the plan that the calls of a message are: `find` gives what may be calls, or nothing where it is no message, and `step` reads one
-/// of them, at its position.
+/// Reads a message of a model's API as a plan. `find` returns the items that may be calls, or `None` if the document
+/// is not a message; `step` reads the call at a position.
 pub(crate) fn parse_calls(
     document: Document,
     find: impl for<'a> FnOnce(&'a Item, &mut Findings) -> Option<Vec<&'a Item>>,
@@ -265,7 +267,7 @@ pub(crate) fn parse_calls(
             step(item, position, context)
         };
         let steps: Vec<Step> = calls.iter().enumerate().filter_map(read).collect();
-        // Where no call at all could be read, the plan is not an empty one.
+        // If no call could be read, an empty plan would hide that.
         (!steps.is_empty() || calls.is_empty()).then(|| Plan {
             steps,
             place: document.root.place,

@@ -1,8 +1,8 @@
-//! The words that stand for choices, shared by reader, printer and schema.
+//! The words for choices, shared by reader, printer and schema.
 
 use planwright_core::plan::{Method, Mode, OnFailure, Ordering, Sharing, SlotKind};
 
-/// The words for the values of one field, each value once.
+/// The words for the values of a field, the default first.
 pub(super) type Choices<T> = &'static [(&'static str, T)];
 
 pub(super) const ORDERINGS: Choices<Ordering> = &[
@@ -35,13 +35,13 @@ pub(super) const KINDS: Choices<SlotKind> = &[
     ("data", SlotKind::Data),
 ];
 
-/// Words that references use for themselves: a step of that name is reached by `steps["…"]` only.
+/// Words with a meaning in references: a step with such an id is reached by `steps["…"]` only.
 pub(super) const REFERENCE_ROOTS: &[&str] = &[
     "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
     "true", "false", "null", "in",
 ];
 
-/// The value that `word` stands for.
+/// The value with the name `word`.
 pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
     choices
         .iter()
@@ -49,7 +49,7 @@ pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
         .map(|(_, value)| *value)
 }
 
-/// The word for `value`, unless that is what counts when the field is left out (the first one).
+/// The word for `value`, or `None` if it is the default.
 pub(super) fn word_for<T: Copy + PartialEq>(choices: Choices<T>, value: T) -> Option<&'static str> {
     choices
         .iter()

@@ -104,14 +104,14 @@ impl Dialect for Native {
     }
 }
 
-/// Whether `item`, or anything inside of it, is as `wanted` says.
-fn contains_item(item: &Item, wanted: &dyn Fn(&Item) -> bool) -> bool {
-    wanted(item)
+/// Returns true if `predicate` holds for `item` or for any value inside of it.
+fn contains_item(item: &Item, predicate: &dyn Fn(&Item) -> bool) -> bool {
+    predicate(item)
         || match &item.kind {
-            ItemKind::List(items) => items.iter().any(|item| contains_item(item, wanted)),
+            ItemKind::List(items) => items.iter().any(|item| contains_item(item, predicate)),
             ItemKind::Object(entries) => entries
                 .iter()
-                .any(|Entry { item, .. }| contains_item(item, wanted)),
+                .any(|Entry { item, .. }| contains_item(item, predicate)),
             _ => false,
         }
 }
@@ -120,7 +120,7 @@ fn has_marker(item: &Item) -> bool {
     item.as_text().is_some_and(|text| text.contains("${"))
 }
 
-/// Whether `item` is a reference that another dialect writes as an object.
+/// Returns true if `item` is a reference that another dialect writes as an object.
 fn is_foreign(item: &Item) -> bool {
     item.has("output_by_reference")
 }

@@ -1,10 +1,10 @@
-//! Durations as people write them: `250ms`, `30s`, `2m`.
+//! Durations such as `250ms`, `30s`, `2m`.
 
 use std::time::Duration;
 
 use crate::document::Limits;
 
-/// The units, from the shortest, in nanoseconds.
+/// The units in nanoseconds, from the shortest.
 const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -14,10 +14,10 @@ const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// The longest duration that is no whole number of its unit: some 292 years, the nanoseconds of which 63 bits can count.
+/// The maximum of a duration with a fraction: about 292 years, the nanoseconds that 63 bits can count.
 const MAX_FRACTIONAL_NANOSECONDS: f64 = 9.2e18;
 
-/// The duration that is written `text`: a number, and a unit right behind it or with spaces between.
+/// The duration in `text`: a number, and a unit with or without a space before it.
 pub(super) fn read(text: &str) -> Option<Duration> {
     let text = text.trim();
     let split = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
 }
 
-/// A number of milliseconds, if it can be a duration.
+/// A number of milliseconds as a duration, if it is within bounds.
 pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
     let nanoseconds = (milliseconds * 1e6).round();
     if !(0.0..MAX_FRACTIONAL_NANOSECONDS).contains(&nanoseconds) {
@@ -53,7 +53,7 @@ fn to_double(nanoseconds: u64) -> f64 {
     nanoseconds as f64
 }
 
-/// `duration` in the largest unit that it is a whole number of. Nothing where it is longer than what is read.
+/// `duration` in the largest unit of which it is a whole number; `None` if no reader accepts it.
 pub(super) fn write(duration: Duration) -> Option<String> {
     if duration > Limits::MAX_DURATION {
         return None;

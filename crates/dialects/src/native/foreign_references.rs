@@ -1,5 +1,7 @@
-//! Texts that other systems read as references: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`. A tool would get them as they are,
-//! so they are errors; the text itself is written as a reference to a literal, `${'{{step.x}}'}`.
+//! References of other systems in texts: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`.
+//!
+//! A tool would receive them unchanged, so they are errors; the text itself is written as a reference to a literal,
+//! `${'{{step.x}}'}`.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,16 +17,16 @@ const PREFIXES: [&str; 6] = [
     "steps.", "step.", "nodes.", "tasks.", "results.", "outputs.",
 ];
 
-/// The words that they put between the id and the path, if one of [`PREFIXES`] stands before it.
+/// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
 const OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".result", ".data"];
 
-/// The most bytes of a marker.
+/// The maximum length of a marker.
 const MAX_MARKER_BYTES: usize = 256;
 
 /// The fields of a step whose texts reach a tool, another step, or the output.
 const CHECKED_FIELDS: [&str; 6] = ["args", "value", "for_each", "when", "repeat", "on_error"];
 
-/// Reports each text of `steps` and `output` that holds such a marker of a step or an input of the plan.
+/// Reports each text of `steps` and `output` with such a marker of a step or an input of the plan.
 pub(super) fn check(steps: &[Item], output: Option<&Item>, inputs: &[Input], sink: &mut Findings) {
     let ids = steps
         .iter()
@@ -54,7 +56,7 @@ fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
     Some(&entry.item)
 }
 
-/// The names that a plan refers to its own parts by.
+/// The names of a plan's own steps and inputs.
 pub(super) struct ReferenceNames<'a> {
     steps: HashSet<&'a str>,
     inputs: HashMap<&'a str, InputKind>,
@@ -70,7 +72,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// A step as native JSON has it, with its texts written so that none is reported.
+    /// A step in native JSON, with its texts escaped so that none is reported.
     pub(super) fn escape_step(&self, step: Value) -> Value {
         let Value::Object(fields) = &step else {
             return step;
@@ -85,7 +87,7 @@ impl<'a> ReferenceNames<'a> {
         }))
     }
 
-    /// `value` with its texts written so that none is reported.
+    /// `value` with its texts escaped so that none is reported.
     pub(super) fn escape(&self, value: Value) -> Value {
         match value {
             Value::Text(text) => match self.escape_text(&text) {
@@ -101,7 +103,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// `text` with each marker as a reference to a literal; `None` if it has none.
+    /// `text` with each marker as a reference to a literal; `None` if it has no marker.
     fn escape_text(&self, text: &str) -> Option<String> {
         let mut escaped: Option<String> = None;
         loop {
@@ -112,7 +114,7 @@ impl<'a> ReferenceNames<'a> {
             let literal = Value::text(&current[range.clone()]);
             let literal = print_form(&Form::First(vec![Alternative::Literal(literal)]))?;
             let before = &current[..range.start];
-            // Dollars right before a reference are written twice.
+            // Dollars right before a reference are doubled.
             let dollars = before.len() - before.trim_end_matches('$').len();
             let mut longer = current.to_owned();
             longer.replace_range(range, &format!("{}${{{literal}}}", "$".repeat(dollars)));
@@ -147,7 +149,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// The first marker in `text` that names a step or an input: its bytes, and the path that it means here.
+    /// The first marker in `text` that names a step or an input: its bytes, and the path in this dialect.
     fn marker(&self, text: &str) -> Option<(Range<usize>, String)> {
         let references = references(text);
         let is_apart = |at: usize| {
@@ -203,7 +205,7 @@ impl<'a> ReferenceNames<'a> {
         None
     }
 
-    /// What a path of another system means here, if it names a step or an input.
+    /// The path in this dialect of a path in another system, if it names a step or an input.
     fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
         // `{{ x | filter }}`
@@ -242,7 +244,7 @@ impl<'a> ReferenceNames<'a> {
     }
 }
 
-/// The references of this dialect in `text`, whose own texts are not markers. `${{` begins none.
+/// The references of this dialect in `text`, whose content is not searched for markers. `${{` begins none.
 fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -270,13 +272,14 @@ fn references(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// As much of `text` from byte `start` on as a marker may take, so that many beginnings of markers cost no more than the text is long.
+/// The part of `text` from byte `start` on that a marker may cover, so that the cost of many unclosed markers is
+/// linear.
 fn marker_window(text: &str, start: usize) -> &str {
     let end = text.len().min(start + MAX_MARKER_BYTES);
     &text[start..text.floor_char_boundary(end)]
 }
 
-/// The name that a path begins with, and the rest.
+/// The name at the start of a path, and the rest.
 fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
 }

@@ -1,4 +1,4 @@
-//! The native dialect: the one that is documented first, and the one that can say everything a plan can mean.
+//! The native dialect: the one that is documented first, and that can express everything a plan can mean.
 //!
 //! ```json
 //! {"name": "compare-weather",
@@ -11,26 +11,26 @@
 //!  "output": ["warmest"]}
 //! ```
 //!
-//! - The fields are those of [`schema`](crate::native::schema()), which
-//!   [the reference](https://github.com/planwright/planwright/blob/main/docs/reference/plan.md) explains one by one. A step has an
-//!   `id`, and exactly one of `tool` (with `args`), `plan` (a stored or an inner one, with `args` as its inputs) and `value` (made
-//!   of references, without any call).
-//! - When a step runs: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`), in rounds
-//!   (`repeat`: `until`, `max`), for one `instance`, `alone`. What becomes of its output: `writes` to a slot.
-//! - What if it fails: `retry` (`attempts`, `delay`), `timeout`, `on_error`: `"continue"`, or `{"output": …}` in its place; the
-//!   plan's `on_failure` says whether independent steps `keep_going`. `approval` asks a person first; `idempotent` says that a second
-//!   call does no harm.
+//! - The fields are those of [`schema`](crate::native::schema()); [the
+//!   reference](https://github.com/planwright/planwright/blob/main/docs/reference/plan.md) explains each. A step has
+//!   an `id`, and exactly one of `tool` (with `args`), `plan` (a stored or an inner one, with `args` as its inputs)
+//!   and `value` (made of references, without a call).
+//! - Control flow: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`), in
+//!   rounds (`repeat`: `until`, `max`), for one `instance`, `alone`. `writes` stores the output in a slot.
+//! - Failures: `retry` (`attempts`, `delay`), `timeout`, `on_error`: `"continue"`, or `{"output": …}` in its place;
+//!   the plan's `on_failure` decides if independent steps `keep_going`. `approval` asks a person first; `idempotent`
+//!   declares that a second call does no harm.
 //! - `${…}` is a path, alternatives (`a.x ?? b.y ?? "none"`), `all(a, b)` (waits for all, gives the last), or a CEL
-//!   expression; see [`planwright_core::expression::parse_form`]. A `?` after a path gives `null` for whatever is
-//!   missing, `[*?]` in place of `[*]` for what single items lack. A text that is exactly one `${…}` keeps the value's
-//!   type. Keys are never references.
+//!   expression; see [`planwright_core::expression::parse_form`]. A `?` after a path gives `null` for missing values,
+//!   `[*?]` in place of `[*]` for missing fields of single items. A text that is exactly one `${…}` preserves the type
+//!   of the value. Keys are never references.
 //! - `$${` is a literal `${`, a literal `$` right before a marker is `$$`.
-//! - `inputs` holds a JSON Schema for each input; one without `default` is required. `x-variable` makes an input
-//!   a variable too; `vars` declares variables with their values.
-//! - `slots` holds what is there before the first step, `{"state": {…}, "data": {…}}`, or a list of such objects, each
-//!   with an `instance` where it belongs to one. `slot_schemas` says what the slots are meant to hold.
-//! - `output` is a list of step ids, or any other value with references; `{"value": …}` stands for a value that
-//!   would be taken for one of the two.
+//! - `inputs` holds a JSON Schema for each input; one without `default` is required. `x-variable` makes an input a
+//!   variable as well; `vars` declares variables with their values.
+//! - `slots` holds the initial values of slots, `{"state": {…}, "data": {…}}`, or a list of such objects, each with an
+//!   `instance` if it belongs to one. `slot_schemas` holds the schemas of slots.
+//! - `output` is a list of step ids, or any other value with references; `{"value": …}` wraps a value that looks like
+//!   one of the two.
 //! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 

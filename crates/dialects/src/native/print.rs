@@ -1,4 +1,4 @@
-//! Writes any plan as native: nothing is lost.
+//! Writes any plan in the native dialect without loss.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::document::quote;
 use crate::document::template;
 use crate::printing::{LossReport, ObjectBuilder, write_node};
 
-/// Writes `plan`. The only things that cannot be said are references, slots, times and nesting beyond what is ever read.
+/// Writes `plan`. The only possible losses are references, slots, times and nesting beyond what any reader accepts.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("native", plan);
     let written = write_plan(plan, &mut losses);
     losses.finish(&written)
 }
 
-/// `plan` as native JSON has it.
+/// `plan` in native JSON.
 pub(super) fn write_plan(plan: &Plan, losses: &mut LossReport<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object
@@ -69,7 +69,8 @@ pub(super) fn write_plan(plan: &Plan, losses: &mut LossReport<'_>) -> Value {
     object.build()
 }
 
-/// Variables at the end that have a value and nothing else go to `vars`, all others to `inputs`.
+/// Writes inputs: trailing variables that have only a value go to `vars`, all others to `inputs`. The order of inputs
+/// is preserved this way.
 fn write_inputs(inputs: &[Input], object: &mut ObjectBuilder) {
     let is_plain = |input: &Input| {
         input.kind == InputKind::Variable && input.default.is_some() && input.schema.is_null()
@@ -152,7 +153,7 @@ fn write_schemas(schemas: &[SlotSchema]) -> Option<Value> {
     one_or_all(groups.into_iter().map(Value::from).collect(), true)
 }
 
-/// Nothing for no groups, the only group by itself where that is allowed, else the list of them.
+/// `None` for no groups, the only group by itself if `can_stand_alone`, else a list of all groups.
 fn one_or_all(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value> {
     match groups.len() {
         0 => None,
@@ -161,7 +162,7 @@ fn one_or_all(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value> {
     }
 }
 
-/// A value that would be taken for a list of ids, or for a wrapped value, is wrapped.
+/// Writes the output; a value that looks like a list of ids, or like a wrapped value, is wrapped.
 fn write_output(node: &Node, losses: &mut LossReport<'_>) -> Value {
     let written = write_node(node, &NativeWriter, losses);
     let is_taken_for_ids = written.as_list().is_some_and(|items| {
@@ -260,7 +261,7 @@ fn texts(names: &[Name]) -> Value {
     Value::list(names.iter().map(|name| Arc::clone(&name.text).into()))
 }
 
-/// The list of a `for_each`; an object would be taken for one that holds it.
+/// Writes the list of a `for_each`; an object is wrapped, because it would be read as `{"items": …}`.
 fn write_items(node: &Node, losses: &mut LossReport<'_>) -> Value {
     let written = write_node(node, &NativeWriter, losses);
     match node.kind {
@@ -277,7 +278,7 @@ fn write_repeat(repeat: &Repeat, losses: &mut LossReport<'_>) -> Value {
     Value::object([("until", until), ("max", max)])
 }
 
-/// What the step writes, unless that is nothing.
+/// The writes of the step, if it writes any slot.
 fn written(step: &Step) -> Option<&Writes> {
     let is_some =
         |writes: &&Writes| !matches!(&writes.targets, Targets::All(paths) if paths.is_empty());

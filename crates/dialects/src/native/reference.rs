@@ -16,7 +16,7 @@ use crate::document::{Findings, quote};
 use crate::lowering::{LowerResult, References, lower_template};
 use crate::printing::{LossReport, WriteReferences};
 
-/// Reads references.
+/// The reference syntax of the native dialect.
 pub(super) struct NativeTemplates<'a> {
     pub(super) source: &'a mut Source,
     pub(super) sink: &'a mut Findings,
@@ -31,7 +31,7 @@ impl References for NativeTemplates<'_> {
     }
 }
 
-/// `kind` with references to literal texts, such as `${'{{x}}'}`, as the texts that they are.
+/// `kind` with references to literal texts, such as `${'{{x}}'}`, replaced by these texts.
 fn fold_literals(kind: NodeKind) -> NodeKind {
     match kind {
         NodeKind::Reference(reference) => match literal(&reference) {
@@ -66,7 +66,7 @@ fn is_literal_reference(part: &TextPart) -> bool {
     matches!(part, TextPart::Reference(reference) if literal(reference).is_some())
 }
 
-/// The text that `reference` consists of, if it reads nothing.
+/// The text of a reference to a literal text.
 fn literal(reference: &Reference) -> Option<Arc<str>> {
     match &reference.form {
         Form::First(alternatives) => match alternatives.as_slice() {
@@ -77,7 +77,7 @@ fn literal(reference: &Reference) -> Option<Arc<str>> {
     }
 }
 
-/// The reference that has `inside` between its braces.
+/// The reference with `inside` between its braces.
 fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> LowerResult<Reference> {
     let text = format!("${{{inside}}}");
     match parse_form_within(inside, patterns) {
@@ -102,18 +102,18 @@ fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> LowerResult
     }
 }
 
-/// Whether `text` would mean something between the braces, where `patterns` is left for patterns.
+/// Returns true if `text` is readable between braces within the budget `patterns`.
 pub(super) fn is_readable(text: &str, patterns: &mut PatternBudget) -> bool {
     parse_form_within(text, patterns).is_ok()
 }
 
-/// Whether `text` is one marker and nothing else.
+/// Returns true if `text` is exactly one marker.
 pub(super) fn is_reference(text: &str) -> bool {
     let whole = 0..text.len();
     matches!(template::split(text, QUOTES).as_slice(), [template::Piece::Marker(_, range)] if *range == whole)
 }
 
-/// The text that `text` says, if there is no reference in it.
+/// The literal that `text` stands for, if it has no reference.
 pub(super) fn plain(text: &str) -> Option<String> {
     let mut plain = String::new();
     for piece in template::split(text, QUOTES) {
@@ -125,7 +125,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Writes references.
+/// A writer of references.
 pub(super) struct NativeWriter;
 
 impl WriteReferences for NativeWriter {
@@ -154,21 +154,21 @@ impl WriteReferences for NativeWriter {
     }
 }
 
-/// What `text` names, where that is a slot. It may begin with `slots.`, as in references.
+/// The slot that `text` names. It may begin with `slots.`, as in references.
 pub(super) fn read_slot(text: &str) -> Option<(SlotKind, Vec<Arc<str>>)> {
     let path = text.strip_prefix("slots.").unwrap_or(text);
     let form = parse_form_within(&format!("slots.{path}"), &mut PatternBudget::none());
     slot_of_form(form.ok()?)
 }
 
-/// What [`read_slot`] reads as the slot again. Nothing where that would be too long.
+/// The text that [`read_slot`] reads as the slot again; `None` if it would be too long.
 pub(super) fn write_slot(path: &SlotPath) -> Option<String> {
     let keys: Vec<Segment> = path.keys.iter().cloned().map(Segment::Key).collect();
     let text = format!("{}{}", path.kind, print_path(&keys));
     read_slot(&text).map(|_| text)
 }
 
-/// The slot that a form names, where it names nothing else.
+/// The slot that a form names, if it names nothing else.
 fn slot_of_form(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
     let Form::First(alternatives) = form else {
         return None;
@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares how the slot of `kind` with one key is written, and reads it again.
+    /// Compares the text of the slot of `kind` with one key, and reads it again.
     #[track_caller]
     fn check(kind: SlotKind, key: &str, expected: Option<&str>) {
         let path = SlotPath {

@@ -1,4 +1,4 @@
-//! The report of what a dialect cannot express of a plan.
+//! The report of what a dialect cannot express.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value
 use super::size::{WrittenSize, text_oversize};
 use crate::document::Limits;
 
-/// What a dialect cannot say of one plan.
+/// The losses of printing one plan in a dialect: what the dialect cannot express.
 #[derive(Debug)]
 pub(crate) struct LossReport<'a> {
     dialect: &'static str,
@@ -17,12 +17,12 @@ pub(crate) struct LossReport<'a> {
     sources: &'a Sources,
     diagnostics: Diagnostics,
     tally: Tally,
-    /// Differences already reported.
+    /// The differences that were reported.
     differences: Vec<&'static str>,
 }
 
 impl<'a> LossReport<'a> {
-    /// Nothing so far.
+    /// An empty report.
     pub(crate) fn new(dialect: &'static str, plan: &'a Plan) -> Self {
         Self {
             dialect,
@@ -34,20 +34,20 @@ impl<'a> LossReport<'a> {
         }
     }
 
-    /// The loss of `what` at `place` would change what the plan does.
+    /// Reports that the dialect cannot express `what` at `place`, which would change what the plan does.
     pub(crate) fn error(&mut self, place: Place, what: &str) {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         self.push(place, Diagnostic::error(Code::Unprintable, message));
     }
 
-    /// The same, with a way out.
+    /// Reports the same with an advice.
     pub(crate) fn error_with(&mut self, place: Place, what: &str, help: &str) {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         let diagnostic = Diagnostic::error(Code::Unprintable, message);
         self.push(place, diagnostic.help(help));
     }
 
-    /// Warns once per plan that the system that a plan is written for differs in `what`, with the difference.
+    /// Warns, once per plan, that the system of the dialect behaves differently in `what`; `difference` says how.
     pub(crate) fn difference(&mut self, place: Place, what: &'static str, difference: &str) {
         if !self.differences.contains(&what) {
             self.differences.push(what);
@@ -59,19 +59,19 @@ impl<'a> LossReport<'a> {
         }
     }
 
-    /// The loss of `what` at `place` leaves a plan that does much the same.
+    /// Reports that the dialect cannot express `what` at `place`, without which the plan does almost the same.
     pub(crate) fn warning(&mut self, place: Place, what: &str) {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         self.push(place, Diagnostic::warning(Code::Unprintable, message));
     }
 
-    /// A `time` at `place` that is longer than what is read.
+    /// Reports that `time` at `place` is longer than any reader accepts.
     pub(crate) fn duration_too_long(&mut self, place: Place, time: Duration) {
         let what = format!("a time of {} s", time.as_secs());
         self.error_with(place, &what, "leave a limit out where there is to be none");
     }
 
-    /// Says where `targets` at `place` are a choice among less than two slots, which is no choice.
+    /// Reports `targets` at `place` if they are a choice among less than two slots.
     pub(crate) fn report_single_choice(&mut self, targets: &Targets, place: Place) {
         if let Targets::OneOf(slots) = targets
             && slots.len() < 2
@@ -81,27 +81,26 @@ impl<'a> LossReport<'a> {
         }
     }
 
-    /// Adds a finding.
     fn push(&mut self, place: Place, diagnostic: Diagnostic) {
         if self.tally.count(diagnostic.severity) {
             self.diagnostics.push(diagnostic.at(place, self.sources));
         }
     }
 
-    /// The findings; the last one says how many more there are.
+    /// The diagnostics; the last one states how many were left out.
     fn into_diagnostics(mut self) -> Diagnostics {
         self.tally.tell_rest(&mut self.diagnostics);
         self.diagnostics
     }
 
-    /// The text for `plan` in JSON, unless something was lost that matters, and the findings.
+    /// The JSON text of `plan`, unless it would lose something essential, and the diagnostics.
     pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
         self.finish_text(plan, |plan| {
             serde_json::to_string_pretty(plan).unwrap_or_else(|_| plan.to_json()) + "\n"
         })
     }
 
-    /// What `write` makes of `plan`, unless something was lost that matters, and the findings.
+    /// The text that `write` makes of `plan`, unless it would lose something essential, and the diagnostics.
     pub(crate) fn finish_text(
         mut self,
         plan: &Value,
@@ -121,9 +120,11 @@ impl<'a> LossReport<'a> {
         (Some(text), self.into_diagnostics())
     }
 
-    /// Says where `written`, which is to stand at `place` as one text in JSON, is more than is read where nobody allows more.
+    /// Reports `written`, a JSON text at `place`, if it exceeds what readers accept by default.
     pub(crate) fn report_oversize(&mut self, place: Place, written: &Value) {
         let extent = WrittenSize::of(written);
+        // Beyond this depth no setting lets a reader accept the text; everything less is only a warning, see
+        // DESIGN.md.
         if extent.depth > Limits::DEEPEST {
             let what = format!("a plan that is nested {} levels deep", extent.depth);
             let help = "let what lies deeper be an input of the run, or come from a step";

@@ -1,4 +1,4 @@
-//! Orders of steps, for dialects that say less of them than a plan may.
+//! The order of steps, for dialects that express less of it than a plan.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use planwright_core::{Place, Plan};
 use super::LossReport;
 use crate::document::quote;
 
-/// Reports each step that the one at `position` comes after without taking data from it.
+/// Reports each step that the step at `position` follows without reading its output.
 pub(crate) fn report_order(plan: &Plan, position: usize, losses: &mut LossReport<'_>) {
     let Some(step) = plan.steps.get(position) else {
         return;
@@ -33,7 +33,7 @@ pub(crate) fn report_order(plan: &Plan, position: usize, losses: &mut LossReport
     }
 }
 
-/// Whether the step at `position` comes after a step whose output it does not read.
+/// Returns true if the step at `position` follows a step whose output it does not read.
 pub(crate) fn follows_without_reading(plan: &Plan, position: usize) -> bool {
     let step = &plan.steps[position];
     let sources = sources_of(step);
@@ -43,8 +43,8 @@ pub(crate) fn follows_without_reading(plan: &Plan, position: usize) -> bool {
     names.any(|name| !sources.contains(name))
 }
 
-/// Reports the first step that runs though the one listed before it failed, for dialects in which each step depends on the one
-/// before it where order counts: there it is skipped.
+/// Reports the first step that runs although the step listed before it failed. Dialects that write listed order as a
+/// chain of dependencies skip it.
 pub(crate) fn report_chain(plan: &Plan, losses: &mut LossReport<'_>) {
     if plan.ordering != Ordering::Listed || plan.on_failure != OnFailure::KeepGoing {
         return;
@@ -62,8 +62,10 @@ pub(crate) fn report_chain(plan: &Plan, losses: &mut LossReport<'_>) {
     }
 }
 
-/// The steps that each step comes after: those that `after` names, the one listed before it if order counts, and those whose
-/// outputs or results it reads, for systems that infer no order from references. Texts as written, without duplicates.
+/// The dependencies of each step: the names in `after`, the step listed before it if order counts, and the steps whose
+/// outputs or results it reads. Names are as written, without duplicates.
+///
+/// The systems of some dialects infer no order from references.
 pub(crate) fn dependencies(plan: &Plan) -> Vec<Vec<Arc<str>>> {
     let mut all = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {
@@ -91,7 +93,7 @@ pub(crate) fn dependencies(plan: &Plan) -> Vec<Vec<Arc<str>>> {
     all
 }
 
-/// The steps without whose outputs `step` is skipped.
+/// The steps whose failure makes `step` skipped, because it reads their outputs.
 fn sources_of(step: &Step) -> HashSet<&str> {
     let mut sources = HashSet::new();
     let value = match &step.action {
@@ -100,7 +102,7 @@ fn sources_of(step: &Step) -> HashSet<&str> {
     };
     for node in value.into_iter().chain([&step.args]) {
         node.each_reference(&mut |reference| {
-            // Of several alternatives each may be missing, and a later one is not waited for.
+            // Each of several alternatives may be missing, and a later one is not waited for.
             if matches!(&reference.form, Form::First(alternatives) if alternatives.len() > 1) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! How large a plan is that is written: whether it can be read again where nobody allows more than usual.
+//! The size of a written plan: readers with default limits may refuse it.
 
 use planwright_core::{Code, Diagnostic, Value};
 
@@ -7,7 +7,7 @@ use crate::document::Limits;
 const HELP: &str =
     "allow more where it is read, or let what is large be an input of the run or come from a step";
 
-/// Lists and objects in each other, and values in all.
+/// The nesting of lists and objects, and the number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct WrittenSize {
     pub(super) depth: usize,
@@ -15,7 +15,7 @@ pub(super) struct WrittenSize {
 }
 
 impl WrittenSize {
-    /// Of what is written as one text in JSON.
+    /// The size of `written` as one JSON text.
     pub(super) fn of(written: &Value) -> Self {
         let mut extent = Self::default();
         let mut waiting = vec![(written, 0)];
@@ -32,7 +32,7 @@ impl WrittenSize {
         extent
     }
 
-    /// What is more than `limits` allow.
+    /// A warning for each of the `limits` that is exceeded.
     pub(super) fn oversize(self, limits: &Limits) -> Vec<Diagnostic> {
         let Self { depth, values } = self;
         let mut diagnostics = Vec::new();
@@ -49,7 +49,7 @@ impl WrittenSize {
     }
 }
 
-/// That `text` is longer than `limits` allow, if it is.
+/// A warning if `text` is longer than `limits` allow.
 pub(super) fn text_oversize(text: &str, limits: &Limits) -> Option<Diagnostic> {
     let (bytes, most) = (text.len(), limits.bytes);
     (bytes > most).then(|| too_large(&format!("{bytes} bytes, {most} are read")))
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::document::read;
 
-    /// Compares what of `json` is more than 30 bytes, 3 levels and 5 values; the reader says so as well.
+    /// Compares the warnings about `json` under limits of 30 bytes, 3 levels and 5 values with those of the reader.
     #[track_caller]
     fn check(json: &str, expected: Option<&str>) {
         let limits = Limits {

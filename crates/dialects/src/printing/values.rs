@@ -7,20 +7,20 @@ use planwright_core::{Object, Place, Value};
 
 use super::LossReport;
 
-/// How a dialect writes what stands in arguments.
+/// The way in which a dialect writes values with references.
 pub(crate) trait WriteReferences {
-    /// A reference that is a whole value. What cannot be said goes to `unsaid`.
+    /// Writes a reference that is a whole value. Losses go to `losses`.
     fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value;
 
-    /// A reference inside of a text.
+    /// Writes a reference inside of a text.
     fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String;
 
-    /// Looks at a text with references inside before it is written.
+    /// Inspects a text with references before it is written.
     fn mixed(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
         let _ = (parts, place, losses);
     }
 
-    /// Literal text; a marker follows it if `before_marker`.
+    /// Writes literal text; a marker follows it if `before_marker`.
     fn text(&self, text: &str, before_marker: bool) -> String;
 
     /// Reports literal text, or a key, that the dialect would read as a reference and cannot escape.
@@ -29,7 +29,7 @@ pub(crate) trait WriteReferences {
     }
 }
 
-/// `node` as the dialect writes it.
+/// Writes `node` in the dialect.
 pub(crate) fn write_node(
     node: &Node,
     writer: &dyn WriteReferences,
@@ -143,18 +143,17 @@ fn write_literal(value: &Value, writer: &dyn WriteReferences) -> Value {
     }
 }
 
-/// Builds an object field by field.
+/// A builder of an object, field by field.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectBuilder(Object);
 
 impl ObjectBuilder {
-    /// Adds the field `key`.
     pub(crate) fn field(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
         self.0.insert(key.into(), value.into());
         self
     }
 
-    /// Adds the field `key` where there is a value for it.
+    /// Adds the field `key` if there is a value.
     pub(crate) fn optional(&mut self, key: &str, value: Option<impl Into<Value>>) -> &mut Self {
         if let Some(value) = value {
             self.field(key, value);
@@ -162,7 +161,6 @@ impl ObjectBuilder {
         self
     }
 
-    /// The object.
     pub(crate) fn build(self) -> Value {
         self.0.into()
     }

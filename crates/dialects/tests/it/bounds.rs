@@ -1,4 +1,4 @@
-//! What is written can be read again, however deeply it is nested and however many alternatives a reference has.
+//! Printed plans can be read again, at any nesting and with any number of alternatives.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::golden::sound_plan;
 
-/// Prints `plan` in the dialect `name` and reads it again, where that takes more than is usual so; the findings.
+/// Prints `plan` in the dialect `name` and reads it again, with higher limits if the printer warns; the diagnostics.
 #[track_caller]
 fn through(plan: &Plan, name: &str) -> Result<(), String> {
     let (printed, diagnostics) = dialect(name).unwrap().print(plan);
@@ -34,7 +34,7 @@ fn through(plan: &Plan, name: &str) -> Result<(), String> {
     }
 }
 
-/// The findings, but for warnings about what a dialect has no words for.
+/// The diagnostics, without warnings about unsupported features.
 fn shown(diagnostics: &Diagnostics) -> String {
     let counts =
         |diagnostic: &&Diagnostic| diagnostic.is_error() || diagnostic.code != Code::Unprintable;
@@ -46,7 +46,7 @@ fn shown(diagnostics: &Diagnostics) -> String {
     lines.join("\n")
 }
 
-/// A plan whose only argument is made of `depth` lists or objects, one in another.
+/// A plan whose only argument consists of `depth` nested lists or objects.
 fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
     let value = (0..depth).fold(Value::from(1), |value, _| nest(value));
     let args = Node::literal(Value::object([("x", value)]), Place::NOWHERE);
@@ -60,7 +60,7 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
     plan
 }
 
-/// That the dialect `name` has `around` lists and objects around an argument, and says so where that becomes too many.
+/// Checks that the dialect `name` has `around` lists and objects around an argument, and reports excessive nesting.
 #[track_caller]
 fn check_depth(name: &str, around: usize) {
     let usual = Limits::default().depth;

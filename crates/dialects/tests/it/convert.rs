@@ -1,5 +1,7 @@
-//! From one dialect to the others: what is kept, and what is said about the rest. A case is called
-//! `WHAT.DIALECT.json`; those that some dialect refuses begin with the code of that finding.
+//! Conversion between dialects: the meaning, and the reported losses.
+//!
+//! A case is called `WHAT.DIALECT.json`; the names of cases that some dialect refuses begin with the code of that
+//! error.
 
 use std::fs;
 
@@ -29,8 +31,7 @@ fn what_can_be_said_elsewhere_is_said_and_the_rest_is_found() {
     }
 }
 
-/// What becomes of `text`, read in the dialect `from` and printed in `to`: the meaning of that, or `refused`,
-/// and the findings.
+/// The meaning of `text` after conversion from `from` to `to`, or `refused`, and the diagnostics.
 fn converted(from: &str, text: &str, to: &str) -> String {
     let plan = sound_plan(text, from);
     let (printed, diagnostics) = dialect(to).unwrap().print(&plan);

@@ -1,4 +1,4 @@
-//! Which dialect a text is taken for.
+//! Tests of recognising the dialect of a text.
 
 use planwright_dialects::{Dialect, ReadOptions, dialect, dialects, parse};
 

@@ -1,4 +1,4 @@
-//! Every finding that the dialects make, as a person sees it. A case is called `CODE-what.DIALECT.json`, or `.txt`.
+//! The diagnostics of all dialects, as users see them. A case is called `CODE-what.DIALECT.json`, or `.txt`.
 
 use std::fmt::Write;
 use std::fs;
@@ -38,7 +38,7 @@ fn every_fault_is_found_where_it_stands() {
     }
 }
 
-/// The usual bounds, but for the case that needs a text beyond them.
+/// The default limits, except for the case that needs a text beyond them.
 fn limits(code: &str) -> Limits {
     match code {
         "PW0002" => Limits {
@@ -68,7 +68,7 @@ fn show(diagnostic: &Diagnostic, text: &str) -> String {
     shown
 }
 
-/// The help without the dialects that it lists: they become more, and this is no test of them.
+/// The help without its list of dialects, which will grow and is not tested here.
 fn without_listing(help: &str) -> String {
     for beginning in ["there are ", "the shapes are "] {
         if let Some(at) = help.find(beginning) {

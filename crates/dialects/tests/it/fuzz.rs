@@ -1,10 +1,10 @@
-//! Input of the wildest kind: findings, never a panic, and never a plan without a word of warning.
+//! Hostile input: diagnostics, never a panic, and never a plan without a diagnostic.
 
 use planwright_dialects::{ReadOptions, dialects, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Values in which keys and texts are drawn from what means something to some dialect.
+/// Values with keys and texts that have a meaning in some dialect.
 fn hostile_value() -> impl Strategy<Value = Value> {
     let words = [
         "steps",
@@ -110,7 +110,7 @@ fn plan_like() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Lines in which everything is drawn from what means something to a notation of lines.
+/// Lines of pieces that have a meaning in some dialect in lines.
 fn lines() -> impl Strategy<Value = String> {
     let pieces = [
         "1. ",
@@ -216,7 +216,7 @@ proptest! {
     }
 }
 
-/// Texts that are large, deep or odd enough to cost more than their size, were a reader careless.
+/// Large, deep or odd texts, whose cost could exceed their size in a careless reader.
 #[test]
 fn large_texts_cost_no_more_than_their_size() {
     let count = 20_000;
@@ -380,7 +380,7 @@ fn numbered(count: usize, text: impl Fn(usize) -> String) -> String {
     (0..count).map(text).collect()
 }
 
-/// Plans that no text was read into may be as large, and odder still.
+/// Plans that were not read from a text may be as large, and odder.
 #[test]
 fn large_plans_cost_no_more_than_their_size_when_they_are_written() {
     let count = 30_000;
@@ -410,9 +410,9 @@ fn large_plans_cost_no_more_than_their_size_when_they_are_written() {
     }
 }
 
-/// Of findings without end some are told, and the rest is counted.
+/// Only some of very many diagnostics are shown; the rest is counted.
 #[test]
-fn findings_without_end_are_counted() {
+fn very_many_diagnostics_are_counted() {
     let check = |fields: String, more: &str| {
         let text = format!(r#"{{"steps": [], {fields} "y": 1}}"#);
         let result = parse(

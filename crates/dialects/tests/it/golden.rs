@@ -1,4 +1,4 @@
-//! Plans of every dialect: what they mean, that their shape is recognised, that they survive being printed.
+//! Golden plans of every dialect: their meaning, their recognition, and their round trip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::meaning::meaning;
 
-/// The files below `tests/golden/{folder}`, in the order of their names.
+/// The files in `tests/golden/{folder}`, sorted by name.
 pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
@@ -27,7 +27,7 @@ pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compares `content` with the snapshot that lies beside the case `file`.
+/// Compares `content` with the snapshot beside the case `file`.
 pub(crate) fn assert_golden(file: &Path, content: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(file.parent().unwrap());
@@ -38,7 +38,7 @@ pub(crate) fn assert_golden(file: &Path, content: &str) {
     });
 }
 
-/// The plan in `text`, which is sound as far as its dialect can tell.
+/// The plan in `text`, which has no diagnostics.
 #[track_caller]
 pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     let options = ReadOptions::new("test").in_dialect(name);
@@ -51,8 +51,8 @@ pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     result.plan.unwrap()
 }
 
-/// Prints `plan` in its own dialect and checks that nothing is lost, or that it is refused: the dialects of other systems are
-/// read more widely than those systems read them, and written so that those systems read them.
+/// Prints `plan` in its own dialect and checks that nothing is lost, or that it is refused: the dialects of other
+/// systems are read more widely than those systems read them, and printed so that those systems read them.
 #[track_caller]
 pub(crate) fn assert_survives_printing(plan: &Plan, name: &str) {
     let (printed, diagnostics) = dialect(name).unwrap().print(plan);
@@ -113,7 +113,7 @@ fn check(name: &str) {
     }
 }
 
-/// As [`check`], for a dialect that is only read: what it says goes through the native one.
+/// Checks a dialect that is only read: its plans are printed in the native one.
 fn check_read_only(name: &str) {
     for file in cases(name) {
         let bytes = fs::read(&file).unwrap();
@@ -137,7 +137,7 @@ fn check_read_only(name: &str) {
 }
 
 #[test]
-fn notations_that_are_only_read() {
+fn dialects_that_are_only_read() {
     for name in ["openai", "anthropic", "llm-compiler", "rewoo", "nestful"] {
         assert!(!dialect(name).unwrap().is_writable());
         check_read_only(name);

@@ -1,4 +1,4 @@
-//! Tests of the dialects through the crate's front door.
+//! Tests of the dialects through the public API.
 
 mod bounds;
 mod conversion;

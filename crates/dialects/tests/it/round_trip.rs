@@ -1,11 +1,11 @@
-//! Any plan that a dialect can say is the same after it was printed and read again.
+//! Round trips: a plan that a dialect can express is unchanged after printing and reading.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::golden::{assert_survives_printing, sound_plan};
 
-/// Text with everything in it that is special somewhere.
+/// Text of pieces that are special in some dialect.
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
         "a", " ", "$", "$$", "{", "}", "${", "$ref:", "$ref", ".", "[", "\"", "\\", "é", "\n",
@@ -31,7 +31,7 @@ fn name() -> impl Strategy<Value = String> {
     prop::sample::select(names.to_vec()).prop_map(str::to_owned)
 }
 
-/// A value whose leaves are drawn from `leaf`; keys are drawn from `key`.
+/// A value with leaves from `leaf` and keys from `key`.
 fn value(leaf: BoxedStrategy<Value>, key: BoxedStrategy<String>) -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, move |inner| {
         prop_oneof![
@@ -58,7 +58,7 @@ fn plain() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Text in which `${` is written as its escape.
+/// Text with `${` escaped.
 fn escaped() -> BoxedStrategy<String> {
     text()
         .prop_map(|text| text.replace("${", "$${").replace("$$$", "$"))

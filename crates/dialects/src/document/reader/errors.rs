@@ -1,4 +1,4 @@
-//! What the reader says about what it finds.
+//! The diagnostics of the reader.
 
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
@@ -7,11 +7,11 @@ use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable
 use crate::document::string_literal::StringFault;
 use crate::document::{Entry, Syntax, quote};
 
-/// The advice for a text that has nothing of JSON.
+/// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";
 
 impl JsonReader<'_> {
-    /// Adds one finding about the bytes from `start` to `end`, which belong to `place`.
+    /// Adds an error about the bytes from `start` to `end`, which belong to `place`.
     pub(super) fn report_error(
         &mut self,
         code: Code,
@@ -26,7 +26,7 @@ impl JsonReader<'_> {
         self.push(diagnostic, place, start, end);
     }
 
-    /// Adds `finding`, which is about the bytes from `start` to `end`; they belong to `place`.
+    /// Adds `diagnostic` about the bytes from `start` to `end`, which belong to `place`.
     pub(super) fn push(&mut self, diagnostic: Diagnostic, place: Place, start: usize, end: usize) {
         if self.diagnostics.len() >= self.limits.diagnostics {
             self.suppressed += 1;
@@ -37,7 +37,7 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic.at_span(pointer, span));
     }
 
-    /// Adds a finding about the structure: what is read from here on is for further findings only.
+    /// Adds a structural error: reading continues only to find further faults.
     pub(super) fn report_structure(
         &mut self,
         place: Place,
@@ -57,7 +57,7 @@ impl JsonReader<'_> {
         );
     }
 
-    /// The findings; the last one says how many more there would have been.
+    /// The diagnostics so far; the last one states how many were suppressed.
     pub(super) fn take_diagnostics(&mut self) -> Diagnostics {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         diagnostics.sort();
@@ -67,7 +67,7 @@ impl JsonReader<'_> {
         diagnostics
     }
 
-    /// Complains unless something that may be JSON starts here.
+    /// Reports an error unless JSON may begin here.
     pub(super) fn expect_json(&mut self, parent: Place) -> Result<(), Unrecoverable> {
         let Some(byte) = self.peek() else {
             let message = "the text is empty".to_owned();
@@ -163,8 +163,8 @@ impl JsonReader<'_> {
         self.report_structure(holder, self.at, self.at + 1, message, "leave it out");
     }
 
-    /// Something else stands where a comma or the closing bracket should. What could begin a further value
-    /// is taken for one, so that a forgotten comma hides no other fault.
+    /// Reports a token in place of a comma or a closing bracket. If the token could begin another value, reading
+    /// continues with it, so that a missing comma hides no other fault.
     pub(super) fn report_missing_comma(
         &mut self,
         open: &OpenContainer,
@@ -249,7 +249,7 @@ impl ContainerKind {
     }
 }
 
-/// A position as people count it.
+/// A line and a column, both from 1.
 struct Position {
     line: usize,
     column: usize,

@@ -1,4 +1,4 @@
-//! The reader itself: one pass over the text, a stack of its own, no recursion.
+//! The main loop of the reader.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use planwright_core::{Code, Diagnostics, Place, PointerSegment, Source, Span};
 
 use crate::document::{Entry, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax};
 
-/// Objects with at most this many fields are searched for duplicate keys by comparing all with all.
+/// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
+/// objects.
 const MAX_LINEAR_FIELDS: usize = 12;
 
-/// Reads one value from one text.
+/// A reader of one value of a text.
 pub(in crate::document) struct JsonReader<'a> {
     pub(super) syntax: Syntax,
     pub(super) text: &'a str,
@@ -19,30 +20,30 @@ pub(in crate::document) struct JsonReader<'a> {
     pub(super) offsets: Option<&'a Offsets>,
     pub(super) limits: &'a Limits,
     pub(super) values: usize,
-    /// How many lists and objects are around the value.
+    /// The number of lists and objects around the value.
     pub(super) outer_depth: usize,
     pub(super) diagnostics: Diagnostics,
     pub(super) suppressed: usize,
-    /// Whether the structure had to be mended: such a value is never handed on.
+    /// True if a structural fault was found: the value is discarded then.
     pub(super) is_broken: bool,
 }
 
-/// A value that stands somewhere in a text.
+/// The start of a value inside of a larger text.
 pub(in crate::document) struct PartStart {
-    /// Where it begins.
+    /// The byte at which the value begins.
     pub(in crate::document) at: usize,
-    /// How many values were read before it.
+    /// The number of values read before it.
     pub(in crate::document) values: usize,
-    /// How many lists and objects are around it.
+    /// The number of lists and objects around it.
     pub(in crate::document) outer_depth: usize,
 }
 
-/// What became of it.
+/// The result of reading such a value.
 pub(in crate::document) struct ReadPart {
     pub(in crate::document) item: Option<Item>,
-    /// Up to where it was read.
+    /// The byte after the last one read.
     pub(in crate::document) end: usize,
-    /// How many values were read by now.
+    /// The number of values read so far.
     pub(in crate::document) values: usize,
     pub(in crate::document) diagnostics: Diagnostics,
 }
@@ -62,7 +63,7 @@ pub(super) enum ContainerKind {
     },
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Clone, Copy)]
 enum Expected {
     Value,
@@ -71,7 +72,7 @@ enum Expected {
     CommaOrEnd,
 }
 
-/// The text cannot be understood any further; the reason is among the findings.
+/// Reading cannot continue; the reason is among the diagnostics.
 pub(super) struct Unrecoverable;
 
 impl<'a> JsonReader<'a> {
@@ -96,18 +97,20 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads the one value of the text; it becomes the part `segment` of `parent`.
+    /// Reads the only value of the text as the part `segment` of `parent`.
     pub(in crate::document) fn read(
         mut self,
         parent: Place,
         segment: PointerSegment,
     ) -> (Option<Item>, Diagnostics) {
+        // A value whose structure was repaired may mean something else than was written, so only its diagnostics are
+        // returned.
         let root = self.whole(parent, segment).ok();
         let diagnostics = self.take_diagnostics();
         (root.filter(|_| !self.is_broken), diagnostics)
     }
 
-    /// Reads the value that begins at byte `part.at`, in the manner of lines, however much follows it.
+    /// Reads the value that begins at byte `part.at` in the syntax of lines; the text may continue after it.
     pub(in crate::document) fn read_part(
         mut self,
         parent: Place,
@@ -141,6 +144,7 @@ impl<'a> JsonReader<'a> {
         Ok(root)
     }
 
+    // An explicit stack instead of recursion: the nesting of a hostile text must not exhaust the stack.
     fn value_tree(
         &mut self,
         parent: Place,
@@ -279,7 +283,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// After a value inside of a list or object: a comma, the end, or a complaint.
+    /// Reads the comma or the closing bracket after a value.
     fn after_value(&mut self, stack: &[OpenContainer]) -> Result<AfterValue, Unrecoverable> {
         let Some(open) = stack.last() else {
             return Err(Unrecoverable);
@@ -384,7 +388,7 @@ impl ContainerKind {
     }
 }
 
-/// Which part of the innermost open value the next value is.
+/// The segment of the next value inside of the innermost open container.
 fn next_segment(open: Option<&OpenContainer>, root: &mut Option<PointerSegment>) -> PointerSegment {
     match open.map(|open| &open.kind) {
         Some(ContainerKind::List(items)) => PointerSegment::Index(items.len()),
@@ -397,7 +401,7 @@ fn next_segment(open: Option<&OpenContainer>, root: &mut Option<PointerSegment>)
     }
 }
 
-/// Puts a finished value where it belongs, or gives it back where it is the root.
+/// Adds a finished value to the innermost open container, or returns it if it is the root.
 fn attach(stack: &mut [OpenContainer], item: Item) -> Option<Item> {
     match stack.last_mut().map(|open| &mut open.kind) {
         None => Some(item),

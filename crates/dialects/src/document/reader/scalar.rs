@@ -1,4 +1,4 @@
-//! Keys, texts, numbers and words, each with its own faults.
+//! Keys, texts, numbers and literals, each with its own faults.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::document::template::{QUOTES, end_of_marker};
 use crate::document::{Item, ItemKind, Syntax, quote};
 
 impl JsonReader<'_> {
-    /// Reads a value that is neither list nor object.
+    /// Reads a value that is neither a list nor an object.
     pub(super) fn scalar(
         &mut self,
         parent: Place,
@@ -34,7 +34,7 @@ impl JsonReader<'_> {
         Ok(Item { kind, place })
     }
 
-    /// Reads a key and the colon behind it.
+    /// Reads a key and the colon after it.
     pub(super) fn key(&mut self, holder: Place) -> Result<(Arc<str>, Span), Unrecoverable> {
         let start = self.at;
         let key: Arc<str> = match self.peek() {
@@ -79,7 +79,7 @@ impl JsonReader<'_> {
         let mut faults = Vec::new();
         let mut control_seen = false;
         let string_literal = string_literal::read(self.text, start + 1, mark, &mut |fault| {
-            // One unescaped line break in a text says it all; a page of prose has hundreds.
+            // One diagnostic is enough: a page of prose has hundreds of unescaped line breaks.
             let is_control = matches!(fault, StringFault::Control(..));
             if is_control && is_allowed_break(&fault, self.syntax) {
                 return;
@@ -108,7 +108,7 @@ impl JsonReader<'_> {
         Ok(text)
     }
 
-    /// A reference without quotes: the text that holds it and nothing else.
+    /// Reads a reference without quotes as a text that holds nothing else.
     fn reference(&mut self, place: Place) -> Result<ItemKind, Unrecoverable> {
         let start = self.at;
         if !self.text[start..].starts_with("${") {
@@ -174,7 +174,7 @@ impl JsonReader<'_> {
         Ok(kind)
     }
 
-    /// The end of the run of letters, digits and the like that starts here.
+    /// The end of the word that starts here.
     pub(super) fn end_of_word(&self) -> usize {
         let rest = &self.text[self.at..];
         let length = rest
@@ -189,7 +189,7 @@ impl JsonReader<'_> {
     }
 }
 
-/// Whether `fault` is a break or a tab that may stand in a text as it is.
+/// Returns true if `fault` is a line break or a tab that a text in lines may hold.
 fn is_allowed_break(fault: &StringFault, syntax: Syntax) -> bool {
     syntax == Syntax::Lines && matches!(fault, StringFault::Control(_, '\n' | '\r' | '\t'))
 }
@@ -209,7 +209,7 @@ fn number_help(written: &str) -> &'static str {
     }
 }
 
-/// Whether `text` is a number by the grammar of RFC 8259, section 6.
+/// Returns true if `text` is a number by the grammar of RFC 8259, section 6.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits =
         |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -233,7 +233,7 @@ pub(crate) fn is_number(text: &str) -> bool {
     rest.is_empty()
 }
 
-/// The finding about a number, as it was `written`, that 64 bits cannot keep.
+/// The error for a number, as it was `written`, that does not fit into 64 bits.
 pub(crate) fn number_out_of_range(written: &str) -> Diagnostic {
     let message = format!("the number {} does not fit into 64 bits", quote(written));
     let diagnostic = Diagnostic::error(Code::NumberOutOfRange, message);

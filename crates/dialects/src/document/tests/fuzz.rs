@@ -1,4 +1,4 @@
-//! Any bytes at all.
+//! Property tests of the reader with arbitrary bytes.
 
 use planwright_core::Value;
 use proptest::prelude::*;

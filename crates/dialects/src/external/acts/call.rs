@@ -12,10 +12,10 @@ use super::reference::writes;
 use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
 use crate::lowering::{lower, text_or_number};
 
-/// The `_delegate` that runs nothing but the tool.
+/// The `_delegate` that stands for the tool itself.
 pub(super) const ANONYMOUS: &str = "anonymous";
 
-/// Everything that a call says beside its parameters.
+/// The fields of a call that are not parameters.
 const META_FIELDS: [&str; 9] = [
     "_tool",
     "_outputPath",
@@ -28,7 +28,7 @@ const META_FIELDS: [&str; 9] = [
     "_reasoningForCall",
 ];
 
-/// The steps that `items` call for. Calls without a tool are left out.
+/// Lowers the calls `items` to steps. Calls without a tool are left out.
 pub(super) fn calls(
     items: &[Item],
     instances: &Instances,
@@ -71,7 +71,7 @@ fn named((text, place): (&Arc<str>, Place)) -> Name {
     }
 }
 
-/// What the call does: `_output`, `_delegate` and `_activity` exclude each other.
+/// The action of a call: `_output`, `_delegate` and `_activity` exclude each other.
 fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<'_>) -> Action {
     let output = fields.optional("_output");
     let activity = fields.optional("_activity");
@@ -122,7 +122,7 @@ fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<
     }
 }
 
-/// What stands for an action that could not be read, so that the rest of the plan can still be looked at.
+/// The action in place of one that could not be read, so that the rest of the plan can still be checked.
 fn nothing() -> Action {
     Action::Value(Node::default())
 }
@@ -174,7 +174,7 @@ fn instance(
     check_instance(&name, instances, reader.sink).then_some(name.text)
 }
 
-/// The parameters: every field whose name does not begin with `_`, or begins with two.
+/// The parameters: the fields whose names do not begin with `_`, or begin with two of them.
 fn args(place: Place, entries: &[Entry], reader: &mut ActsReader<'_>) -> Node {
     let fields = entries
         .iter()

@@ -10,27 +10,27 @@ use super::names::{is_preserved, kind_words, message_types, slot_kind_of};
 use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
 use crate::lowering::text_or_number;
 
-/// What the messages say.
+/// The content of the messages.
 #[derive(Debug, Default)]
 pub(super) struct MessageContext<'a> {
     pub(super) contents: Vec<Content>,
     pub(super) schemas: Vec<SlotSchema>,
     pub(super) instances: Instances,
-    /// What the last plan message wants.
+    /// The mode in the last plan message.
     pub(super) mode: Option<Mode>,
-    /// The calls of the last plan message, where they are the plan.
+    /// The calls of the last plan message, if they are the plan.
     pub(super) calls: Option<&'a [Item]>,
-    /// The messages that say nothing about the run, as they are.
+    /// The messages that do not affect the run, unchanged.
     pub(super) preserved: Vec<Value>,
     targets: Vec<Name>,
 }
 
-/// Where the calls of a plan come from.
+/// The source of a plan's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallsFrom {
-    /// From the plan itself: plan messages are what was planned before.
+    /// The plan itself: plan messages are earlier plans.
     Plan,
-    /// From the last plan message.
+    /// The last plan message.
     Message,
 }
 
@@ -66,7 +66,7 @@ impl<'a> MessageContext<'a> {
     }
 
     fn read_message(&mut self, message: &Item, from: CallsFrom, sink: &mut Findings) {
-        // Errors go back to the model as `{call, error}`, and what people and models said may have a role only.
+        // Errors go back to the model as `{call, error}`, and chat messages may have a role only.
         let is_untyped = message.has("role") || (message.has("call") && message.has("error"));
         if is_untyped && !message.has("type") {
             self.preserved.push(message.to_value());
@@ -116,7 +116,7 @@ impl<'a> MessageContext<'a> {
                 place: schema.place,
             });
         }
-        // A schema alone says what is meant to be there, not that anything is.
+        // A schema alone declares data without providing any.
         if parts.schema.is_none() || parts.instance.is_some() || !parts.value.is_empty() {
             self.contents.push(Content {
                 kind: parts.kind,
@@ -128,14 +128,14 @@ impl<'a> MessageContext<'a> {
     }
 }
 
-/// Whether `item` is a plan message.
+/// Returns true if `item` is a plan message.
 pub(super) fn is_plan(item: &Item) -> bool {
     item.get("type")
         .and_then(Item::as_text)
         .is_some_and(|word| &**word == "plan")
 }
 
-/// What the field `mode` says.
+/// The mode in the field `mode`.
 pub(super) fn mode(fields: &mut Fields<'_>, sink: &mut Findings) -> Option<Mode> {
     let item = fields.optional("mode")?;
     let word = fields.text("mode", sink)?;
@@ -174,8 +174,8 @@ struct SlotMessage<'a> {
 }
 
 impl<'a> SlotMessage<'a> {
-    /// The fields stand beside `type`, or in an object that is called `word` like the type. Only an object can be
-    /// that, and only an object a schema; any other value of such a name is a field like others.
+    /// Reads a message whose fields stand beside `type`, or in an object with the name `word` of the type. Only an
+    /// object can be that, and only an object a schema; any other value of such a name is an ordinary field.
     fn of(message: &'a Item, word: &str, kind: SlotKind, sink: &mut Findings) -> Option<Self> {
         let object = |name: &str| message.get(name).filter(|item| item.as_object().is_some());
         let inside = object(word);

@@ -1,4 +1,4 @@
-//! `†kind.path["odd key"]`, `a || b`, `a && b`: what references and output paths have in common.
+//! Expressions `†kind.path["odd key"]`, `a || b`, `a && b`: the syntax of references and of output paths.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use super::names::{kind_words, slot_kind_of, word_for};
 use crate::document::{nearest, quote};
 use crate::lowering::path::{PathSegment, quoted, write_quoted_name};
 
-/// The sign that a reference begins with.
+/// The sign at the start of a reference.
 pub(super) const SIGN: char = '†';
 
-/// Some places, and what they are together.
+/// One or more places joined by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
-    /// What stands between the places; of one place alone it says nothing.
+    /// The operator; without meaning for a single place.
     pub(super) operator: Operator,
     /// The places, at least one.
     pub(super) operands: Vec<Operand>,
 }
 
-/// What stands between places.
+/// An operator between places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     /// `||`
@@ -33,41 +33,41 @@ pub(super) enum Operator {
     All,
 }
 
-/// One place.
+/// A place in the data of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operand {
-    /// The kind.
+    /// The kind of data.
     pub(super) kind: SlotKind,
-    /// The keys below it.
+    /// The keys below the kind.
     pub(super) keys: Vec<Arc<str>>,
 }
 
-/// Why a text is no expression.
+/// A fault in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExpressionFault {
-    /// Which bytes of the text are meant.
+    /// The bytes of the fault.
     pub(super) range: Range<usize>,
-    /// What kind of fault it is.
+    /// The code of the diagnostic.
     pub(super) code: Code,
-    /// What is the matter.
+    /// The message.
     pub(super) message: String,
-    /// The way out.
+    /// The advice.
     pub(super) help: String,
-    /// The whole text as it was probably meant, where there is little doubt.
+    /// The corrected text, if there is little doubt about it.
     pub(super) fix: Option<String>,
 }
 
-/// Longer texts are not repaired.
+/// The length up to which a correction is computed: it is shown in full, once for each fault.
 const MAX_REPAIR_BYTES: usize = 200;
 
 const FORM: &str = "a reference is a whole text such as `†state.user.name`; there are the kinds `input`, \
                     `state` and `data`, and `††` is a literal `†`";
 
-/// Reads `text` as an expression; blanks around it and around operators do not count.
+/// Reads `text` as an expression; surrounding blanks do not count.
 ///
 /// # Errors
 ///
-/// Every fault, as long as they are not [many](Tally::MOST).
+/// All faults, up to a [limit](Tally::MOST).
 pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
     let (parts, operators) = split_operators(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
@@ -81,7 +81,7 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
             Ok(operand) => operands.push(operand),
             Err(message) => faults.push((part.clone(), message)),
         }
-        // No more of them are told.
+        // Further faults would not be shown.
         if faults.len() > Tally::MOST {
             break;
         }
@@ -89,7 +89,6 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
     if faults.is_empty() {
         return Ok(Expression { operator, operands });
     }
-    // A repair is shown whole, once for each fault.
     let repair = if text.len() <= MAX_REPAIR_BYTES {
         repaired(text, &parts, operator)
     } else {
@@ -113,13 +112,13 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
         .collect())
 }
 
-/// Whether `text` wants to be an expression: it begins with the sign, and not with two.
+/// Returns true if `text` is meant as an expression: it begins with exactly one sign.
 pub(super) fn is_meant(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(SIGN) && leading_signs(text) == 1
 }
 
-/// `text`, which is no expression, with its escapes resolved.
+/// `text`, which is not an expression, with its escapes resolved.
 ///
 /// # Errors
 ///
@@ -141,7 +140,7 @@ pub(super) fn unescape(text: &str) -> Result<String, Range<usize>> {
     Ok(literal)
 }
 
-/// `text` written so that it means itself.
+/// `text` escaped, so that it stands for itself.
 pub(super) fn escape(text: &str) -> String {
     text.replace(SIGN, "††")
 }
@@ -182,7 +181,7 @@ impl fmt::Display for Operand {
     }
 }
 
-/// Whether `key` can stand behind a dot.
+/// Returns true if `key` can follow a dot.
 pub(super) fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(may_stand_in_key)
 }
@@ -191,7 +190,7 @@ fn leading_signs(text: &str) -> usize {
     (text.len() - text.trim_start_matches(SIGN).len()) / SIGN.len_utf8()
 }
 
-/// What stands between the operators of `text`, without the blanks around, and the operators.
+/// The parts between the operators of `text`, without surrounding blanks, and the operators.
 fn split_operators(text: &str) -> (Vec<Range<usize>>, Vec<Operator>) {
     let mut parts = Vec::new();
     let mut operators = Vec::new();
@@ -205,7 +204,7 @@ fn split_operators(text: &str) -> (Vec<Range<usize>>, Vec<Operator>) {
     (parts, operators)
 }
 
-/// The next operator from `from` on that stands in no quoted key.
+/// The next operator from `from` on outside of quoted keys.
 fn next_operator(text: &str, from: usize) -> Option<(usize, Operator)> {
     let bytes = text.as_bytes();
     let mut is_quoted = false;
@@ -275,7 +274,7 @@ fn operand(part: &str) -> Result<Operand, String> {
                 }
             }
         } else {
-            // A name ends at `.` or `[` only, a quoted key wherever its bracket does.
+            // A name ends at `.` or `[` only, a quoted key at its bracket.
             let next = rest.chars().next().unwrap_or_default();
             return Err(match next {
                 next if next.is_whitespace() => text_behind(&part[..part.len() - rest.len()]),
@@ -290,7 +289,7 @@ fn operand(part: &str) -> Result<Operand, String> {
     }
 }
 
-/// The name that `rest`, the end of `part`, begins with, and what follows it.
+/// The name at the start of `rest`, which is the end of `part`, and the text after it.
 fn name<'a>(part: &str, rest: &'a str) -> Result<(&'a str, &'a str), String> {
     let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
     if let Some(end) = name.find(char::is_whitespace) {
@@ -314,7 +313,7 @@ fn odd_character(character: char) -> String {
     format!("{character} cannot stand in a reference")
 }
 
-/// Letters of every script, digits, and what models use to join words.
+/// Letters of every script, digits, and the characters with which models join words.
 fn may_stand_in_key(character: char) -> bool {
     if character.is_ascii() {
         character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '$' | '@' | ':')
@@ -328,7 +327,7 @@ struct Repair {
     is_guess: bool,
 }
 
-/// The text as it was probably meant.
+/// The text as it was probably meant, if that is an expression.
 fn repaired(text: &str, parts: &[Range<usize>], operator: Operator) -> Option<Repair> {
     let mut is_guess = false;
     let mut operands = Vec::with_capacity(parts.len());

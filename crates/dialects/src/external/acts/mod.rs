@@ -1,4 +1,4 @@
-//! The dialect of the Acts of Emergence: calls that find each other through state.
+//! The dialect of the Acts of Emergence: calls that are connected through state.
 //!
 //! ```json
 //! {"context": [{"type": "input", "user": "Alice"}],
@@ -8,22 +8,21 @@
 //!  "output": "†state.summary"}
 //! ```
 //!
-//! - A plan is such an object, a list of calls, one call, a list of messages with a `plan` message among them,
-//!   or that message alone. Where there are `calls`, plan messages are what was planned before: they are kept,
-//!   not run.
-//! - The order of calls means nothing. A step's id is the call's `_tool`, later ones of that name are `name#2`,
-//!   `name#3`; `_activity` names the tool that is called where it is another one.
-//! - A reference is a whole text: `†`, one of the kinds `input`, `state`, `data`, and a path with dots; whole
-//!   numbers count the items of lists, and `["odd key"]` stands for a key with other characters, which the origin
-//!   has no way to name. `a || b` is the first that exists, `a && b` waits for all and gives the
-//!   last; the origin does not say what both together mean, here that is a finding. Blanks around do not count.
+//! - A plan is such an object, a list of calls, a single call, a list of messages with a `plan` message among them, or
+//!   that message alone. If there are `calls`, plan messages are earlier plans: they are preserved, not run.
+//! - The order of calls has no meaning. A step's id is the call's `_tool`; repeated names become `name#2`, `name#3`.
+//!   `_activity` names the tool if it differs.
+//! - A reference is a whole text: `†`, one of the kinds `input`, `state`, `data`, and a path with dots; whole numbers
+//!   count the items of lists, and `["odd key"]` is a key with other characters, which the original system cannot
+//!   name. `a || b` is the first that exists, `a && b` waits for all and gives the last. Both together are an error,
+//!   since the original system does not define them. Surrounding blanks do not count.
 //! - `_outputPath` takes the same form: `a || b` for one of several outcomes, `a && b` for all. Inputs are never
 //!   written. `_outputMethod` is `set`, `merge`, `assign`, `push` or `concat`.
-//! - A call with `_output` calls nothing: that is its result. `_delegate` runs a plan of the library, which sees
-//!   the parameters as input and the kinds in `_scopes`; `anonymous` is the tool alone.
-//! - Messages of the types `input`, `state` and `data` hold their fields beside `type`, or all of them in an
-//!   object called like the type; `schema` says what is meant to be there. A reference in a message is data.
-//! - Literal: the origin has no way to pass `†` on. Here `††` stands for one, anywhere in a text, and `__name` for a
+//! - A call with `_output` calls nothing: its output is that value. `_delegate` runs a plan of the library, which
+//!   reads the parameters as input and the kinds in `_scopes`; `anonymous` is the tool alone.
+//! - Messages of the types `input`, `state` and `data` hold their fields beside `type`, or all of them in an object
+//!   with the name of the type; `schema` declares their form. A reference in a message is data.
+//! - Literal: the original system cannot pass `†` on. Here `††` stands for one, anywhere in a text, and `__name` for a
 //!   parameter called `_name`.
 
 mod call;

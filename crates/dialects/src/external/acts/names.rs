@@ -9,14 +9,14 @@ use planwright_core::{Code, Diagnostic, StepId};
 
 use crate::document::{Findings, Item, nearest, quote};
 
-/// The instances, in the order in which they appear.
+/// The instances in the order in which they appear.
 pub(super) type Instances = IndexSet<Arc<str>>;
 
-/// So many instances are looked at for one that was meant: looking at all would cost their number times that of
-/// the faults.
+/// The number of instances that are compared with a misspelt one: comparing all would cost their number times the
+/// number of faults.
 const MAX_CANDIDATES: usize = 100;
 
-/// Gives each call its id: the name of its tool, later ones of the same name `name#2`, `name#3`.
+/// The ids of calls: the name of the tool; repeated names become `name#2`, `name#3`.
 #[derive(Debug, Default)]
 pub(super) struct StepIds {
     counts: HashMap<Arc<str>, usize>,
@@ -24,7 +24,7 @@ pub(super) struct StepIds {
 }
 
 impl StepIds {
-    /// The id of the next call, whose `_tool` is `name`.
+    /// Takes the id of the next call, whose `_tool` is `name`.
     pub(super) fn next(&mut self, name: &Arc<str>) -> StepId {
         let (id, count) = self.free(name);
         self.counts.insert(Arc::clone(name), count);
@@ -32,7 +32,7 @@ impl StepIds {
         StepId::new(id)
     }
 
-    /// The `_tool` that would give the next call the id `id`, if there is one.
+    /// The `_tool` that gives the next call the id `id`, if there is one.
     pub(super) fn name_for(&self, id: &Arc<str>) -> Option<Arc<str>> {
         let stem = id.rsplit_once('#').map(|(stem, _)| Arc::from(stem));
         let names = [stem, Some(Arc::clone(id))];
@@ -56,7 +56,7 @@ impl StepIds {
     }
 }
 
-/// Whether one of `instances` is called `name`; reports it where none is.
+/// Returns true if `instances` contains `name`, and reports it otherwise.
 pub(super) fn check_instance(name: &Name, instances: &Instances, sink: &mut Findings) -> bool {
     if instances.contains(&name.text) {
         return true;
@@ -79,14 +79,14 @@ pub(super) fn check_instance(name: &Name, instances: &Instances, sink: &mut Find
     false
 }
 
-/// The kinds that references name.
+/// The kinds of data in references.
 pub(super) const KINDS: [(&str, SlotKind); 3] = [
     ("input", SlotKind::Inputs),
     ("state", SlotKind::State),
     ("data", SlotKind::Data),
 ];
 
-/// The types of messages whose data no plan reads: they are kept for whoever asks a model.
+/// The types of messages that do not affect the run; they are preserved for prompts.
 const OTHER_MESSAGE_TYPES: [&str; 9] = [
     "tool",
     "text",
@@ -99,34 +99,34 @@ const OTHER_MESSAGE_TYPES: [&str; 9] = [
     "preset",
 ];
 
-/// The kind that is written `word`.
+/// The kind with the name `word`.
 pub(super) fn slot_kind_of(word: &str) -> Option<SlotKind> {
     let (_, kind) = KINDS.iter().find(|(known, _)| *known == word)?;
     Some(*kind)
 }
 
-/// The word for `kind`, where the dialect has it.
+/// The name of `kind`, if the dialect has it.
 pub(super) fn word_for(kind: SlotKind) -> Option<&'static str> {
     let (word, _) = KINDS.iter().find(|(_, known)| *known == kind)?;
     Some(word)
 }
 
-/// The words for all kinds.
+/// The names of all kinds.
 pub(super) fn kind_words() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(word, _)| *word)
 }
 
-/// The words for all types of messages.
+/// The names of all types of messages.
 pub(super) fn message_types() -> impl Iterator<Item = &'static str> {
     kind_words().chain(["plan"]).chain(OTHER_MESSAGE_TYPES)
 }
 
-/// Whether messages of the type `word` are only kept.
+/// Returns true if messages of the type `word` are only preserved.
 pub(super) fn is_preserved(word: &str) -> bool {
     OTHER_MESSAGE_TYPES.contains(&word)
 }
 
-/// Whether `item` is a message of a type that the dialect knows.
+/// Returns true if `item` is a message of a known type.
 pub(super) fn is_message(item: &Item) -> bool {
     item.get("type")
         .and_then(Item::as_text)

@@ -9,7 +9,7 @@ use super::reference::ActsReader;
 use crate::document::{Document, Fields, Findings, Item};
 use crate::lowering::lower;
 
-/// What a solution carries beside context, calls and output, for whoever asks a model.
+/// The fields of a solution that do not affect the run; they are preserved for prompts.
 pub(super) const PRESERVED_FIELDS: [&str; 3] = ["meta", "advisors", "schema"];
 
 /// Reads a plan.
@@ -49,7 +49,7 @@ fn plan(root: &Item, reader: &mut ActsReader<'_>) -> Option<Plan> {
         }
     };
     let steps = calls(items, &context.instances, reader);
-    // Where no call at all could be read, the plan is not an empty one.
+    // If no call could be read, an empty plan would hide that.
     if steps.is_empty() && !items.is_empty() {
         return None;
     }
@@ -87,7 +87,7 @@ fn report_no_calls(root: &Item, sink: &mut Findings) {
     sink.push(root.place, diagnostic.help(help));
 }
 
-/// What a text consists of.
+/// The parts of a text.
 struct PlanParts<'a> {
     context: &'a [Item],
     calls: CallList<'a>,
@@ -96,7 +96,7 @@ struct PlanParts<'a> {
     preserved: Object,
 }
 
-/// Where the calls are.
+/// The calls of a text, if it has any outside of messages.
 #[derive(Clone, Copy)]
 enum CallList<'a> {
     Given(&'a [Item]),

@@ -12,14 +12,14 @@ use super::expression::{self, Expression, ExpressionFault, Operand, Operator};
 use crate::document::{Fields, Findings, Item, Offsets, nearest, quote};
 use crate::lowering::References;
 
-/// What reading a text needs: where things stand, and where findings go.
+/// The state of reading the values of a call.
 pub(super) struct ActsReader<'a> {
     pub(super) source: &'a mut Source,
     pub(super) sink: &'a mut Findings,
 }
 
 impl ActsReader<'_> {
-    /// Adds the faults of the text at `place`.
+    /// Reports the faults of the text at `place`.
     pub(super) fn report(&mut self, place: Place, faults: Vec<ExpressionFault>) {
         let offsets = Offsets::of(self.source, place);
         for fault in faults {
@@ -83,7 +83,7 @@ fn read(operand: &Operand) -> Read {
     Read::part(ReadSource::Slot(operand.kind), path.collect())
 }
 
-/// The methods by name.
+/// The output methods by name.
 pub(super) const METHODS: [(&str, Method); 5] = [
     ("set", Method::Set),
     ("merge", Method::Merge),
@@ -92,7 +92,7 @@ pub(super) const METHODS: [(&str, Method); 5] = [
     ("concat", Method::Concat),
 ];
 
-/// What the call with `fields` writes.
+/// Reads the slots that the call with `fields` writes.
 pub(super) fn writes(fields: &mut Fields<'_>, reader: &mut ActsReader<'_>) -> Option<Writes> {
     let path = fields.optional("_outputPath");
     let method = fields.optional("_outputMethod");

@@ -7,14 +7,15 @@
 //! ], "output_steps": ["tell"]}
 //! ```
 //!
-//! - `arguments` is an object or the JSON text of one, read with all its findings placed; left out, there are none.
-//! - A reference is a whole text, at any depth: `$ref:id`, `$ref:id.a.0.b`, `[0]` for `.0`, `["odd.key"]`. The
-//!   id is the longest known one that fits, so ids and fields may hold hyphens, blanks, dots and any letters,
-//!   where the origin passes such a marker on to the tool. A part that is missing gives `null`.
-//! - `output_steps` left out or empty selects every step.
-//! - `$ref:` inside of longer text is a finding, where the origin passes it on to the tool.
+//! - `arguments` is an object or its JSON text, whose diagnostics have places as well; if absent, there are no
+//!   arguments.
+//! - A reference is a whole text, at any depth: `$ref:id`, `$ref:id.a.0.b`, `[0]` for `.0`, `["odd.key"]`. The id is
+//!   the longest known one that fits, so ids and fields may hold hyphens, blanks, dots and any letters; the original
+//!   system passes such a marker on to the tool. A missing part gives `null`.
+//! - `output_steps`, if absent or empty, selects every step.
+//! - `$ref:` inside of longer text is an error; the original system passes it on to the tool.
 //! - Literal: `$$ref:` stands for `$ref:` anywhere in a text, and each further `$` before it for one less. The
-//!   origin has no escape.
+//!   original system has no escape.
 
 mod parse;
 mod print;

@@ -1,4 +1,4 @@
-//! Lowers an agentle plan: first all ids, then the arguments, for an id may hold what else would be a path.
+//! Lowers an agentle plan: all ids first, then the arguments, because an id may hold characters of a path.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn plan(root: &Item, source: &mut Source, limits: &Limits, sink: &mut Findings) 
         .iter()
         .filter_map(|item| StepDraft::read(item, sink))
         .collect();
-    // Where no step at all could be read, the plan is not an empty one.
+    // If no step could be read, an empty plan would hide that.
     if drafts.is_empty() && !items.is_empty() {
         return None;
     }
@@ -71,7 +71,7 @@ fn plan(root: &Item, source: &mut Source, limits: &Limits, sink: &mut Findings) 
     })
 }
 
-/// A step whose arguments were not looked at yet.
+/// A step whose arguments are not lowered yet.
 struct StepDraft<'a> {
     id: Arc<str>,
     action: Action,
@@ -97,7 +97,7 @@ impl<'a> StepDraft<'a> {
     }
 }
 
-/// The arguments in `item`: an object, or a text that holds the JSON of one.
+/// Lowers the arguments in `item`: an object, or a text that holds the JSON of one.
 fn arguments(
     item: &Item,
     ids: &KnownNames<'_>,
@@ -128,7 +128,7 @@ fn arguments(
     }
 }
 
-/// Reads the texts of one step.
+/// The reference syntax, for the texts of one step.
 struct AgentleTexts<'a> {
     ids: &'a KnownNames<'a>,
     sink: &'a mut Findings,
@@ -154,26 +154,25 @@ pub(super) const MARK: &str = "$ref:";
 
 const ESCAPE: &str = "write `$$ref:` for a literal `$ref:`";
 
-/// The ids of a plan's steps, by which a reference's id is told from its path.
 pub(super) type Ids<'a> = KnownNames<'a>;
 
-/// Cuts `target` into id and path: the longest known id that ends where a path may begin, else whatever stands before the first
-/// `.` or `[`.
+/// Splits `target` into id and path: the id is the longest known one that ends where a path may begin, else the text
+/// before the first `.` or `[`.
 fn split_id<'t>(target: &'t str, ids: &Ids<'_>) -> (&'t str, &'t str) {
     let end = || target.find(['.', '[']).unwrap_or(target.len());
     target.split_at(ids.longest_prefix(target).unwrap_or_else(end))
 }
 
-/// What a text says.
+/// The meaning of a text.
 #[derive(Debug)]
 pub(super) enum TextMeaning<'a> {
-    /// Itself, with escapes resolved.
+    /// Literal text, escapes resolved.
     Literal(Cow<'a, str>),
-    /// What a reference gives.
+    /// A reference.
     Reference(Reference),
 }
 
-/// Reads a text.
+/// Reads a text as a reference or a literal.
 pub(super) fn read<'t>(text: &'t str, ids: &Ids<'_>, place: Place) -> LowerResult<TextMeaning<'t>> {
     if let Some(target) = text.strip_prefix(MARK) {
         return read_target(text, target, ids, place).map(TextMeaning::Reference);
@@ -202,7 +201,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> LowerRe
         .into_iter()
         .map(|one| match one {
             PathSegment::Name(name) => Some(Segment::key(name)),
-            // As in `.0`: what the number means is up to the value that it meets.
+            // As in `.0`, the value decides if the number is an index or a key.
             PathSegment::Index(index) => Some(Segment::key(index.to_string())),
             PathSegment::Star => Some(Segment::key("*")),
             PathSegment::Each => None,
@@ -213,7 +212,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> LowerRe
     Ok(Reference::read(read, text, place))
 }
 
-/// Whether an unknown id is a known one with more text behind it.
+/// Returns true if an unknown id is a known one with more text after it.
 fn begins_with_reference(target: &str, ids: &Ids<'_>) -> bool {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | '"' | '/' | ':');
     match target.find(end) {
@@ -228,7 +227,7 @@ fn inside_of_text(text: &str) -> Diagnostic {
     Diagnostic::error(Code::MalformedReference, message).help(help)
 }
 
-/// The text with `$$ref:` turned into `$ref:`; nothing where an unescaped mark stands in it.
+/// The text with `$$ref:` replaced by `$ref:`; `None` if it has an unescaped mark.
 fn unescape(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(MARK) {
         return Some(text.into());

@@ -1,4 +1,4 @@
-//! Writes a plan as agentle.
+//! Writes a plan in the agentle dialect.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const SUPPORTED: &[Feature] = &[
     Feature::After,
 ];
 
-/// Writes `plan`. There is no way to order steps but by their data: any other order must follow from it.
+/// Writes `plan`. Only data orders steps, so any other order must follow from it.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("agentle", plan);
     report_unsupported(plan, SUPPORTED, &mut losses);
@@ -52,7 +52,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     object.build()
 }
 
-/// Writes references as agentle's own pattern reads them.
+/// A writer of references that match the pattern of the original system.
 pub(super) struct AgentleWriter;
 
 impl WriteReferences for AgentleWriter {
@@ -110,7 +110,7 @@ impl WriteReferences for AgentleWriter {
     }
 }
 
-/// Whether agentle reads `name` as one id or field: its pattern has letters, digits and `_` only.
+/// Returns true if agentle reads `name` as one id or field: its pattern has letters, digits and `_` only.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -7,16 +7,16 @@
 //! ], "metadata": {"query": "contaminated shipments"}}
 //! ```
 //!
-//! - A step's id is its position from 0, as text. `params` may not be left out.
-//! - `${step[N].data…}` reads the output: `.field`, `["odd key"]`, `[0]`, `[-1]`, `.*` or `[*]` for every item of a list.
-//!   `.success`, `.tool` and `.error…` read what became of the step; `${step[N]}` is all of that. An item without
-//!   the field gives `null`, any other missing part fails the step. Templates work inside of longer text and at
-//!   any depth, and make a dependency by themselves; blanks inside of the braces do not count.
-//! - A template that cannot be read is a finding, where the origin hands it to the tool as it is.
-//! - `parallel: false` makes a step run alone. `optional: true`: its failure fails nobody. `timeout` is in
-//!   milliseconds, for all attempts together. `retry_count` counts the attempts after the first. The origin reads
-//!   none of the four.
-//! - Literal: `$${` stands for `${`; the origin has no escape. A literal `$` right before a template is `$$`.
+//! - A step's id is its position from 0, as text. `params` is required.
+//! - `${step[N].data…}` reads the output: `.field`, `["odd key"]`, `[0]`, `[-1]`, `.*` or `[*]` for every item of a
+//!   list. `.success`, `.tool` and `.error…` read the result of the step; `${step[N]}` is the whole result. An item
+//!   without the field gives `null`, any other missing part fails the step. Templates work inside of longer text and
+//!   at any depth, and are dependencies; blanks inside of the braces do not count.
+//! - A template that cannot be read is an error; the original system passes it on to the tool.
+//! - `parallel: false` makes a step exclusive. `optional: true`: its failure does not fail the run. `timeout` is in
+//!   milliseconds, for all attempts together. `retry_count` counts the attempts after the first. The original system
+//!   reads none of the four.
+//! - Literal: `$${` stands for `${`; the original system has no escape. A literal `$` right before a template is `$$`.
 
 mod parse;
 mod print;

@@ -35,7 +35,7 @@ fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
         .enumerate()
         .filter_map(|(position, item)| step(item, position, source, sink))
         .collect();
-    // Where no step at all could be read, the plan is not an empty one.
+    // If no step could be read, an empty plan would hide that.
     if steps.is_empty() && !items.is_empty() {
         return None;
     }
@@ -82,7 +82,7 @@ fn step(item: &Item, position: usize, source: &mut Source, sink: &mut Findings) 
     Some(step)
 }
 
-/// The step that is depended on. Whether there is one at that position is the business of the checks.
+/// The step that is depended on. The checks report positions without a step.
 fn dependency(item: &Item, sink: &mut Findings) -> Option<Name> {
     let ItemKind::Number(number) = &item.kind else {
         sink.push_wrong_type(item, "depends_on", "the position of a step");
@@ -127,7 +127,7 @@ fn retry((count, place): (u64, Place), sink: &mut Findings) -> Option<Retry> {
     })
 }
 
-/// Reads the templates of one step.
+/// The reference syntax, for the templates of one step.
 struct ClearAiTemplates<'a> {
     source: &'a mut Source,
     sink: &'a mut Findings,
@@ -143,11 +143,12 @@ impl References for ClearAiTemplates<'_> {
 const FORM: &str = "write `${step[0].data.field}`, `${step[0].data[0]}` or `${step[0].data.*.field}`, \
                     and `$${` for a literal `${`";
 
-/// The parts of a step's result, beside its data.
+/// The fields of a step's result, except `data`.
 const RESULT_PARTS: [&str; 3] = ["success", "error", "tool"];
 
-/// Whether `path` leads into a step's result, and not into its data, which `.data` reads as the step's output: the output of a
-/// step that failed is not there, whereas its result has `data` all the same.
+/// Returns true if `path` leads into a step's result outside of `data`.
+///
+/// `.data` is read as the step's output: a failed step has no output, whereas its result has `data` in any case.
 fn is_of_result(path: &[Segment]) -> bool {
     match path.first() {
         None => true,
@@ -156,7 +157,7 @@ fn is_of_result(path: &[Segment]) -> bool {
     }
 }
 
-/// Reads what stands between the braces.
+/// Reads the content of the braces.
 pub(super) fn read(inside: &str, place: Place) -> LowerResult<Reference> {
     let written = format!("${{{inside}}}");
     let malformed = |what: &str| {
@@ -191,7 +192,7 @@ pub(super) fn read(inside: &str, place: Place) -> LowerResult<Reference> {
     Ok(Reference::read(read, written, place))
 }
 
-/// The id of the step at the position `written`: without leading zeros, so that it is found.
+/// The id of the step at the position `written`, without leading zeros, as steps have it.
 fn canonical_position(written: &str) -> Option<StepId> {
     if written.is_empty() || !written.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -1,4 +1,4 @@
-//! Writes a plan as clear-ai.
+//! Writes a plan in the clear-ai dialect.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +26,9 @@ const SUPPORTED: &[Feature] = &[
     Feature::Alone,
 ];
 
-/// Writes `plan` for clear-ai's own executor, which takes the order from `depends_on` alone and resolves only references that are
-/// a whole parameter. Steps are named by their positions; listed order becomes a chain of `depends_on`.
+/// Writes `plan` for the executor of clear-ai, which takes the order from `depends_on` alone and resolves only
+/// references that are a whole parameter. Steps are named by their positions; listed order becomes a chain of
+/// `depends_on`.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("clear-ai", plan);
     report_unsupported(plan, SUPPORTED, &mut losses);
@@ -59,7 +60,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     losses.finish(&root.build())
 }
 
-/// A plan that gives back all outputs gives them by the ids of steps, and here those are positions.
+/// Warns if the ids of steps change: a plan that returns all outputs returns them by id, and here ids are positions.
 fn report_ids(plan: &Plan, losses: &mut LossReport<'_>) {
     if plan.output != Output::All {
         return;
@@ -73,7 +74,7 @@ fn report_ids(plan: &Plan, losses: &mut LossReport<'_>) {
     }
 }
 
-/// Warns about fields that clear-ai's plans have and its executor does not look at.
+/// Warns about fields of the dialect that its executor ignores.
 fn report_ignored(step: &Step, losses: &mut LossReport<'_>) {
     let ignored = [
         (step.on_error == OnError::Continue, "that a step may fail"),
@@ -89,7 +90,7 @@ fn report_ignored(step: &Step, losses: &mut LossReport<'_>) {
     }
 }
 
-/// The positions of the steps named in `after`.
+/// The positions of the steps in `after`.
 fn step_positions(
     step: &Step,
     after: &[Arc<str>],
@@ -144,7 +145,7 @@ fn write_step(
     object.build()
 }
 
-/// Writes references; `positions` are those of the steps.
+/// A writer of references; `positions` are those of the steps.
 pub(super) struct ClearAiWriter<'a> {
     pub(super) positions: &'a HashMap<&'a str, usize>,
 }
@@ -223,7 +224,7 @@ impl WriteReferences for ClearAiWriter<'_> {
     }
 }
 
-/// Whether clear-ai reads `key` as one field name; it skips any other character of a path.
+/// Returns true if clear-ai reads `key` as one field name; it skips any other character of a path.
 fn is_identifier(key: &str) -> bool {
     let mut characters = key.chars();
     let first = characters.next();

@@ -8,14 +8,14 @@
 //! ]}
 //! ```
 //!
-//! - `args` may be left out; `id` is text or a whole number, read as text.
-//! - A reference is an object whose only key is `output_by_reference`. It holds one step and a path: texts and
-//!   whole numbers, `[]` for the whole output, negative numbers from the end of a list. It counts at any depth
-//!   of the arguments, where the origin looks at the first level only.
-//! - Steps run one after the other as they are listed, the first failure stops the run, and only parameters
-//!   that the tool marks as sharable take references. References point to earlier steps only; the checks see to that
-//!   for every plan in listed order.
-//! - Literal: the origin has no way to pass an object with the key `output_by_reference` on as data. Here
+//! - `args` is optional; `id` is text or a whole number, read as text.
+//! - A reference is an object whose only key is `output_by_reference`. It holds one step and a path: texts and whole
+//!   numbers, `[]` for the whole output, negative numbers from the end of a list. References work at any depth of the
+//!   arguments; the original system resolves only the first level.
+//! - Steps run one after the other as they are listed, the first failure stops the run, and only parameters that the
+//!   tool marks as sharable take references. References lead to earlier steps only, which the checks enforce for every
+//!   plan in listed order.
+//! - Literal: the original system cannot pass an object with the key `output_by_reference` on as data. Here
 //!   `$output_by_reference` is that key, and each further `$` before it stands for one less.
 
 mod parse;
@@ -52,7 +52,7 @@ impl Dialect for Concierge {
             let known = |entries: &[_]| only_known(entries);
             step.has("id") && step.has("tool") && step.as_object().is_some_and(known)
         };
-        // A single call without references is the same in every order: the native dialect has it.
+        // A single call without references is the same in every order, so the native dialect reads it.
         if alone && 1 < steps.len() && steps.iter().all(fits) {
             Likeness::Possible
         } else {

@@ -33,7 +33,7 @@ fn steps(root: &Item, sink: &mut Findings) -> Option<Vec<Step>> {
     fields.finish(sink);
     let items = items?;
     let steps: Vec<Step> = items.iter().filter_map(|item| step(item, sink)).collect();
-    // Where no step at all could be read, the plan is not an empty one.
+    // If no step could be read, an empty plan would hide that.
     (!steps.is_empty() || items.is_empty()).then_some(steps)
 }
 
@@ -72,13 +72,13 @@ fn args(item: &Item, sink: &mut Findings) -> Node {
     lower_fields(item.place, entries, &mut ReferenceObjects { sink })
 }
 
-/// The key that makes an object a reference.
+/// The key of an object that is a reference.
 pub(super) const KEY: &str = "output_by_reference";
 
 const FORM: &str = "write `{\"output_by_reference\": {\"step\": [\"key\", 0]}}`, or \
                     `$output_by_reference` for the key as data";
 
-/// Reads references.
+/// The reference syntax.
 pub(super) struct ReferenceObjects<'a> {
     pub(super) sink: &'a mut Findings,
 }

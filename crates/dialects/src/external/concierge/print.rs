@@ -1,4 +1,4 @@
-//! Writes a plan as Concierge.
+//! Writes a plan in the Concierge dialect.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::printing::{
 
 const SUPPORTED: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::MarkedSharing];
 
-/// Writes `plan`. Independent steps lose nothing but time in listed order; that is a warning.
+/// Writes `plan`. In listed order, independent steps lose nothing but time; that is a warning.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("concierge", plan);
     let mut supported = SUPPORTED.to_vec();
     if plan.ordering == Ordering::Dataflow {
-        // Listed order keeps what `after` asks for, as long as it asks for earlier steps only.
+        // Listed order satisfies `after`, as long as it names earlier steps only.
         supported.push(Feature::After);
     }
     report_unsupported(plan, &supported, &mut losses);
@@ -68,7 +68,7 @@ fn report_later(step: &Step, earlier: &HashSet<&str>, losses: &mut LossReport<'_
     });
 }
 
-/// Writes references.
+/// A writer of references.
 pub(super) struct ConciergeWriter;
 
 impl WriteReferences for ConciergeWriter {

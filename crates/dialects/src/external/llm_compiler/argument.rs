@@ -1,4 +1,4 @@
-//! The arguments of a call as they are written, before references are looked for.
+//! Scans the arguments of a call, before references are resolved.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use planwright_core::value::number::unkept_number;
 use crate::document::{is_number, number_out_of_range, quote};
 use crate::lowering::lines::{ValueBudget, digit_count};
 
-/// One argument.
+/// An argument of a call.
 #[derive(Debug)]
 pub(super) struct Argument {
-    /// Its name, where it has one.
+    /// The bytes of its name, if it has one.
     pub(super) name: Option<Range<usize>>,
     pub(super) value: ArgumentValue,
 }
@@ -27,15 +27,15 @@ pub(super) struct ArgumentValue {
 
 #[derive(Debug)]
 pub(super) enum ArgumentKind {
-    /// A value that holds no text.
+    /// A value without text.
     Plain(Value),
-    /// A text; also a reference that stands outside of quotes, and words that do.
+    /// A text, an unquoted reference, or unquoted words.
     Text(PythonString),
     List(Vec<ArgumentValue>),
     Object(Vec<(String, ArgumentValue)>),
 }
 
-/// Why arguments cannot be read, and where.
+/// A fault in the arguments, and its byte.
 #[derive(Debug)]
 pub(super) struct ArgumentError {
     pub(super) at: usize,
@@ -54,7 +54,7 @@ impl ArgumentError {
 
 type ScanResult<T> = Result<T, ArgumentError>;
 
-/// Reads arguments.
+/// A scanner of arguments.
 pub(super) struct ArgumentScanner<'a> {
     text: &'a str,
     at: usize,
@@ -63,7 +63,7 @@ pub(super) struct ArgumentScanner<'a> {
 }
 
 impl<'a> ArgumentScanner<'a> {
-    /// Arguments that begin at byte `at` of `text` and nest no deeper than `depth`.
+    /// A scanner of the arguments that begin at byte `at` of `text` and nest no deeper than `depth`.
     pub(super) fn new(text: &'a str, at: usize, depth: usize, budget: &'a mut ValueBudget) -> Self {
         Self {
             text,
@@ -129,7 +129,7 @@ impl<'a> ArgumentScanner<'a> {
         Ok(ArgumentKind::Text(quoted))
     }
 
-    /// The values between the bracket that comes next and `end`.
+    /// The values between the next bracket and `end`.
     fn items(&mut self, end: char, depth: usize) -> ScanResult<Vec<ArgumentValue>> {
         let depth = self.deeper(depth)?;
         self.at += 1;
@@ -147,7 +147,7 @@ impl<'a> ArgumentScanner<'a> {
         }
     }
 
-    /// A tuple is a list; brackets around one value without a comma mean nothing.
+    /// Reads a tuple as a list; brackets around one value without a comma have no meaning.
     fn tuple(&mut self, depth: usize) -> ScanResult<ArgumentKind> {
         let start = self.at;
         let mut items = self.items(')', depth)?;
@@ -187,7 +187,7 @@ impl<'a> ArgumentScanner<'a> {
         }
     }
 
-    /// `$1` or `${1}` outside of quotes.
+    /// An unquoted `$1` or `${1}`.
     fn marker(&mut self) -> ScanResult<ArgumentKind> {
         let rest = &self.rest()[1..];
         let length = match rest.strip_prefix('{') {
@@ -202,7 +202,7 @@ impl<'a> ArgumentScanner<'a> {
         Ok(ArgumentKind::Text(PythonString::plain(self.text, range)))
     }
 
-    /// A number, or one of the words that stand for values.
+    /// A number or a keyword such as `True`.
     fn word(&mut self) -> ScanResult<Value> {
         let rest = self.rest();
         let length = rest
@@ -231,7 +231,7 @@ impl<'a> ArgumentScanner<'a> {
         Ok(value)
     }
 
-    /// `name=`
+    /// The name before a `=`, if the next argument has one.
     fn name(&mut self) -> Option<Range<usize>> {
         let name = name_length(self.rest())?;
         let range = self.at..self.at + name;
@@ -275,12 +275,12 @@ impl<'a> ArgumentScanner<'a> {
     }
 }
 
-/// Whether arguments that begin like this are meant to be written as Python writes them.
+/// Returns true if arguments that begin like this are meant as Python syntax.
 pub(super) fn is_structured(arguments: &str) -> bool {
     arguments.starts_with(['"', '\'', '[', '{']) || name_length(arguments).is_some()
 }
 
-/// The length of the name that stands before a `=`.
+/// The length of the name before a `=`.
 fn name_length(text: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let first = text.chars().next()?;
@@ -292,7 +292,7 @@ fn name_length(text: &str) -> Option<usize> {
     (after.starts_with('=') && !after.starts_with("==")).then_some(length)
 }
 
-/// A number as JSON or Python writes it, as JSON writes it.
+/// The JSON form of a number in JSON or Python syntax.
 fn number(word: &str) -> Option<String> {
     let plain = word.strip_prefix('+').unwrap_or(word);
     let signless = plain.strip_prefix('-').unwrap_or(plain);

@@ -1,4 +1,4 @@
-//! The notation of LLMCompiler: numbered lines of calls.
+//! The dialect of LLMCompiler: numbered lines of calls.
 //!
 //! ```text
 //! 1. search("height of Mount Everest")
@@ -8,17 +8,17 @@
 //! 4. join()<END_OF_PLAN>
 //! ```
 //!
-//! - A line is a number, the step's id, and a call with arguments as Python writes them: texts in either quotes, numbers,
-//!   `True`, `None`, lists, tuples, dictionaries, and references. Arguments stand for the tool's parameters in their
-//!   order (the checks give them names), or have names of their own. What is not written so, and begins with neither
-//!   a quote nor a bracket, is one text: `search(Mount Everest)`.
-//! - A reference is `$1` or `${1}`: alone, in quotes or not, it keeps the value's type; inside of a text it is
-//!   inserted. `$1` is not found in `$10`. Forward references are fine.
-//! - `$1` with more of a word, a number or a path behind it, a number that is no step's, and `${…}` with anything else
-//!   inside are findings.
-//! - Literal: `$$1` is `$1`, `$${` is `${`, and so on: dollars in front of either come in pairs. Any other `$` is a dollar.
-//! - `Thought:` says why the next step is there. `join()` ends the plan and calls nothing; what it collects is the
-//!   plan's output. `#` after a call begins a comment. Lines that begin with no number are for people.
+//! - A line is a number, the step's id, and a call with arguments in Python syntax: texts in either quotes, numbers,
+//!   `True`, `None`, lists, tuples, dictionaries, and references. Arguments without names stand for the parameters of
+//!   the tool in their order; the checks name them. Other arguments that begin with neither a quote nor a bracket are
+//!   one text: `search(Mount Everest)`.
+//! - A reference is `$1` or `${1}`: alone, quoted or not, it preserves the type of the value; inside of a text it is
+//!   inserted. `$10` does not contain `$1`. References may lead forward.
+//! - `$1` followed by more of a word, a number or a path, the number of no step, and `${…}` with any other content are
+//!   errors.
+//! - Literal: `$$1` is `$1`, `$${` is `${`, and so on: dollars before either come in pairs. Any other `$` is a dollar.
+//! - `Thought:` becomes the note of the next step. `join()` ends the plan and calls nothing; its result is the plan's
+//!   output. `#` after a call begins a comment. Lines without a number are ignored.
 
 mod argument;
 mod parse;
@@ -30,7 +30,7 @@ use planwright_core::{Diagnostics, Plan};
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Syntax};
 
-/// The notation of LLMCompiler's planner.
+/// The dialect of LLMCompiler's planner.
 #[derive(Clone, Copy, Debug)]
 pub struct LlmCompiler;
 

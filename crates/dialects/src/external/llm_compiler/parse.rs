@@ -1,4 +1,4 @@
-//! Reads the lines: first all calls as they are written, then their arguments, for references may lead forward.
+//! Reads the lines: all calls first, then their references, because references may lead forward.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::lowering::lines::{
     trimmed,
 };
 
-/// What stands in place of a tool where the plan ends.
+/// The name in place of a tool at the end of a plan.
 const JOIN: &str = "join";
 
 const FORM: &str = "write `1. tool(\"text\", name=value)`";
@@ -44,14 +44,14 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     )
 }
 
-/// A call whose arguments were not looked at yet.
+/// A call whose arguments are not lowered yet.
 struct CallDraft {
     id: String,
     tool: Range<usize>,
     arguments: Vec<Argument>,
-    /// From the number to the closing bracket.
+    /// The bytes from the number to the closing bracket.
     range: Range<usize>,
-    /// What stands between the brackets.
+    /// The bytes between the brackets.
     inside: Range<usize>,
     thought: Option<Arc<str>>,
 }
@@ -62,7 +62,7 @@ struct CallReader<'a> {
     budget: ValueBudget,
     calls: Vec<CallDraft>,
     thought: Option<Arc<str>>,
-    /// Whether `join()` was read.
+    /// True after `join()`.
     is_over: bool,
 }
 
@@ -75,7 +75,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// Reads the line in `range`, and gives where what was read ends: a call may go on over several lines.
+    /// Reads the line in `range`, and returns the end of what was read: a call may span several lines.
     fn line(&mut self, range: Range<usize>, context: &mut LineContext<'_>) -> usize {
         let line = &self.text[range.clone()];
         if let Some(call) = call_head(line) {
@@ -138,7 +138,7 @@ impl CallReader<'_> {
             }
             return end;
         }
-        // A call that could not be read may never be closed.
+        // A call that could not be read may not be closed.
         let written = self.text.get(inside..end).unwrap_or_default();
         self.calls.push(CallDraft {
             id,
@@ -151,7 +151,7 @@ impl CallReader<'_> {
         end
     }
 
-    /// The arguments that begin at byte `at`, and the byte after the bracket that ends them.
+    /// The arguments that begin at byte `at`, and the byte after their closing bracket.
     fn arguments(
         &mut self,
         at: usize,
@@ -166,7 +166,7 @@ impl CallReader<'_> {
             }
             Err(fault) => fault,
         };
-        // Words without quotes are one text, up to the last bracket of the line.
+        // Unquoted words are one text, up to the last bracket of the line.
         let line = &self.text[at..line_end];
         let is_bare = !is_structured(line.trim_start());
         match line
@@ -222,7 +222,7 @@ pub(super) struct CallHead {
     pub(super) arguments: usize,
 }
 
-/// The beginning of a call, where `line` has one: `1. tool(`.
+/// The head of the call that `line` begins: `1. tool(`.
 pub(super) fn call_head(line: &str) -> Option<CallHead> {
     let number = line_number(line)?;
     let rest = &line[number.end + 1..];
@@ -236,14 +236,14 @@ pub(super) fn call_head(line: &str) -> Option<CallHead> {
     })
 }
 
-/// The number that `line` begins with, where `.` or `)` follows it.
+/// The number at the start of `line`, if `.` or `)` follows it.
 pub(super) fn line_number(line: &str) -> Option<Range<usize>> {
     let start = line.len() - line.trim_start().len();
     let number = start..start + digit_count(&line[start..]);
     (!number.is_empty() && line[number.end..].starts_with(['.', ')'])).then_some(number)
 }
 
-/// Whether nothing that counts follows a call on its line.
+/// Returns true if only a comment or the end of the plan follows a call on its line.
 pub(super) fn is_end(rest: &str) -> bool {
     let rest = rest.trim();
     let rest = rest.strip_prefix("<END_OF_PLAN>").unwrap_or(rest).trim();

@@ -1,10 +1,10 @@
-//! Texts in quotes, as Python writes them.
+//! Quoted texts in Python syntax.
 
 use std::ops::Range;
 
 use crate::document::Offsets;
 
-/// A text, escapes resolved, and where its bytes stand.
+/// A text, escapes resolved, and the places of its bytes.
 #[derive(Debug)]
 pub(super) struct PythonString {
     pub(super) text: String,
@@ -13,7 +13,7 @@ pub(super) struct PythonString {
 }
 
 impl PythonString {
-    /// The text in `range` of `source`, as it is.
+    /// The text in `range` of `source` without escapes.
     pub(super) fn plain(source: &str, range: Range<usize>) -> Self {
         Self {
             text: source[range.clone()].to_owned(),
@@ -22,8 +22,8 @@ impl PythonString {
         }
     }
 
-    /// The text whose opening quote is at byte `start`; nothing where it is never closed. One quote closes it on its
-    /// line, three anywhere.
+    /// The text whose opening quote is at byte `start`; `None` if it is not closed. A single quote closes it on its
+    /// line, a triple quote anywhere.
     pub(super) fn read(source: &str, start: usize) -> Option<Self> {
         let mark = &source[start..=start];
         let long = mark.repeat(3);
@@ -69,8 +69,8 @@ impl PythonString {
     }
 }
 
-/// What the escape that `rest` begins with stands for, and its length. Python keeps the backslash of one that it
-/// does not know; nothing where the text ends.
+/// The character of the escape at the start of `rest`, and its length; `None` at the end of the text. Python preserves
+/// the backslash of an unknown escape.
 fn escape(rest: &str) -> Option<(Option<char>, usize)> {
     let letter = rest[1..].chars().next()?;
     let simple = match letter {
@@ -92,7 +92,7 @@ fn escape(rest: &str) -> Option<(Option<char>, usize)> {
     Some((Some(simple), 2))
 }
 
-/// The character whose number stands in `digits` digits behind `\x`; the backslash where there is none.
+/// The character whose code stands in `digits` digits after `\x`; the backslash if it is invalid.
 fn code(rest: &str, digit_count: usize) -> (Option<char>, usize) {
     let character = rest
         .get(2..2 + digit_count)

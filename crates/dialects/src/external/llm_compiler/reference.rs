@@ -1,4 +1,4 @@
-//! `$1` and `${1}`: where they stand in a text, and what they mean.
+//! References `$1` and `${1}`: their bounds, their meaning, and the arguments that hold them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const FORM: &str =
 /// The numbers of a plan's steps.
 pub(super) type StepNumbers = HashSet<String>;
 
-/// A number without leading zeros, so that it is found.
+/// A number without leading zeros, as steps have it.
 pub(super) fn without_zeros(digit_count: &str) -> &str {
     match digit_count.trim_start_matches('0') {
         "" => "0",
@@ -25,7 +25,7 @@ pub(super) fn without_zeros(digit_count: &str) -> &str {
     }
 }
 
-/// Cuts `text` into what is literal and what refers to a step.
+/// Splits `text` into literals and references to steps.
 pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragment<'t>> {
     let mut found = Vec::new();
     let mut literal = String::new();
@@ -42,7 +42,7 @@ pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragmen
         };
         literal.extend(std::iter::repeat_n('$', run / 2));
         if run.is_multiple_of(2) {
-            // What is escaped is literal as far as it could have been a reference.
+            // The escaped text is literal up to the end of what could have been a reference.
             at = start + marker.length();
             literal.push_str(&text[start..at]);
             continue;
@@ -64,15 +64,15 @@ pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragmen
     found
 }
 
-/// What stands behind a `$` that begins a reference, or seems to.
+/// The text after a `$` that begins a reference, or seems to.
 enum NumberMarker<'t> {
-    /// A number with nothing of a word or a path behind it.
+    /// A number that no word or path continues.
     Number(&'t str),
-    /// Braces, and what stands in them; the length of all.
+    /// Braces: their content, and the length of all.
     Braces(&'t str, usize),
-    /// A number with more behind it; the length of all.
+    /// A number with more after it; the length of all.
     Longer(usize),
-    /// A brace that is never closed; the length of the rest.
+    /// A brace that is not closed; the length of the rest.
     Open(usize),
 }
 
@@ -102,7 +102,7 @@ impl<'t> NumberMarker<'t> {
         }
     }
 
-    /// The step's number, or what is wrong with what is `written`.
+    /// The number of the step, or the fault in the text `written`.
     fn number(&self, written: &str, numbers: &StepNumbers) -> LowerResult<&'t str> {
         let malformed = |what: &str| {
             let message = format!("{} is not a reference: {what}", quote(written));
@@ -129,7 +129,7 @@ impl<'t> NumberMarker<'t> {
     }
 }
 
-/// How much of a word, a number or a path goes on at the beginning of `after`.
+/// The length of the word, number or path that continues at the start of `after`.
 fn continuation(after: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let inside = match after.strip_prefix(',') {
@@ -143,19 +143,19 @@ fn continuation(after: &str) -> usize {
     usize::from(after.starts_with('['))
 }
 
-/// What the number between the borders of a marker means.
+/// The reference to the step with `number`.
 pub(super) fn read(number: &str, place: Place) -> Reference {
     let number = without_zeros(number);
     let read = Read::whole(Source::Step(StepId::new(number)));
     Reference::read(read, format!("${{{number}}}"), place)
 }
 
-/// The arguments of one call.
+/// The lowered arguments of one call.
 #[derive(Debug)]
 pub(super) struct CallArguments {
-    /// Those without a name.
+    /// The arguments without a name.
     pub(super) positional: Vec<Node>,
-    /// Those with one.
+    /// The arguments with a name.
     pub(super) named: Vec<Field>,
 }
 

@@ -1,4 +1,4 @@
-//! Lowers an mcp-cli plan: first all steps, then their arguments, for a variable may come from any step.
+//! Lowers an mcp-cli plan: all steps first, then their arguments, because any step may write a variable.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
         .enumerate()
         .filter_map(|(position, item)| IndexedStep::read(item, position, sink))
         .collect();
-    // Where no step at all could be read, the plan is not an empty one.
+    // If no step could be read, an empty plan would hide that.
     if drafts.is_empty() && !items.is_empty() {
         return None;
     }
@@ -72,14 +72,14 @@ fn metadata(fields: &mut Fields<'_>, sink: &mut Findings) -> Value {
     own.optional("metadata", metadata.clone());
     let own = own.build();
     match metadata {
-        // That of a plan from elsewhere stands there by itself.
+        // Metadata of another dialect stands there unwrapped.
         Some(metadata) if is_foreign && own.get("tags").is_none() => metadata,
         _ if own == Value::empty_object() => Value::Null,
         _ => own,
     }
 }
 
-/// Whether `fields` are metadata of their own, and not the `tags` and `metadata` that plans have here.
+/// Returns true if `fields` are metadata of another dialect, and not the `tags` and `metadata` of this one.
 pub(super) fn is_foreign_metadata(fields: &Object) -> bool {
     let is_own = |(key, value): (&Arc<str>, &Value)| match &**key {
         "tags" => value.as_list().is_some(),
@@ -104,7 +104,7 @@ fn inputs(fields: &mut Fields<'_>, sink: &mut Findings) -> Vec<Input> {
         .collect()
 }
 
-/// A step whose arguments were not looked at yet.
+/// A step whose arguments are not lowered yet.
 struct IndexedStep<'a> {
     id: Arc<str>,
     title: Option<Arc<str>>,
@@ -132,7 +132,7 @@ impl<'a> IndexedStep<'a> {
             .collect();
         let result = fields.optional("result_variable");
         let result = result.and_then(|item| result_variable(item, sink));
-        // What a picture of the plan showed last says nothing about this run.
+        // The status in a saved picture of the plan says nothing about this run.
         fields.entry("_status");
         fields.finish(sink);
         Some(Self {
@@ -175,7 +175,7 @@ fn result_variable(item: &Item, sink: &mut Findings) -> Option<Name> {
     })
 }
 
-/// What the step calls: `tool` with `args`, or the one entry of `tool_calls`.
+/// The call of a step: `tool` with `args`, or the only entry of `tool_calls`.
 fn call<'a>(fields: &mut Fields<'a>, sink: &mut Findings) -> (Action, Option<&'a Item>) {
     let Some(calls) = fields.optional("tool_calls") else {
         let action = tool_action(fields, sink);
@@ -264,7 +264,7 @@ fn writes(variable: &Name) -> Writes {
     }
 }
 
-/// What one step can refer to.
+/// The reference syntax, and the variables that one step can read.
 struct StepScope<'a> {
     reader: usize,
     drafts: &'a [IndexedStep<'a>],

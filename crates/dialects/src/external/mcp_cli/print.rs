@@ -1,4 +1,4 @@
-//! Writes a plan as mcp-cli.
+//! Writes a plan in the mcp-cli dialect.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ const SUPPORTED: &[Feature] = &[
     Feature::ResultVariable,
 ];
 
-/// Writes `plan` for mcp-cli's own executor, which takes the order from `depends_on` alone and hands on as text what it cannot
-/// resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
+/// Writes `plan` for the executor of mcp-cli, which takes the order from `depends_on` alone and passes on as text what
+/// it cannot resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("mcp-cli", plan);
     report_unsupported(plan, SUPPORTED, &mut losses);
@@ -98,7 +98,7 @@ fn write_plan(plan: &Plan, steps: Vec<Value>, losses: &mut LossReport<'_>) -> Va
     root.build()
 }
 
-/// `tags` and `metadata` side by side are this dialect's own; any other object goes into `metadata` whole.
+/// Writes metadata: `tags` and `metadata` are this dialect's own fields; any other object becomes `metadata`.
 fn write_metadata(plan: &Plan, root: &mut ObjectBuilder, losses: &mut LossReport<'_>) {
     let Some(fields) = plan.metadata.as_object() else {
         if !plan.metadata.is_null() {
@@ -138,14 +138,14 @@ fn write_step(
     object.build()
 }
 
-/// The variable of each step: the one that it names, or a new one where another step refers to it.
+/// The variable of each step: the one that it names, or a new one if another step refers to it.
 fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
     let named = |step: &Step| result_variable(step.writes.as_ref()?).cloned();
     let mut results: Vec<Option<Arc<str>>> = plan.steps.iter().map(named).collect();
     let mut taken: HashSet<Arc<str>> = results.iter().flatten().cloned().collect();
     taken.extend(plan.inputs.iter().map(|input| Arc::clone(&input.name)));
     let wanted = steps_referred_to(plan);
-    // Steps may share an id in a plan that is not sound: each goes on counting where the last one ended.
+    // Steps may share an id in an invalid plan; continuing the numbers keeps the search for a free name linear.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for (position, step) in plan.steps.iter().enumerate() {
         if results[position].is_some() || !wanted.contains(step.id.as_str()) {
@@ -193,7 +193,7 @@ fn positions(steps: &[Step]) -> HashMap<&str, usize> {
     positions
 }
 
-/// What the names of variables stand for.
+/// The meaning of variable names.
 struct VariableNames<'a> {
     writers: VariableWriters<'a>,
     results: &'a [Option<Arc<str>>],
@@ -201,15 +201,15 @@ struct VariableNames<'a> {
     declared: HashSet<&'a str>,
 }
 
-/// Writes the references of one step.
+/// A writer of the references of one step.
 struct McpCliWriter<'a> {
     names: &'a VariableNames<'a>,
     reader: usize,
 }
 
 impl McpCliWriter<'_> {
-    /// The variable that holds what `read` begins with, and how much of its path that takes. Nothing where
-    /// the name would be read as another step's result.
+    /// The variable that holds the source of `read`, and the number of path segments that its name covers. `None` if
+    /// the name would be read as the result of another step.
     fn variable(&self, read: &Read) -> Option<Variable> {
         let (name, used, wanted) = match &read.source {
             Source::Step(id) => {

@@ -1,4 +1,4 @@
-//! `${name.path:-default}`: reading and writing what stands in the braces.
+//! References `${name.path:-default}`: reading and writing the content of the braces.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use planwright_core::value::number::unkept_number;
 const FORM: &str =
     "write `${name}`, `${name.field[0]}` or `${name:-default}`, and `$${` for a literal `${`";
 
-/// How many defaults may stand inside of each other.
+/// The maximum nesting of defaults.
 const MAX_DEFAULTS: usize = 16;
 
-/// What a marker says, before it is known where the variable comes from.
+/// A marker, before the source of its variable is known.
 #[derive(Debug)]
 pub(super) struct VariableMarker {
     name: Arc<str>,
@@ -29,16 +29,16 @@ pub(super) struct VariableMarker {
     default: Option<MarkerDefault>,
 }
 
-/// What takes the place of a missing value.
+/// The value in place of a missing one.
 #[derive(Debug)]
 enum MarkerDefault {
     Value(Value),
     /// Another variable, as in `${a:-${b}}`.
-    VariableMarker(Box<VariableMarker>),
+    Reference(Box<VariableMarker>),
 }
 
 impl VariableMarker {
-    /// Reads what stands between the braces.
+    /// Reads the content of the braces.
     pub(super) fn read(inside: &str) -> LowerResult<Self> {
         Self::read_nested(inside, MAX_DEFAULTS)
     }
@@ -87,7 +87,7 @@ impl VariableMarker {
         })
     }
 
-    /// The reference; `origin` gives the step that a variable comes from, and nothing for the plan's variables.
+    /// The reference; `origin` returns the step that writes a variable, and `None` for variables of the plan.
     pub(super) fn resolve(
         self,
         origin: &dyn Fn(&str) -> Option<StepId>,
@@ -118,8 +118,8 @@ impl VariableMarker {
         alternatives.push(Alternative::Read(read));
         match self.default {
             Some(MarkerDefault::Value(value)) => alternatives.push(Alternative::Literal(value)),
-            Some(MarkerDefault::VariableMarker(marker)) => {
-                marker.alternatives(origin, alternatives)
+            Some(MarkerDefault::Reference(marker)) => {
+                marker.alternatives(origin, alternatives);
             }
             None => {}
         }
@@ -127,7 +127,7 @@ impl VariableMarker {
 }
 
 impl MarkerDefault {
-    /// Reads what stands after `:-`; nothing where a reference stands inside of a longer text.
+    /// Reads the text after `:-`; `None` if it is a longer text with a reference.
     fn read(text: &str, defaults: usize) -> LowerResult<Option<Self>> {
         if let Some(value) = json_default(text)? {
             return Ok(Some(Self::Value(value)));
@@ -137,14 +137,14 @@ impl MarkerDefault {
             [Piece::Literal(literal)] => Some(Self::Value(Value::text(&**literal))),
             [Piece::Marker(inside, _)] => {
                 let marker = VariableMarker::read_nested(inside, defaults)?;
-                Some(Self::VariableMarker(Box::new(marker)))
+                Some(Self::Reference(Box::new(marker)))
             }
             _ => None,
         })
     }
 }
 
-/// The value of a default that is JSON, and nothing where it is not. A text in it is read as any other: `$${` is a literal `${`.
+/// The value of a default that is JSON, `None` for other text. Texts in it have escapes: `$${` is a literal `${`.
 fn json_default(text: &str) -> LowerResult<Option<Value>> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(None);
@@ -173,7 +173,7 @@ fn json_default(text: &str) -> LowerResult<Option<Value>> {
     }
 }
 
-/// `value` with what `change` makes of its texts and keys; nothing as soon as it makes nothing of one.
+/// `value` with its texts and keys replaced by `change`; `None` if `change` rejects one.
 fn map_texts(value: &Value, change: &mut dyn FnMut(&str) -> Option<String>) -> Option<Value> {
     Some(match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -202,7 +202,7 @@ fn segment(one: PathSegment) -> Option<Segment> {
     }
 }
 
-/// Where `:-` begins, outside of quotes.
+/// The position of `:-` outside of quotes.
 fn find_default(inside: &str) -> Option<usize> {
     let mut quoted = false;
     let mut escaped = false;
@@ -218,7 +218,7 @@ fn find_default(inside: &str) -> Option<usize> {
     None
 }
 
-/// Whether a text is a marker followed by braces alone: it looks like a whole reference and is none.
+/// Returns true if a text is a marker followed by braces alone, which is probably a misspelt whole reference.
 pub(super) fn has_stray_brace(parts: &[TextPart]) -> bool {
     match parts {
         [TextPart::Reference(_), TextPart::Literal(rest)] => rest.bytes().all(|byte| byte == b'}'),
@@ -226,16 +226,16 @@ pub(super) fn has_stray_brace(parts: &[TextPart]) -> bool {
     }
 }
 
-/// The variable that a source is read from.
+/// The variable from which a source is read.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub(super) name: Arc<str>,
-    /// How many segments of the path the name stands for.
+    /// The number of path segments that the name covers.
     pub(super) used: usize,
 }
 
-/// Writes `reference` as mcp-cli's own executor reads it; `variable` says which variable a source is read from.
+/// Writes `reference` as the executor of mcp-cli reads it; `variable` returns the variable of a source.
 pub(super) fn write(
     reference: &Reference,
     variable: &dyn Fn(&Read) -> Option<Variable>,
@@ -281,7 +281,7 @@ pub(super) fn write(
     written
 }
 
-/// Whether mcp-cli reads `name` as one name: it splits at every `.` and ends at the first `}`.
+/// Returns true if mcp-cli reads `name` as one name: it splits at every `.` and ends at the first `}`.
 fn is_plain(name: &str) -> bool {
     let special = |c: char| matches!(c, '.' | '{' | '}' | '[' | ']' | '"' | ':') || c.is_control();
     !name.is_empty() && name.trim() == name && name != "*" && !name.contains(special)

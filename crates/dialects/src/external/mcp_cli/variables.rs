@@ -1,35 +1,34 @@
-//! Which step a variable comes from, where several write it and the order is only half known.
+//! The step that writes a variable, if several do and their order is only partly known.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What a step has to do with the others.
+/// The dependencies and the variable of a step.
 #[derive(Clone, Debug)]
 pub(super) struct StepLink<'a> {
-    /// Its index.
+    /// The index of the step.
     pub(super) index: &'a str,
-    /// The indices that it depends on.
+    /// The indices of its dependencies.
     pub(super) after: Vec<&'a str>,
     /// The variable that it writes.
     pub(super) result: Option<&'a str>,
 }
 
-/// Where a variable's value comes from.
+/// The source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The step at this position.
     Step(usize),
-    /// What the plan or its caller gives.
+    /// The plan or its caller.
     Initial,
 }
 
-/// The writers of all variables, in the order in which a careful reader would run the steps: by `depends_on`,
-/// else as listed.
+/// The writers of all variables in execution order: by `depends_on`, else as listed.
 #[derive(Debug)]
 pub(super) struct VariableWriters<'a> {
-    /// For each step its place in that order.
+    /// The rank of each step in that order.
     ranks: Vec<usize>,
-    /// For each variable its writers by rank.
+    /// The writers of each variable by rank.
     writers: HashMap<&'a str, Vec<VariableWriter>>,
 }
 
@@ -40,7 +39,7 @@ struct VariableWriter {
 }
 
 impl<'a> VariableWriters<'a> {
-    /// Looks at all steps, in listed order. O(steps · log steps + dependencies).
+    /// Ranks all steps in O(steps · log steps + dependencies).
     pub(super) fn of(links: &[StepLink<'a>]) -> Self {
         let order = execution_order(links);
         let mut ranks = vec![0; links.len()];
@@ -55,7 +54,7 @@ impl<'a> VariableWriters<'a> {
         Self { ranks, writers }
     }
 
-    /// Where the step at `reader` gets `name` from. `declared`: the plan gives the variable a value.
+    /// The source from which the step at `reader` reads `name`. `declared`: the plan gives the variable a value.
     pub(super) fn origin(&self, name: &str, reader: usize, declared: bool) -> Origin {
         let rank = self.ranks[reader];
         let writers = self.writers.get(name).map_or(&[][..], Vec::as_slice);
@@ -71,8 +70,8 @@ impl<'a> VariableWriters<'a> {
     }
 }
 
-/// The positions of all steps, each after those that it depends on, else as listed. Steps in a circle, and
-/// those behind one, come last, as listed.
+/// The positions of all steps, each after its dependencies, else as listed. Steps in a cycle, and those that depend on
+/// one, come last.
 fn execution_order(links: &[StepLink<'_>]) -> Vec<usize> {
     let mut positions: HashMap<&str, usize> = HashMap::with_capacity(links.len());
     for (position, link) in links.iter().enumerate() {

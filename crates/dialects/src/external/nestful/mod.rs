@@ -1,4 +1,4 @@
-//! The notation of NESTFUL, a benchmark of nested calls: labelled calls that refer to each other.
+//! The dialect of NESTFUL, a benchmark of nested calls: labelled calls that refer to each other.
 //!
 //! ```json
 //! [
@@ -7,18 +7,18 @@
 //! ]
 //! ```
 //!
-//! - It is read as the list, or as a sample `{"input", "output"}` whose `output` is the list or the JSON text of it;
-//!   what else a sample holds is passed over.
-//! - A label is written with or without its `$`; without it, it is the step's id. A call without a label is known by
+//! - The plan is the list, or a sample `{"input", "output"}` whose `output` is the list or its JSON text; other fields
+//!   of a sample are ignored.
+//! - A label is written with or without its `$`; without it, it is the step's id. The id of a call without a label is
 //!   its position from 1, and nothing can refer to it.
-//! - A reference is `$label$`, `$label.field$`, `$label.list[0].a field$`, alone or inside of longer text. Forward
-//!   references are fine.
-//! - A known label may hold any character but `$`, and the longest that fits is meant; an unknown one is a word.
-//! - A call of `var_result` calls nothing: its arguments say what the plan gives back. There is one at most.
-//! - A known label behind a `$` that is never closed, an unknown one between two `$`, and a known one whose first `$` is
-//!   missing are findings.
-//! - Literal: `$$` before a label stands for `$`, and each further `$` before it for one less. The origin has no escape. Any other `$` is
-//!   a dollar.
+//! - A reference is `$label$`, `$label.field$`, `$label.list[0].a field$`, alone or inside of longer text. References
+//!   may lead forward.
+//! - A known label may hold any character but `$`, and the longest that fits counts; an unknown one is a word.
+//! - A call of `var_result` calls nothing: its arguments are the plan's output. A plan has at most one.
+//! - A known label after a `$` without a closing one, an unknown label between two `$`, and a known one without its
+//!   first `$` are errors.
+//! - Literal: `$$` before a label stands for `$`, and each further `$` before it for one less. The original system has
+//!   no escape. Any other `$` is a dollar.
 
 mod parse;
 mod reference;
@@ -28,7 +28,7 @@ use planwright_core::{Diagnostics, Plan};
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Item};
 
-/// The notation of the NESTFUL benchmark.
+/// The dialect of the NESTFUL benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Nestful;
 

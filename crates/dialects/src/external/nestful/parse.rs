@@ -1,4 +1,4 @@
-//! Lowers labelled calls: first all labels, then the arguments.
+//! Lowers labelled calls: all labels first, then the arguments.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::reference::{Labels, fragments, read};
 use crate::document::{Document, Fields, Findings, Item, ItemKind, read_inside};
 use crate::lowering::{MarkedText, References, lower, lower_fragments, text_or_number};
 
-/// What stands in place of a tool where the plan's output is made.
+/// The name in place of a tool for the call that makes the plan's output.
 const RESULT: &str = "var_result";
 
 /// Reads a plan.
@@ -58,7 +58,7 @@ fn plan(list: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
         .enumerate()
         .filter_map(|(position, item)| LabelledCall::read(item, position, sink))
         .collect();
-    // Where no call at all could be read, the plan is not an empty one.
+    // If no call could be read, an empty plan would hide that.
     if drafts.is_empty() && !items.is_empty() {
         return None;
     }
@@ -91,7 +91,7 @@ fn plan(list: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
     Some(plan)
 }
 
-/// A call whose arguments were not looked at yet.
+/// A call whose arguments are not lowered yet.
 struct LabelledCall<'a> {
     id: Arc<str>,
     has_label: bool,
@@ -133,7 +133,7 @@ impl<'a> LabelledCall<'a> {
     }
 }
 
-/// Reads the texts of one call.
+/// The reference syntax, for the texts of one call.
 struct NestfulTexts<'a> {
     labels: &'a Labels<'a>,
     source: &'a mut Source,

@@ -1,4 +1,4 @@
-//! `$label.path$`: where it begins and ends in a text, and what it means.
+//! References `$label.path$`: their bounds and their meaning.
 
 use planwright_core::plan::{Path, Read, Reference, Segment, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId};
@@ -13,7 +13,7 @@ const FORM: &str = "write `$label.field$`, and `$$` for a literal `$` before a l
 /// The labels of a plan's calls.
 pub(super) type Labels<'a> = KnownNames<'a>;
 
-/// Cuts `text` into what is literal and what refers to one of `labels`.
+/// Splits `text` into literals and references to `labels`.
 pub(super) fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
     if let Some(label) = label_without_dollar(text, labels) {
         let message = format!(
@@ -68,11 +68,11 @@ pub(super) fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<
     found
 }
 
-/// What stands behind a `$` that begins a reference, or seems to.
+/// The text after a `$` that begins a reference, or seems to.
 struct LabelMarker {
     /// The length of the label.
     label: usize,
-    /// The length of all that stands between the two `$`, or of the label where there is no second one.
+    /// The length of the text between the two `$`, or of the label if there is no second one.
     inside: usize,
     is_closed: bool,
 }
@@ -89,7 +89,7 @@ impl LabelMarker {
         let end = path_text
             .find('$')
             .filter(|_| path_text.starts_with(['$', '.', '[']));
-        // A word between two dollars that is no label may be anything; what has a path behind it is meant as one.
+        // A word between two dollars that is no label may be anything; a word followed by a path is meant as a label.
         let is_meant = |end: usize| is_known || !path_text[..end].contains(char::is_whitespace);
         match end {
             Some(end) if is_meant(end) => Some(Self {
@@ -107,7 +107,7 @@ impl LabelMarker {
     }
 }
 
-/// The length of the word that `rest` begins with.
+/// The length of the word at the start of `rest`.
 fn label_length(rest: &str) -> Option<usize> {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let first = rest.chars().next()?;
@@ -120,7 +120,7 @@ fn label_length(rest: &str) -> Option<usize> {
     )
 }
 
-/// The label in a text such as `var1.field$`, whose first `$` was left out.
+/// The label in a text such as `var1.field$`, which lacks its first `$`.
 fn label_without_dollar<'t>(text: &'t str, labels: &Labels<'_>) -> Option<&'t str> {
     let inside = text.strip_suffix('$')?;
     let (label, path_text) = inside.split_at(label_length(inside)?);
@@ -129,7 +129,7 @@ fn label_without_dollar<'t>(text: &'t str, labels: &Labels<'_>) -> Option<&'t st
     (is_whole && labels.contains(label)).then_some(label)
 }
 
-/// What stands between the two `$`, read.
+/// Reads the text between the two `$`.
 pub(super) fn read(inside: &str, labels: &Labels<'_>, place: Place) -> LowerResult<Reference> {
     let written = format!("${inside}$");
     let faulty = |what: &str| malformed(format!("{} is not a reference: {what}", quote(&written)));

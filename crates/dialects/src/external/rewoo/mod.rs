@@ -1,4 +1,4 @@
-//! The notation of ReWOO: plans in words, each with a piece of evidence that a tool finds.
+//! The dialect of ReWOO: plans in words, each with the evidence that a tool finds.
 //!
 //! ```text
 //! Plan: Find out who made the telescope.
@@ -7,15 +7,15 @@
 //! #E2 = LLM[When did #E1 live? Given context: #E1]
 //! ```
 //!
-//! - A line `#E1 = Tool[input]` is a step, whose id is `E1`; it may stand behind the plan on one line. The input goes
-//!   from the first `[` to the last `]` of the line, or of the lines after it where that one has none. It is one text,
-//!   for the tool's first parameter (the checks know its name); an empty one is no argument.
-//! - `Plan:` says why the next step is there. Other lines are for people.
-//! - A reference is `#E1`: as the whole input it keeps the value's type, inside of it the value is inserted as it is,
-//!   where the origin puts it in square brackets. `#E1` is not found in `#E10`. Forward references are fine; steps
-//!   that do not depend on each other run side by side, where the origin runs them in order.
-//! - `#E1` with more of a word or a path behind it, `#E` without a number, `#e1` where there is a step `E1`, and a number
-//!   that is no step's are findings, where the origin passes them on.
+//! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
+//!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
+//!   first parameter of the tool, which the checks name; an empty one is no argument.
+//! - `Plan:` becomes the note of the next step. Other lines are ignored.
+//! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
+//!   the original system adds square brackets. `#E10` does not contain `#E1`. References may lead forward; independent
+//!   steps run in parallel, whereas the original system runs them in order.
+//! - `#E1` followed by more of a word or a path, `#E` without a number, `#e1` if there is a step `E1`, and the number
+//!   of no step are errors; the original system passes them on.
 //! - Literal: `##E1` is `#E1`, and each further `#` before it stands for one less. Any other `#` is itself.
 
 mod parse;
@@ -26,7 +26,7 @@ use planwright_core::{Diagnostics, Plan};
 use crate::dialect::{Dialect, Likeness};
 use crate::document::{Document, Syntax};
 
-/// The notation of ReWOO's planner.
+/// The dialect of ReWOO's planner.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewoo;
 

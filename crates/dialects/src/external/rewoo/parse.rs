@@ -1,4 +1,4 @@
-//! Reads the lines: first all steps, then their inputs, for references may lead forward.
+//! Reads the lines: all steps first, then their references, because references may lead forward.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     )
 }
 
-/// A step whose input was not looked at yet.
+/// A step whose input is not lowered yet.
 struct EvidenceDraft {
     id: String,
     tool: Range<usize>,
     input: Range<usize>,
-    /// From the `#` to the closing bracket.
+    /// The bytes from the `#` to the closing bracket.
     range: Range<usize>,
     plan: Option<Arc<str>>,
 }
@@ -62,7 +62,7 @@ impl EvidenceReader<'_> {
         }
     }
 
-    /// Reads the line in `range`, and gives where what was read ends: an input may go on over several lines.
+    /// Reads the line in `range`, and returns the end of what was read: an input may span several lines.
     fn line(&mut self, range: Range<usize>, context: &mut LineContext<'_>) -> usize {
         let line = &self.text[range.clone()];
         if let Some(evidence) = evidence_head(line) {
@@ -130,7 +130,7 @@ impl EvidenceReader<'_> {
         end
     }
 
-    /// Where the bracket is that closes the input which begins at `open`: the last one of the line, or of the first
+    /// The bracket that closes the input which begins at `open`: the last one of the line, or the end of the first
     /// line after it that ends with one.
     fn close(&self, open: usize, line_end: usize) -> Option<usize> {
         if let Some(close) = self.text[open..line_end].rfind(']') {

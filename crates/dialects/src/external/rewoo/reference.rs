@@ -1,4 +1,4 @@
-//! `#E1`: where it stands in a text, and what it means.
+//! References `#E1`: their bounds and their meaning.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,13 @@ const FORM: &str = "write `#E1` with nothing of a word behind it, and `##E1` for
 /// The ids of a plan's steps.
 pub(super) type EvidenceIds = HashSet<String>;
 
-/// The id of the step with the number that `digits` write, which may begin with zeros.
+/// The id of the step with the number `digits`, which may begin with zeros.
 pub(super) fn id_of(digit_count: &str) -> String {
     let number = digit_count.trim_start_matches('0');
     format!("E{}", if number.is_empty() { "0" } else { number })
 }
 
-/// Cuts `text` into what is literal and what refers to a step.
+/// Splits `text` into literals and references to steps.
 pub(super) fn fragments<'t>(text: &'t str, ids: &EvidenceIds) -> Vec<Fragment<'t>> {
     let mut found = Vec::new();
     let mut literal = String::new();
@@ -57,7 +57,7 @@ pub(super) fn fragments<'t>(text: &'t str, ids: &EvidenceIds) -> Vec<Fragment<'t
     found
 }
 
-/// The length of what stands behind a `#` and is a reference, or seems to be one.
+/// The length of the text after a `#` that is a reference, or seems to be one.
 fn marker(rest: &str, ids: &EvidenceIds) -> Option<usize> {
     let number = digit_count(rest.get(1..)?);
     let after = &rest[1 + number..];
@@ -72,7 +72,7 @@ fn marker(rest: &str, ids: &EvidenceIds) -> Option<usize> {
     }
 }
 
-/// How much of a word or a path goes on at the beginning of `after`.
+/// The length of the word or path that continues at the start of `after`.
 fn continuation(after: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let inside = after.strip_prefix('.').unwrap_or(after);
@@ -83,7 +83,7 @@ fn continuation(after: &str) -> usize {
     usize::from(after.starts_with('['))
 }
 
-/// What is wrong with what stands behind the `#`.
+/// The fault in the text after a `#`.
 fn fault(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
     let is_whole = written.len() > 1 && digit_count(&written[1..]) + 1 == written.len();
     if is_whole && written.starts_with('E') && ids.contains(&id_of(&written[1..])) {
@@ -111,7 +111,7 @@ fn fault(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
     Some(Box::new(Diagnostic::error(code, message).help(FORM)))
 }
 
-/// What stands behind the `#`, read: an `E` with a number.
+/// The reference to the step that is `written` after the `#`: an `E` with a number.
 pub(super) fn read(written: &str, place: Place) -> Reference {
     let id = id_of(written.trim_start_matches('E'));
     let read = Read::whole(Source::Step(StepId::new(id)));

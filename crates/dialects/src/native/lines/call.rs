@@ -1,4 +1,4 @@
-//! A call: its tool, and what stands between the brackets.
+//! A call: its tool and its arguments.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,18 +11,18 @@ use super::parse::{StatementReader, entry};
 use super::statement::Statement;
 use crate::document::{Entry, Item, ItemKind, quote};
 
-/// How many lists and objects are around an argument.
+/// The number of lists and objects around an argument in native JSON.
 const ARGUMENT_DEPTH: usize = 4;
 
-/// A call, as fields of a step.
+/// The fields of a step that a call stands for.
 pub(super) struct CallFields {
     pub(super) entries: Vec<Entry>,
-    /// The byte after its `)`; nothing where it could not be read to its end.
+    /// The byte after its `)`; `None` if it could not be read to its end.
     pub(super) end: Option<usize>,
 }
 
 impl CallFields {
-    /// Reads the call of the tool that is named in `tool`, with arguments that begin at byte `at`.
+    /// Reads the call of the tool at `tool`, with arguments from byte `at` on.
     pub(super) fn read(
         reader: &mut StatementReader<'_>,
         step: Place,
@@ -68,7 +68,7 @@ struct ArgumentReader {
 }
 
 impl ArgumentReader {
-    /// Reads the arguments from byte `at` on; the byte after the bracket that ends them.
+    /// Reads the arguments from byte `at` on; returns the byte after their closing bracket.
     fn read(
         mut self,
         reader: &mut StatementReader<'_>,
@@ -107,7 +107,7 @@ impl ArgumentReader {
         }
     }
 
-    /// Reads one argument; the byte after it.
+    /// Reads one argument; returns the byte after it.
     fn argument(
         &mut self,
         reader: &mut StatementReader<'_>,

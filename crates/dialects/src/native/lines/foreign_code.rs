@@ -1,32 +1,33 @@
-//! Lines that programming languages have and plans do not: blocks, declarations, statements. Dropped as words, they would change what a plan
-//! means, so each is a diagnostic with the form that a plan has for it.
+//! Lines of programming languages: blocks, declarations, statements.
+//!
+//! Ignoring them would change what a plan means, so each is an error that suggests the form of a plan.
 
-/// What helps with a block: the fields that say the same of one step.
+/// The advice about a block: the fields that express the same for one step.
 const NO_BLOCKS: &str = "a plan has no blocks: give each step its own `{\"when\": ${…}}`, `{\"for_each\": ${…}}` or `{\"on_error\": …}`, without indentation";
 
-/// What helps with a statement that is nearly a step.
+/// The advice about a statement that is nearly a step.
 const STEP: &str =
     "write `id = tool(name=value)`, or `id = ${…}` for a value; words belong behind a `#`";
 
-/// Words that open a block, in lower case as languages have them.
+/// Keywords that open a block.
 const OPENERS: [&str; 31] = [
     "if", "elif", "elsif", "elseif", "else", "unless", "for", "foreach", "while", "until", "loop",
     "repeat", "with", "try", "except", "catch", "rescue", "finally", "ensure", "switch", "match",
     "case", "when", "do", "begin", "def", "fn", "func", "function", "async", "parallel",
 ];
 
-/// Words that stand alone on a line of a block.
+/// Keywords that stand alone on a line of a block.
 const BLOCK_WORDS: [&str; 8] = ["then", "do", "done", "end", "fi", "esac", "else", "begin"];
 
-/// Words before a name that is given a value.
+/// Keywords before a name that is assigned.
 const DECLARATIONS: [&str; 10] = [
     "let", "const", "var", "val", "auto", "final", "my", "local", "await", "set",
 ];
 
-/// Operators that give a name a value, apart from `=`.
+/// Assignment operators, except `=`.
 const OPERATORS: [&str; 8] = [":=", "<-", "+=", "-=", "*=", "/=", "|=", "??="];
 
-/// What is wrong with a line that is one of a program, and what helps; `None` for words.
+/// The fault in a line of a program, and the advice; `None` for prose.
 pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     let code = without_comment(line).trim();
     if let Some(word) = opener(code) {
@@ -47,7 +48,7 @@ fn without_comment(line: &str) -> &str {
     line.split_once(" #").map_or(line, |(code, _)| code)
 }
 
-/// The word with which a line opens a block.
+/// The keyword with which a line opens a block.
 fn opener(code: &str) -> Option<&str> {
     // `} else {`
     let code = code.trim_start_matches('}').trim_start();
@@ -68,7 +69,7 @@ fn opener(code: &str) -> Option<&str> {
     is_block.then_some(word)
 }
 
-/// Whether what follows `if` or `while` is a condition, and no words: it has an operator or a path.
+/// Returns true if the text after `if` or `while` is a condition and not prose: it has an operator or a reference.
 fn is_condition(rest: &str) -> bool {
     const SIGNS: [&str; 12] = [
         "==",
@@ -87,7 +88,7 @@ fn is_condition(rest: &str) -> bool {
     SIGNS.iter().any(|sign| rest.contains(sign))
 }
 
-/// Whether a line ends with the beginning of a function that is handed on: `xs.forEach(x => {`, `xs.each do |x|`.
+/// Returns true if a line ends with the start of a callback: `xs.forEach(x => {`, `xs.each do |x|`.
 fn is_callback(code: &str) -> bool {
     let Some((before, _)) = code.split_once(['(', ' ']) else {
         return false;
@@ -103,10 +104,10 @@ fn is_callback(code: &str) -> bool {
     is_arrow || is_do || is_closure
 }
 
-/// What a line gives a value, if that is a statement of a program: `let x`, `x.y`, `(a, b)`, `x +`.
+/// The target of the assignment in a line of a program: `let x`, `x.y`, `(a, b)`, `x +`.
 fn assigned(code: &str) -> Option<String> {
     let (left, right) = split(code)?;
-    // A word or two before an assignment belong to it; a sentence does not.
+    // A few words before an assignment belong to it; a sentence does not.
     let few = |text: &str| text.split_whitespace().count() <= 4;
     let is_name = |c: char| c.is_alphanumeric() || "_-.$@[](){}'\"`, *:<>|&?!".contains(c);
     if left.is_empty() || !few(left) || !left.chars().all(is_name) {
@@ -118,7 +119,7 @@ fn assigned(code: &str) -> Option<String> {
     (declares || is_value(right)).then(|| left.trim_matches(['`', ' ']).to_owned())
 }
 
-/// Both sides of the first operator that gives a name a value.
+/// Both sides of the first assignment operator.
 fn split(code: &str) -> Option<(&str, &str)> {
     for operator in OPERATORS {
         if let Some((left, right)) = code.split_once(operator) {
@@ -130,7 +131,8 @@ fn split(code: &str) -> Option<(&str, &str)> {
     (!compares).then(|| (left.trim(), right.trim()))
 }
 
-/// Whether `text` is the right side of an assignment and no words: a call or a reference, to the end of the line.
+/// Returns true if `text` is the right side of an assignment and not prose: a call or a reference, up to the end of
+/// the line.
 fn is_value(text: &str) -> bool {
     let text = text.trim_end_matches([';', ',', '`']);
     let text = text.strip_prefix("await ").unwrap_or(text);

@@ -1,4 +1,4 @@
-//! What a single line looks like, and the names in it.
+//! The form of a single line, and the names in it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,36 +6,36 @@ use std::ops::Range;
 use super::foreign_code;
 use crate::document::quoted_prefix;
 
-/// What a line begins, in bytes of the line.
+/// The start of a statement, in bytes of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LineStart {
     /// `id = tool(`, `id = {` or `id = ${`.
     Step(StepHead),
-    /// `plan {`: where the brace is.
+    /// `plan {`: the byte of the brace.
     Plan(usize),
-    /// `return`: where that ends.
+    /// `return`: the byte after it.
     Return(usize),
 }
 
-/// The beginning of a step.
+/// The head of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepHead {
     pub(super) id: Range<usize>,
     pub(super) body: StepBody,
 }
 
-/// What a step does, as its first signs tell.
+/// The action of a step, as far as its head shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepBody {
-    /// The tool, and the byte after `(`.
+    /// A call: the tool, and the byte after `(`.
     CallFields(Range<usize>, usize),
-    /// The brace.
+    /// An object: the byte of the brace.
     Object(usize),
-    /// The dollar.
+    /// A reference: the byte of the dollar.
     Reference(usize),
 }
 
-/// What `line` begins, if anything.
+/// The statement that `line` begins, if any.
 pub(super) fn line_start(line: &str) -> Option<LineStart> {
     if let Some(step_head) = step_head(line) {
         return Some(LineStart::Step(step_head));
@@ -53,7 +53,7 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
     is_word.then_some(LineStart::Return(start + "return".len()))
 }
 
-/// The beginning of a step, where `line` has one.
+/// The head of the step that `line` begins.
 pub(super) fn step_head(line: &str) -> Option<StepHead> {
     let (id, at) = left(line)?;
     let rest = &line[at..];
@@ -69,7 +69,7 @@ pub(super) fn step_head(line: &str) -> Option<StepHead> {
     Some(StepHead { id, body })
 }
 
-/// What is wrong with a line that is meant as a step and is none, or that is one of a program, and what helps; nothing for words.
+/// The fault in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
 pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     let start = indent(line);
     if let Some((id, _)) = left(line) {
@@ -99,29 +99,29 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     Some((format!("the call of `{name}` has no id"), help))
 }
 
-/// Functions by which programs show something.
+/// Functions that print, in several languages.
 const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
 
-/// The blanks that `line` begins with.
+/// The indentation of `line`.
 pub(super) fn indentation(line: &str) -> &str {
     &line[..indent(line)]
 }
 
-/// How a step is written.
+/// The form of a step.
 pub(super) const FORM: &str = "write `id = tool(name=value)`";
 
-/// Whether `line` only opens or closes a block of code.
+/// Returns true if `line` opens or closes a block of code.
 pub(super) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// Whether nothing stands in `line` but a comment.
+/// Returns true if `line` is blank or a comment.
 pub(super) fn is_blank(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || line.starts_with('#')
 }
 
-/// The name that stands at `range` of `text`.
+/// The name at `range` of `text`.
 pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
     let written = &text[range];
     match quoted_prefix(written) {
@@ -130,27 +130,27 @@ pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
     }
 }
 
-/// `name =`: the name, and where what follows begins.
+/// The name before a `=`, and the start of the text after it.
 pub(super) fn assigned_name(text: &str) -> Option<(Range<usize>, usize)> {
     let length = name_length(text, is_of_argument)?;
     Some((0..length, equals(text, length)?))
 }
 
-/// `id =`: the id, and where what follows begins.
+/// The id before a `=`, and the start of the text after it.
 fn left(line: &str) -> Option<(Range<usize>, usize)> {
     let start = indent(line);
     let end = start + name_length(&line[start..], is_of_id)?;
     Some((start..end, equals(line, end)?))
 }
 
-/// Where begins what follows the `=` behind byte `at`.
+/// The start of the text after the `=` that follows byte `at`.
 fn equals(text: &str, at: usize) -> Option<usize> {
     let at = at + indent(&text[at..]);
     let rest = text[at..].strip_prefix('=')?;
     (!rest.starts_with('=')).then(|| at + 1 + indent(rest))
 }
 
-/// The length of the name that `text` begins with, quotes included.
+/// The length of the name at the start of `text`, quotes included.
 fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
     if text.starts_with('"') {
         return quoted_prefix(text).map(|(_, length)| length);
@@ -159,17 +159,17 @@ fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
     text.starts_with(is_first).then_some(length)
 }
 
-/// Whether `id` needs no quotes.
+/// Returns true if `id` needs no quotes.
 pub(super) fn is_bare_id(id: &str) -> bool {
     is_bare(id, is_of_id)
 }
 
-/// Whether the name of an argument needs no quotes.
+/// Returns true if the name of an argument needs no quotes.
 pub(super) fn is_bare_argument(name: &str) -> bool {
     is_bare(name, is_of_argument)
 }
 
-/// Whether the name of a tool needs no quotes.
+/// Returns true if the name of a tool needs no quotes.
 pub(super) fn is_bare_tool(name: &str) -> bool {
     is_bare(name, is_of_tool)
 }

@@ -1,4 +1,4 @@
-//! Reads the lines as the tree that the native reader makes of JSON, and hands it on: what they mean is decided there.
+//! Reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan, diagnostics)
 }
 
-/// The native JSON of a plan in lines; nothing where some of it cannot be read.
+/// The native JSON of a plan in lines; `None` if part of it cannot be read.
 ///
 /// ```
 /// use planwright_dialects::native::lines::to_json;
@@ -41,7 +41,7 @@ pub fn to_json(text: &str) -> Option<Value> {
     Some(document.root.to_value())
 }
 
-/// The text of `document` as a document whose root is what stands in the lines; nothing where there is no plan among them.
+/// The document whose root is the tree of the lines in `document`; `None` if it has no plan.
 fn tree(document: Document) -> (Option<Document>, Diagnostics) {
     let mut sink = Findings::new();
     let mut source = document.source;
@@ -67,17 +67,17 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
     (document, diagnostics)
 }
 
-/// What every part of the reader needs.
+/// The state of reading a plan in lines.
 pub(super) struct StatementReader<'a> {
     pub(super) context: LineContext<'a>,
     pub(super) values: LineValueReader,
     pub(super) text: &'a str,
     root: Place,
-    /// The fields of the plan, where there is a line of them.
+    /// The fields of the plan, if a line has them.
     fields: Option<Vec<Entry>>,
     steps: Vec<Item>,
     output: Option<Entry>,
-    /// The blanks before the first statement.
+    /// The indentation of the first statement.
     indentation: Option<&'a str>,
 }
 
@@ -99,7 +99,7 @@ impl StatementReader<'_> {
         }
     }
 
-    /// The tree as JSON would have it; nothing where no line says anything.
+    /// The tree as JSON would have it; `None` if no line has a meaning.
     fn finish(self) -> Option<Item> {
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
             if !self.context.sink.has_errors() {
@@ -176,7 +176,7 @@ impl StatementReader<'_> {
         let base = statement.range.start;
         let place = self.context.step(self.steps.len(), statement.range.clone());
         let id = base + step_head.id.start..base + step_head.id.end;
-        // With the values in its body, these are those that the step has in JSON, or less.
+        // Together with the values in its body, the step has at most as many values as in JSON.
         let values = match &step_head.body {
             StepBody::Object(_) | StepBody::Reference(_) => 1,
             StepBody::CallFields(..) => 2,
@@ -196,7 +196,7 @@ impl StatementReader<'_> {
                 let spot = (place, PointerSegment::Key("value".into()));
                 let value = self.value(base + at, statement, spot, 3);
                 let end = value.as_ref().map(|(_, end)| *end);
-                // Without one it would do nothing, which is not what is wrong with it.
+                // Without a value the step would be reported for doing nothing, which is not its fault.
                 let nothing = || entry("value", ItemKind::Null, place);
                 let value = value.map(|(item, _)| entry_of("value", item));
                 entries.push(value.unwrap_or_else(nothing));
@@ -216,7 +216,7 @@ impl StatementReader<'_> {
         });
     }
 
-    /// The other fields of a step, behind what ends at byte `at`, where that has an end.
+    /// Reads the other fields of a step after byte `at`, the end of its action.
     fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<Entry> {
         let Some(at) = at else {
             return Vec::new();
@@ -229,7 +229,7 @@ impl StatementReader<'_> {
         Vec::new()
     }
 
-    /// The fields of the object that begins at byte `at`, with nothing behind it. They are those of what stands at `place`.
+    /// Reads the object that begins at byte `at` and ends the statement, as fields of the value at `place`.
     fn object(
         &mut self,
         at: usize,
@@ -249,7 +249,7 @@ impl StatementReader<'_> {
         }
     }
 
-    /// The value that begins at byte `at` and ends before `statement` does, and where.
+    /// Reads the value that begins at byte `at` within `statement`; returns its end as well.
     pub(super) fn value(
         &mut self,
         at: usize,
@@ -286,7 +286,7 @@ impl StatementReader<'_> {
         }
     }
 
-    /// Where blanks and comments end that begin at byte `at`; not behind `end`.
+    /// The end of the blanks and comments that begin at byte `at`, at most `end`.
     pub(super) fn blank_end(&self, at: usize, end: usize) -> usize {
         let mut rest = self.text[at..end].trim_start();
         while rest.starts_with('#') {
@@ -299,7 +299,7 @@ impl StatementReader<'_> {
     }
 }
 
-/// Adds `more` to `entries`, unless a field is there already, which is a finding.
+/// Adds `more` to `entries`; reports fields that exist already.
 fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Findings) {
     let given: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
@@ -313,12 +313,12 @@ fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Find
     }
 }
 
-/// The field `key`, whose value stands at `place`.
+/// A field `key` whose value stands at `place`.
 pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> Entry {
     entry_of(key, Item { kind, place })
 }
 
-/// The field `key`, which no text has the key of.
+/// A field `key` without a key in the text.
 fn entry_of(key: &str, item: Item) -> Entry {
     Entry {
         key: key.into(),

@@ -1,4 +1,4 @@
-//! Writes any plan in lines, from what the native printer makes of it: nothing is lost.
+//! Writes any plan in lines without loss, from the native JSON of it.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::native::print::write_plan;
 use crate::native::reference::is_reference;
 use crate::printing::LossReport;
 
-/// Writes `plan`. The only things that cannot be said are those of the native printer.
+/// Writes `plan`. The only possible losses are those of the native printer.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("lines", plan);
     let written = write_plan(plan, &mut losses);
@@ -80,7 +80,7 @@ fn write_step(step: &Object, text: &mut String) {
     }
 }
 
-/// Whether the arguments of a step are what arguments are.
+/// Returns true if the arguments of a step have the right types.
 fn has_arguments(step: &Object) -> bool {
     let is = |key, kind: fn(&Value) -> bool| step.get(key).is_none_or(kind);
     is("args", |args| args.as_object().is_some())
@@ -107,12 +107,12 @@ fn write_arguments(step: &Object, text: &mut String) {
     text.push(')');
 }
 
-/// How a text that is nothing but a reference is written.
+/// The style of a text that is exactly one reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReferenceStyle {
-    /// As it is.
+    /// Without quotes.
     Bare,
-    /// As the text that it is where nothing is referred to, such as in the defaults of inputs.
+    /// With quotes: for values in which texts are never references, such as the defaults of inputs.
     Quoted,
 }
 
@@ -138,7 +138,7 @@ fn write_value(value: &Value, references: ReferenceStyle, text: &mut String) {
     }
 }
 
-/// The fields of an object but those in `without`.
+/// Writes an object without the fields in `without`.
 fn write_object(fields: &Object, without: &[&str], references: ReferenceStyle, text: &mut String) {
     text.push('{');
     let mut between = "";
@@ -162,7 +162,7 @@ fn quoted(text: &str) -> String {
     Value::text(text).to_json()
 }
 
-/// Whether `text` is nothing but a reference, and may stand without quotes: on one line.
+/// Returns true if `text` is exactly one reference, and can be written without quotes on one line.
 fn is_bare_reference(text: &str) -> bool {
     !text.contains(char::is_control) && is_reference(text)
 }

@@ -1,4 +1,4 @@
-//! Which lines belong together: a step goes on as long as something in it is open.
+//! Splits a text into statements: a statement continues as long as something in it is open.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use super::line::{self, LineStart};
 use crate::dialect::Likeness;
 use crate::lowering::lines::{line_at, next_line};
 
-/// Something that was found among the lines, in bytes of the text.
+/// A part of the text, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LineToken {
-    /// A step, the plan's own fields, or its output.
+    /// A statement.
     Statement(Statement),
-    /// A line of its own.
+    /// Any other line.
     OtherLine(Range<usize>),
-    /// The beginning or the end of a block of code.
+    /// The start or the end of a block of code.
     Fence(Range<usize>),
 }
 
@@ -22,7 +22,7 @@ pub(super) enum LineToken {
 pub(super) struct Statement {
     pub(super) kind: StatementKind,
     pub(super) range: Range<usize>,
-    /// Whether everything in it is closed.
+    /// True if all brackets, texts and references in it are closed.
     pub(super) is_closed: bool,
 }
 
@@ -33,13 +33,13 @@ pub(super) enum StatementKind {
     Return,
 }
 
-/// Follows a text line by line.
+/// A splitter that takes a text line by line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StatementSplitter {
     open: Option<OpenStatement>,
 }
 
-/// What is not closed yet.
+/// A statement that is not complete yet.
 #[derive(Clone, Debug)]
 struct OpenStatement {
     kind: StatementKind,
@@ -51,14 +51,14 @@ struct OpenStatement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanState {
     Values,
-    /// A text, and the quote that it began with.
+    /// Inside of a text, with its opening quote.
     Text(u8),
-    /// A reference, how many braces are open in it, and the quote of a text in it.
+    /// Inside of a reference, with the number of open braces, and the quote of a text in it.
     Reference(usize, Option<u8>),
 }
 
 impl StatementSplitter {
-    /// Takes in the line in `range` of `text`, and gives what has come to its end.
+    /// Takes the line in `range` of `text`, and returns what is complete.
     pub(super) fn line(&mut self, text: &str, range: Range<usize>) -> Vec<LineToken> {
         let line = &text[range.clone()];
         let mut found = Vec::new();
@@ -97,7 +97,7 @@ impl StatementSplitter {
         found
     }
 
-    /// What is open at the end of the text.
+    /// The incomplete statement at the end of the text.
     pub(super) fn end(&mut self) -> Option<LineToken> {
         self.open.take().map(|open| open.statement(false))
     }
@@ -116,7 +116,8 @@ impl OpenStatement {
         self.inside == ScanState::Values && self.brackets == 0
     }
 
-    /// Whether `line` does not belong to it any more, though it is not closed. So one forgotten quote costs one step and not all.
+    /// Returns true if `line` ends the statement although it is not closed, so that a missing quote costs one step and
+    /// not the rest of the plan.
     fn is_ended_by(&self, line: &str, begins: Option<StatementKind>) -> bool {
         match self.inside {
             ScanState::Text(_) => begins == Some(StatementKind::Step),
@@ -161,7 +162,7 @@ impl OpenStatement {
     }
 }
 
-/// Everything in `text`, in order.
+/// All parts of `text`, in order.
 pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
     let mut splitter = StatementSplitter::default();
     let mut at = Some(0);
@@ -175,7 +176,7 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
     .flatten()
 }
 
-/// Whether `text` looks like a plan in lines: surely, where it holds nothing else.
+/// The confidence that `text` is a plan in lines: certain if it holds nothing else.
 pub(super) fn likeness(text: &str) -> Likeness {
     let mut has_step = false;
     let mut has_words = false;
@@ -199,7 +200,7 @@ pub(super) fn likeness(text: &str) -> Likeness {
     }
 }
 
-/// Whether `line` is one of a program that is more than a plan in the wrong words: assignments look alike in many languages.
+/// Returns true if `line` belongs to a program that is more than a plan: assignments look alike in many languages.
 fn is_program_line(line: &str) -> bool {
     const SIGNS: [(&str, &str); 3] = [("class ", ":"), ("class ", "{"), ("#include", "<")];
     let line = line.trim_start();
@@ -207,7 +208,7 @@ fn is_program_line(line: &str) -> bool {
     SIGNS.iter().any(has) || is_import(line)
 }
 
-/// `import os`, which has none of the signs.
+/// Returns true for `import os`, which has none of the signs.
 fn is_import(line: &str) -> bool {
     let choices: Vec<&str> = line.split_whitespace().take(5).collect();
     matches!(

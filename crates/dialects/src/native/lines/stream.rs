@@ -1,11 +1,12 @@
-//! Finds the plan in what a model writes: in half of it, and between words.
+//! Finds the plan in the output of a model, partial or surrounded by prose.
 
 use super::line;
 use super::statement::{LineToken, Statement, StatementKind, StatementSplitter, all};
 use crate::lowering::lines::line_at;
 
-/// Reads a text in lines piece by piece, and knows the plan in it as far as it is there: the first block of code with steps, or the
-/// lines among the words. It says nothing about what the plan means, and takes time in proportion to the text's length.
+/// A reader of a text in lines that arrives in pieces. It provides the plan as far as it is complete: the first block
+/// of code with steps, or the statements between prose. It does not interpret the plan, and takes time proportional to
+/// the length of the text.
 ///
 /// ```
 /// use planwright_dialects::native::lines::LineReader;
@@ -18,21 +19,21 @@ use crate::lowering::lines::line_at;
 pub struct LineReader {
     text: String,
     max_bytes: usize,
-    /// Where the line begins that is not there in full yet.
+    /// The start of the first incomplete line.
     at: usize,
     splitter: StatementSplitter,
-    /// The lines that are there in full, without the words between them.
+    /// The complete statements, without prose.
     plan: String,
-    /// Where the last step ends in it.
+    /// The end of the last step in `plan`.
     end: usize,
     steps: usize,
-    /// The number of blanks before the first statement.
+    /// The indentation of the first statement.
     indentation: Option<usize>,
     is_over: bool,
 }
 
 impl LineReader {
-    /// Reads texts of at most `most` bytes; what comes behind them is not looked at.
+    /// A reader of at most `max_bytes` bytes; text after them is ignored.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             text: String::new(),
@@ -47,7 +48,7 @@ impl LineReader {
         }
     }
 
-    /// Takes in the next piece, and says how many steps have come to their end in it.
+    /// Takes the next piece, and returns the number of steps that it completes.
     pub fn feed(&mut self, piece: &str) -> usize {
         let before = self.steps;
         if self.text.len() + piece.len() > self.max_bytes {
@@ -69,12 +70,12 @@ impl LineReader {
         self.steps - before
     }
 
-    /// How many steps are there in full.
+    /// The number of complete steps.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// The plan as far as it is there: the steps that are there in full, and what stands before them.
+    /// The plan up to the last complete step.
     pub fn beginning(&self) -> Option<String> {
         (self.steps > 0).then(|| self.plan[..self.end].to_owned())
     }
@@ -89,7 +90,7 @@ impl LineReader {
                 range,
                 is_closed,
             }) => {
-                // What has a fault is not for this reader to mend.
+                // This reader does not repair faults, so the plan ends here.
                 let indentation = line::indentation(&self.text[range.clone()]).len();
                 let is_aligned = *self.indentation.get_or_insert(indentation) == indentation;
                 if !is_aligned {
@@ -104,16 +105,16 @@ impl LineReader {
                     self.end = self.plan.len();
                 }
             }
-            // A further block is another plan.
+            // Another block is another plan.
             LineToken::Fence(_) => self.is_over = self.steps > 0,
-            // Nothing that follows a line of a program means what it says.
+            // After a line of a program, the meaning of other lines is unknown.
             LineToken::OtherLine(range) => self.is_over = line::fault(&self.text[range]).is_some(),
         }
     }
 }
 
-/// The part of `text` that is meant to be a plan in lines: the last block of code that has steps, or all of it where none has.
-/// Nothing where no line is a step.
+/// The part of `text` that is meant as a plan in lines: the last block of code with steps, or the whole text if no
+/// block has any. `None` if no line is a step.
 pub fn plan_in(text: &str) -> Option<&str> {
     let mut blocks = Vec::new();
     let mut block = Block::default();
@@ -146,7 +147,7 @@ pub fn plan_in(text: &str) -> Option<&str> {
     }
 }
 
-/// What stands between two fences.
+/// The text between two fences.
 #[derive(Debug, Default)]
 struct Block {
     start: usize,
@@ -159,7 +160,7 @@ struct Block {
 mod tests {
     use super::*;
 
-    /// What a reader knows that is given `text` in pieces of `size` letters, after each.
+    /// The state of a reader after each of the pieces of `text` of `size` letters that completes steps.
     fn fed(text: &str, size: usize) -> Vec<(usize, Option<String>)> {
         let letters: Vec<char> = text.chars().collect();
         let mut reader = LineReader::new(1000);

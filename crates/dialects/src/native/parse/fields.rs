@@ -1,4 +1,4 @@
-//! Fields of kinds that the native dialect has more than once: choices, names, bounds, durations.
+//! Kinds of fields that the native dialect has more than once: choices, names, bounds, durations.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::document::{Fields, Findings, Item, ItemKind, nearest, quote};
 use crate::native::choices::{Choices, all, value_of};
 use crate::native::duration;
 
-/// The choice in `name`; the usual one where it is left out or wrong.
+/// The choice in `name`; the default if it is absent or invalid.
 pub(super) fn choice<T: Copy + Default>(
     fields: &mut Fields<'_>,
     name: &'static str,
@@ -31,7 +31,7 @@ pub(super) fn choice<T: Copy + Default>(
     })
 }
 
-/// Reports that `word`, in the field `name`, is none of `known`.
+/// Reports that `word`, in the field `name`, is not one of `known`.
 pub(super) fn wrong_word(item: &Item, name: &str, word: &str, known: &[&str], sink: &mut Findings) {
     let message = format!("`{name}` cannot be {}", quote(word));
     let help = match nearest(word, known.iter().copied()) {
@@ -42,7 +42,7 @@ pub(super) fn wrong_word(item: &Item, name: &str, word: &str, known: &[&str], si
     sink.push(item.place, diagnostic.help(help));
 }
 
-/// The list of texts in `name`, empty where it is left out.
+/// The list of texts in `name`, empty if absent.
 pub(super) fn names(fields: &mut Fields<'_>, name: &'static str, sink: &mut Findings) -> Vec<Name> {
     let items = fields.list(name, sink).unwrap_or_default();
     let mut names = Vec::with_capacity(items.len());
@@ -68,7 +68,7 @@ pub(super) fn bound(
     bound_of(item, name, sink)
 }
 
-/// The whole number from 1 on that `item` is.
+/// The whole number from 1 on in `item`.
 pub(super) fn bound_of(item: &Item, name: &str, sink: &mut Findings) -> Option<NonZeroU32> {
     let ItemKind::Number(number) = &item.kind else {
         sink.push_wrong_type(item, name, "a whole number");

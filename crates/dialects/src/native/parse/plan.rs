@@ -34,7 +34,7 @@ pub(in crate::native) fn parse(document: Document) -> (Option<Plan>, Diagnostics
     (plan, diagnostics)
 }
 
-/// Gives the text to the plan and to those that stand inside of it.
+/// Shares the sources with the plans inside of the plan.
 fn share_sources(plan: &mut Plan, sources: &Sources) {
     plan.sources = sources.clone();
     for step in &mut plan.steps {
@@ -46,11 +46,11 @@ fn share_sources(plan: &mut Plan, sources: &Sources) {
     }
 }
 
-/// What every part of the reader needs.
+/// The state of reading a native plan.
 pub(super) struct NativeReader<'a> {
     pub(super) source: &'a mut Source,
     pub(super) sink: &'a mut Findings,
-    /// What is left for patterns that are known ahead.
+    /// The budget for compiling patterns that are known while reading.
     pub(super) patterns: PatternBudget,
 }
 
@@ -105,7 +105,7 @@ impl NativeReader<'_> {
         let items = items?;
         plan.steps = items.iter().filter_map(|item| self.step(item)).collect();
         foreign_references::check(items, output, &plan.inputs, self.sink);
-        // Where no step at all could be read, the plan is not an empty one.
+        // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
     }
 
@@ -169,7 +169,8 @@ impl NativeReader<'_> {
         Some(input)
     }
 
-    /// A list of plain texts is a list of step ids; `{"value": …}` is the value, whatever it looks like.
+    /// Reads the output: a list of plain texts is a list of step ids; `{"value": …}` is the value, even if it looks
+    /// like such a list.
     fn output(&mut self, item: &Item) -> Output {
         if let Some([only]) = item.as_object()
             && &*only.key == "value"
@@ -194,12 +195,12 @@ impl NativeReader<'_> {
     }
 }
 
-/// The kind of slots that is called `word`.
+/// The kind of slots with the name `word`.
 pub(super) fn slot_kind(word: &str) -> Option<SlotKind> {
     value_of(KINDS, word)
 }
 
-/// The step's id, said to be one of the words that references use for themselves.
+/// Warns if the step's id has a meaning in references.
 pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Findings) {
     let id = step.id.as_str();
     if REFERENCE_ROOTS.contains(&id) {

@@ -1,4 +1,4 @@
-//! Slots: what they hold first, what they are meant to hold, and which of them a step writes.
+//! Slots: initial values, schemas, and the writes of a step.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::native::choices::METHODS;
 use crate::native::reference::read_slot;
 
 impl NativeReader<'_> {
-    /// What the slots hold before the first step: an object by kind, or a list of such objects.
+    /// The initial values of slots: an object by kind, or a list of such objects.
     pub(super) fn contents(&mut self, item: &Item) -> Vec<Content> {
         let mut contents = Vec::new();
         for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
@@ -37,7 +37,7 @@ impl NativeReader<'_> {
         contents
     }
 
-    /// What the slots are meant to hold: schemas by kind, or a list of such objects.
+    /// The schemas of slots by kind, or a list of such objects.
     pub(super) fn slot_schemas(&mut self, item: &Item) -> Vec<SlotSchema> {
         let mut schemas = Vec::new();
         for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
@@ -55,7 +55,7 @@ impl NativeReader<'_> {
         schemas
     }
 
-    /// The fields of `group` that are called as kinds of slots, in the order of the text.
+    /// The fields of `group` that are kinds of slots, in the order of the text.
     fn by_kind<'i>(
         &mut self,
         mut fields: Fields<'_>,
@@ -73,7 +73,7 @@ impl NativeReader<'_> {
             .collect()
     }
 
-    /// Where a step's output goes: a slot, or an object that says more.
+    /// The writes of a step: a slot, or an object with further fields.
     pub(super) fn writes(&mut self, item: &Item) -> Option<Writes> {
         if item.as_text().is_some() {
             return Some(Writes {

@@ -16,11 +16,11 @@ use crate::lowering::{lower, text_or_number};
 use crate::native::choices::{KINDS, all};
 use crate::native::reference::is_readable;
 
-/// The rounds of a `repeat` that says nothing about them.
+/// The maximum rounds of a `repeat` without `max`.
 const DEFAULT_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
 impl NativeReader<'_> {
-    /// The step that `item` is; nothing where it has no id.
+    /// Lowers `item` to a step; `None` if it has no id.
     pub(super) fn step(&mut self, item: &Item) -> Option<Step> {
         let mut fields = Fields::of(item, "the step", self.sink)?;
         let id = fields
@@ -77,7 +77,7 @@ impl NativeReader<'_> {
         Some(step)
     }
 
-    /// What the step does: exactly one of `tool`, `plan` and `value`.
+    /// The action of a step: exactly one of `tool`, `plan` and `value`.
     fn action(&mut self, fields: &mut Fields<'_>) -> Action {
         let tool = fields.optional("tool");
         let plan = fields.optional("plan");
@@ -167,7 +167,7 @@ impl NativeReader<'_> {
         scopes
     }
 
-    /// A condition: `${…}` and nothing else, or a truth value.
+    /// A condition: exactly one `${…}`, or a truth value.
     fn condition(&mut self, item: &Item, field: &'static str) -> Option<Node> {
         let text = match &item.kind {
             ItemKind::Bool(_) => return Some(Node::literal(item.to_value(), item.place)),
@@ -194,7 +194,8 @@ impl NativeReader<'_> {
         None
     }
 
-    /// The list of a `for_each`: itself, or `items` beside `max_parallel`, which may also stand in the step.
+    /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also stand in the
+    /// step.
     fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
         let item = fields.optional("for_each");
         let beside = fields.optional("max_parallel");

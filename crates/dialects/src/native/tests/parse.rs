@@ -1,4 +1,4 @@
-//! What native plans mean, and what is said about those that mean nothing.
+//! Tests of reading: the meaning of plans, and the diagnostics of malformed ones.
 
 use planwright_core::plan::{Action, NodeKind, OnError, Output};
 use planwright_core::{Plan, Value};
@@ -6,7 +6,7 @@ use planwright_core::{Plan, Value};
 use crate::document::{Limits, read};
 use crate::{ReadOptions, parse};
 
-/// The plan of `text` and what is said about it: code, pointer, message and help.
+/// The plan of `text` and its diagnostics: code, pointer, message and help.
 pub(super) fn read_plan(text: &str) -> (Option<Plan>, Vec<String>) {
     let result = parse(
         text.as_bytes(),
@@ -31,20 +31,20 @@ pub(super) fn read_plan(text: &str) -> (Option<Plan>, Vec<String>) {
     (result.plan, diagnostics)
 }
 
-/// The plan of `text`, about which nothing is said.
+/// The plan of `text`, which has no diagnostics.
 pub(super) fn sound_plan(text: &str) -> Plan {
     let (plan, diagnostics) = read_plan(text);
     assert!(diagnostics.is_empty(), "{text}: {diagnostics:#?}");
     plan.unwrap_or_else(|| panic!("{text} gives no plan"))
 }
 
-/// A step with `fields` beside its id is criticised as `expected`.
+/// Compares the diagnostics of a step with `fields` beside its id.
 fn check_step(fields: &str, expected: &[&str]) {
     let (_, diagnostics) = read_plan(&format!(r#"{{"steps": [{{"id": "a", {fields}}}]}}"#));
     assert_eq!(diagnostics, expected, "{fields}");
 }
 
-/// A plan with `fields` beside its steps is criticised as `expected`.
+/// Compares the diagnostics of a plan with `fields` beside its steps.
 fn check_plan(fields: &str, expected: &[&str]) {
     let (_, diagnostics) = read_plan(&format!(
         r#"{{"steps": [{{"id": "a", "tool": "t"}}], {fields}}}"#

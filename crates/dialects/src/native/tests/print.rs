@@ -1,11 +1,11 @@
-//! What cannot be written as native, and the way out.
+//! Tests of printing: losses and their advice.
 
 use planwright_core::plan::{Action, Method, Name, Node, SlotKind, SlotPath, Targets, Writes};
 use planwright_core::{Place, Plan, Step, StepId, Value};
 
 use crate::native::print::print;
 
-/// Compares what is found where a step writes `targets`; without a finding, the step as it is written.
+/// Compares the diagnostics of a step that writes `targets`, or else the step as it is written.
 #[track_caller]
 fn check(targets: Targets, expected: &str) {
     let tool = Name {

@@ -1,5 +1,5 @@
-//! Whether a plan is the same after it was printed and read: all of it, but for what the dialect writes in a way of
-//! its own (ids by position, an order as a chain, results as variables) and what it said would be lost.
+//! The equivalence of a plan before and after printing: all of it, except what the dialect writes in its own way (ids
+//! by position, an order as a chain, results as variables) and the reported losses.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use planwright_core::{Diagnostics, Plan, StepId, Value};
 
 use crate::native::without_places::without_places;
 
-/// That `again` is what `plan` was, after it was `printed` in the dialect `name` with these findings.
+/// Asserts that `again` is `plan` after it was `printed` in the dialect `name` with these diagnostics.
 #[track_caller]
 pub(super) fn assert_equivalent(
     plan: &Plan,
@@ -26,14 +26,14 @@ pub(super) fn assert_equivalent(
         assert_eq!(without_places(again), without_places(plan), "{printed}");
         return;
     }
-    // Other ids are no loss of anything else.
+    // Changed ids are no further loss.
     let is_of_origin = |message: &str| message.contains("the ids of steps");
     let lossy = diagnostics
         .iter()
         .any(|diagnostic| !is_of_origin(&diagnostic.message));
     let (one, two) = (normal(plan, lossy, name), normal(again, lossy, name));
     assert_eq!(two.steps.len(), one.steps.len(), "{name}: {printed}");
-    // A reference to a step becomes one to the state that it writes: only what a run does can tell.
+    // A reference to a step becomes one to the state that the step writes, which only a run can compare.
     if name == "acts" {
         return;
     }
@@ -66,7 +66,7 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
         if is_listed && position > 0 {
             after.insert((position - 1).to_string().into());
         }
-        // An order that follows from the data, or from the list, need not be said.
+        // An order that follows from the data, or from the list, is not written.
         match name {
             "agentle" | "concierge" => after.clear(),
             "mcp-cli" | "clear-ai" => after.extend(sources(&step.args, &positions)),
@@ -80,7 +80,7 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
             })
             .collect();
         rename(&mut step.args, &positions, lossy);
-        // References to steps are written as references to variables, which the steps then fill.
+        // References to steps become references to variables that the steps write.
         if name == "mcp-cli" {
             (step.writes, step.title) = (None, None);
         }
@@ -159,7 +159,7 @@ fn rename_reference(reference: &mut Reference, positions: &HashMap<StepId, StepI
         if lossy || read.path.is_empty() {
             read.missing = Missing::Fail;
         }
-        // What a number means is up to the value that it meets, unless the dialect tells it apart.
+        // The value decides if a number is an index or a key, unless the dialect distinguishes them.
         for segment in &mut read.path {
             if let planwright_core::plan::Segment::Index(index) = segment {
                 *segment = planwright_core::plan::Segment::key(index.to_string());
@@ -172,7 +172,7 @@ fn rename_reference(reference: &mut Reference, positions: &HashMap<StepId, StepI
             if let [Alternative::Read(_), Alternative::Literal(Value::Null)] =
                 alternatives.as_slice()
             {
-                // `:-null` is how a dialect of defaults says that a missing value gives null.
+                // `:-null` is the form of a missing value that gives null in a dialect with defaults.
                 alternatives.pop();
                 if let Some(Alternative::Read(read)) = alternatives.first_mut() {
                     read.missing = if lossy { Missing::Fail } else { Missing::Null };

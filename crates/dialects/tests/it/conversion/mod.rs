@@ -1,4 +1,4 @@
-//! A thousand plans through every dialect that can be written, and back: what is not refused is the same plan.
+//! A thousand plans through every dialect that can be printed, and back: a plan that is not refused is unchanged.
 
 mod equivalence;
 mod sound_plans;
@@ -21,7 +21,7 @@ use crate::round_trip;
 
 const PLANS: usize = 1000;
 
-/// How many of the modest plans each dialect must be able to say at least.
+/// The minimum number of typical plans that each dialect must support.
 const MIN_TYPICAL: [(&str, usize); 7] = [
     ("native", 1000),
     ("lines", 1000),
@@ -32,7 +32,7 @@ const MIN_TYPICAL: [(&str, usize); 7] = [
     ("agentle", 150),
 ];
 
-/// The plan that `text`, which was printed in the dialect `name`, is read as.
+/// The plan in `text`, which was printed in the dialect `name`.
 #[track_caller]
 fn read(text: &str, name: &str) -> Plan {
     let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
@@ -44,7 +44,7 @@ fn read(text: &str, name: &str) -> Plan {
     result.plan.unwrap()
 }
 
-/// `plan` in the native dialect, and back.
+/// `plan` after a round trip through the native dialect.
 #[track_caller]
 fn through_native(plan: &Plan) -> Plan {
     let (printed, diagnostics) = dialect("native").unwrap().print(plan);
@@ -52,7 +52,7 @@ fn through_native(plan: &Plan) -> Plan {
     read(&printed.unwrap(), "native")
 }
 
-/// Prints `plan` in `target`, reads it again, and compares; `false` where it was refused.
+/// Prints `plan` in `target`, reads it again, and compares; returns false if it was refused.
 #[track_caller]
 fn survives(plan: &Plan, target: &dyn Dialect) -> bool {
     let (printed, diagnostics) = target.print(plan);
@@ -67,7 +67,7 @@ fn survives(plan: &Plan, target: &dyn Dialect) -> bool {
         without_places(&again),
         "{printed}"
     );
-    // What was read is within reach, so that from here on nothing changes any more.
+    // Everything that was read can be expressed, so further round trips change nothing.
     let (reprinted, _) = target.print(&again);
     let reprinted = reprinted.unwrap_or_else(|| panic!("{} refuses {printed}", target.name()));
     let normalized = read(&reprinted, target.name());
@@ -95,8 +95,7 @@ fn modest_plans_go_through_every_dialect() {
     }
 }
 
-/// How many of the plans with everything in them must be sound at least, and how many of those each dialect must be
-/// able to say.
+/// The minimum number of arbitrary plans that must be sound, and of sound ones that each dialect must support.
 const MIN_SOUND: usize = 300;
 const MIN_ARBITRARY: [(&str, usize); 7] = [
     ("native", MIN_SOUND),
@@ -108,7 +107,7 @@ const MIN_ARBITRARY: [(&str, usize); 7] = [
     ("agentle", 20),
 ];
 
-/// Whatever a sound plan says, a dialect refuses it or says it so that it is sound again. The native one refuses nothing.
+/// A dialect refuses a sound plan, or prints it so that it is sound again. The native one refuses nothing.
 #[test]
 fn any_sound_plan_goes_through_or_is_refused() {
     let mut runner = TestRunner::deterministic();
@@ -133,7 +132,7 @@ fn any_sound_plan_goes_through_or_is_refused() {
             assert!(kept.is_some(), "{name}: {printed}");
             let back = digest(&through_native(&again));
             assert_eq!(back, kept, "{name}: {printed}");
-            // Here inputs are what a message holds.
+            // In this dialect, inputs are the content of a message.
             let is_input_kept = name != "acts" || plan.inputs.is_empty();
             if diagnostics.is_empty() && is_loose(&plan) && is_input_kept {
                 assert_eq!(kept.as_ref(), Some(&meaning), "{name}: {printed}");
@@ -146,7 +145,7 @@ fn any_sound_plan_goes_through_or_is_refused() {
     }
 }
 
-/// Whether no step has to do with another, so that no dialect says that in a way of its own.
+/// Returns true if steps are independent, so that no dialect changes their dependencies.
 fn is_loose(plan: &Plan) -> bool {
     let reads_steps = |step: &Step| {
         let mut reads = false;
@@ -172,7 +171,7 @@ fn check_within_reach(text: &serde_json::Value, name: &str) -> Result<(), TestCa
     Ok(())
 }
 
-/// Random steps are rarely such that every dialect can say them; these are.
+/// Random steps rarely fit every dialect; these do.
 #[test]
 fn metadata_goes_everywhere() {
     for metadata in [

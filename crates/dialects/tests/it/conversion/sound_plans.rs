@@ -1,4 +1,4 @@
-//! From any plan to one that may be sound: what refers to nothing is taken out, the rest stays as odd as it was.
+//! Conversion of any plan to one that may be sound: invalid references are removed, the rest stays odd.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Catalog, Lookup, Place, Plan, Tool, Value};
 
-/// What `plan` means in short, if there are tools over which it is sound. Which parameters may be shared is up to them.
+/// The digest of `plan`, if it is sound for some catalog. All parameters may be shared.
 pub(super) fn digest(plan: &Plan) -> Option<String> {
     let mut plan = plan.clone();
     let mut catalog = Catalog::new();
@@ -38,8 +38,7 @@ fn open(plan: &mut Plan, catalog: &mut Catalog) {
     }
 }
 
-/// `plan` with only some of what it says beyond calls, for most of it is more than the other dialects can say. Which part
-/// of it, `seed` decides.
+/// `plan` with only some of its features, since other dialects support few of them. `seed` decides which.
 pub(super) fn thinned(plan: &Plan, seed: u64) -> Plan {
     let mut rest = seed | 1;
     let mut removes = || {
@@ -105,7 +104,7 @@ fn thin_step(step: &mut Step, removes: &mut dyn FnMut() -> bool) {
     }
 }
 
-/// `plan` without what would be refused in it for certain.
+/// `plan` without what the checks would certainly refuse.
 pub(super) fn made_sound(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for input in &mut plan.inputs {
@@ -196,7 +195,7 @@ fn few(count: NonZeroU32) -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(count.get() % 4)
 }
 
-/// What a step may refer to.
+/// The names to which a step may refer.
 struct Scope {
     earlier: HashSet<Arc<str>>,
     inputs: HashSet<Arc<str>>,
@@ -205,7 +204,7 @@ struct Scope {
 }
 
 impl Scope {
-    /// Puts `instead` where something refers to nothing.
+    /// Replaces a node with an invalid reference by `instead`.
     fn fix(&self, node: &mut Node, instead: &Value) {
         let is_sound = match &mut node.kind {
             NodeKind::Literal(_) => true,

@@ -1,4 +1,4 @@
-//! Plans of the kind that people write: calls that use each other's outputs, now and then with something more.
+//! Typical plans: calls that use each other's outputs, with few other features.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn literal() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A read of the output of one of the first `earlier` steps, or of what became of it.
+/// A read of the output or the result of one of the first `earlier` steps.
 fn read(earlier: usize) -> impl Strategy<Value = Reference> {
     let segment = prop_oneof![
         4 => word().prop_map(Segment::Key),

@@ -1,4 +1,4 @@
-//! The native dialect can say everything, in JSON and in lines: any plan is the same after it was printed and read again.
+//! Round trips of the native dialect, in JSON and in lines: any plan is unchanged.
 
 pub(crate) mod strategy;
 pub(crate) mod without_places;
@@ -14,7 +14,8 @@ use self::without_places::without_places;
 use crate::golden::{assert_golden, cases, sound_plan};
 use crate::round_trip;
 
-/// That `plan` is the same after it was printed and read again, in JSON and in lines, and that what was printed is as published.
+/// Asserts that `plan` is unchanged after a round trip in JSON and in lines, and that the JSON fits the published
+/// schema.
 fn assert_lossless(plan: &Plan) {
     let lines = assert_survives(plan, "lines");
     let (again, _) = dialect("lines").unwrap().print(&read(&lines, "lines"));
@@ -27,7 +28,7 @@ fn assert_lossless(plan: &Plan) {
     assert!(faults.is_empty(), "{faults:#?}\n{printed}");
 }
 
-/// That `plan` is the same after it was printed in the dialect `name` and read again; what was printed.
+/// Asserts that `plan` is unchanged after a round trip in the dialect `name`; returns the text.
 fn assert_survives(plan: &Plan, name: &str) -> String {
     let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     assert!(diagnostics.is_empty(), "{diagnostics:#?}");
@@ -37,7 +38,7 @@ fn assert_survives(plan: &Plan, name: &str) -> String {
     printed
 }
 
-/// The plan of `text`. A step may have a name that references use for themselves; that is a warning.
+/// The plan of `text`. A step may have a reserved id, which is a warning.
 fn read(text: &str, name: &str) -> Plan {
     let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
     let diagnostics = result.diagnostics;
@@ -110,7 +111,7 @@ fn golden_plans_of_other_dialects_convert() {
         for file in cases(folder) {
             let text = std::fs::read(&file).unwrap();
             let result = parse(&text, &ReadOptions::new("test").in_dialect(folder));
-            // Some cases show what is said about a text that gives no plan.
+            // Some cases show the diagnostics of a text without a plan.
             if let Some(plan) = result.plan
                 && !result.diagnostics.has_errors()
             {
@@ -122,7 +123,7 @@ fn golden_plans_of_other_dialects_convert() {
     }
 }
 
-/// What the reader says it knows of `text`, which has a field that it does not know.
+/// The fields that the reader lists for `text`, which has an unknown one.
 fn known_fields(text: &str) -> Vec<String> {
     let options = ReadOptions::new("test").in_dialect("native");
     let help = parse(text.as_bytes(), &options)

@@ -1,4 +1,4 @@
-//! Plans without what does not count when two of them are compared.
+//! Plans without the parts that do not count in comparisons.
 
 use planwright_core::plan::{
     Action, Alternative, Form, Missing, Name, Node, NodeKind, OnError, Output, PlanTarget, Read,
@@ -6,7 +6,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Plan, Sources};
 
-/// `plan` without the places where it was written, and without the words in which its references were.
+/// `plan` without places and without the texts of references.
 pub(crate) fn without_places(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     clear_plan(&mut plan);
@@ -93,7 +93,7 @@ fn clear_node(node: &mut Node) {
 fn clear_reference(reference: &mut Reference) {
     reference.place = Place::NOWHERE;
     reference.text = "".into();
-    // Without `[*]` there are no items, so nothing is said by what they may lack.
+    // Without `[*]` there are no items whose fields could be missing.
     let simplify = |read: &mut Read| {
         if read.missing == Missing::NullInItems && !read.path.contains(&Segment::Each) {
             read.missing = Missing::Fail;

@@ -1,4 +1,4 @@
-//! Writes what stands around the calls: messages, and what is kept beside them.
+//! Writes the messages around the calls, and the preserved metadata.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::external::acts::names::{slot_kind_of, word_for};
 use crate::external::acts::parse::PRESERVED_FIELDS;
 use crate::printing::{LossReport, ObjectBuilder};
 
-/// The plan with its messages and `calls`, ready for the output.
+/// Writes the messages of `plan` and its `calls`.
 pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>) -> ObjectBuilder {
     let preserved = PreservedMetadata::of(plan, losses);
     let mut messages: Vec<Value> = preserved.messages.clone();
@@ -27,7 +27,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
     }
     let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
     let mut made = instances_made(plan);
-    // Instances are told in the order in which messages first name them.
+    // The order of instances is that in which messages first name them.
     if !plan.instances.starts_with(&made) {
         let empty = Value::empty_object();
         let firsts = plan.instances.iter();
@@ -40,7 +40,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
             messages.push(slots(word, content.instance.as_ref(), &content.value));
         }
     }
-    // A default holds whatever the inputs are said to hold.
+    // Defaults come last: they apply whatever the initial values of the inputs are.
     messages.extend(defaults);
     let made: HashSet<&Arc<str>> = made.iter().collect();
     for instance in &plan.instances {
@@ -83,7 +83,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
     root
 }
 
-/// The instances that the plan's contents name where that makes them, in the order in which they do.
+/// The instances that the initial values of the plan create, in this order.
 fn instances_made(plan: &Plan) -> Vec<Arc<str>> {
     let contents = plan.contents.iter();
     let named: IndexSet<&Arc<str>> = contents
@@ -93,7 +93,7 @@ fn instances_made(plan: &Plan) -> Vec<Arc<str>> {
     named.into_iter().cloned().collect()
 }
 
-/// A schema that is `true` or `false`, as an object that means the same.
+/// A boolean schema as an object with the same meaning.
 fn as_object(schema: &Value) -> Value {
     match schema {
         Value::Bool(true) => Value::empty_object(),
@@ -102,7 +102,7 @@ fn as_object(schema: &Value) -> Value {
     }
 }
 
-/// A message for an instance makes that instance, so there must be one.
+/// Reports an instance that the plan does not have: a message for it would create it.
 pub(super) fn report_unknown_instance(
     instance: Option<&Arc<str>>,
     place: Place,
@@ -122,7 +122,7 @@ fn is_plan(message: &Value) -> bool {
     message.get("type").and_then(Value::as_text) == Some("plan")
 }
 
-/// Whether the reader only keeps `message`: it is one, and says nothing about the run. Metadata may come from another dialect.
+/// Returns true if the reader would only preserve `message`: metadata may come from another dialect.
 fn is_preserved_message(message: &Value) -> bool {
     let Some(fields) = message.as_object() else {
         return false;
@@ -138,7 +138,7 @@ fn is_preserved_message(message: &Value) -> bool {
     }
 }
 
-/// What the dialect kept when it read the plan.
+/// The metadata that this dialect preserved when it read the plan.
 #[derive(Default)]
 struct PreservedMetadata {
     fields: Object,
@@ -174,7 +174,7 @@ impl PreservedMetadata {
     }
 }
 
-/// Declared inputs become `input` messages: a schema, and another one with the defaults, which is given back.
+/// Writes declared inputs as `input` messages: one with the schema, and one with the defaults, which is returned.
 fn write_inputs(
     plan: &Plan,
     messages: &mut Vec<Value>,
@@ -226,7 +226,7 @@ fn word(kind: SlotKind, place: Place, losses: &mut LossReport<'_>) -> Option<&'s
     word
 }
 
-/// An `input`, `state` or `data` message, its fields beside `type` where none of them would be misread there.
+/// A message of the type `word`, with its fields beside `type` unless one of them would be misread there.
 fn slots(word: &'static str, instance: Option<&Arc<str>>, value: &Value) -> Value {
     let mut message = ObjectBuilder::default();
     message.field("type", word);

@@ -1,4 +1,4 @@
-//! Steps that refer to steps, where the dialect knows only state between them.
+//! The slots through which steps read the outputs of other steps: the dialect has only state between them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::document::quote;
 use crate::external::acts::expression::is_plain;
 use crate::printing::{LossReport, result_variable};
 
-/// For each step that others refer to: the slot that holds its output.
+/// The slot that holds the output of `step`.
 #[derive(Debug, Default)]
 pub(super) struct OutputSlots {
     slots: HashMap<StepId, SlotPath>,
-    /// What steps write where a slot was added for the link, by the step's position.
+    /// The targets of the steps that got an additional slot, by position.
     targets: HashMap<usize, Targets>,
 }
 
 impl OutputSlots {
-    /// The links of `plan`. A step that nothing else writes over keeps its slot; others get one that is
-    /// called like the step.
+    /// Assigns a slot to each step that others refer to: its own one if no other step writes it, else a new one with
+    /// the name of the step.
     pub(super) fn of(plan: &Plan, losses: &mut LossReport<'_>) -> Self {
         let mut output_slots = Self::default();
         let referenced = ReferencedSteps::of(plan);
@@ -72,20 +72,20 @@ impl OutputSlots {
         Some((slot.kind, slot.keys.clone()))
     }
 
-    /// What the step at `position` writes, where a slot was added to it.
+    /// The targets of the step at `position`, if a slot was added to them.
     pub(super) fn added_by(&self, position: usize) -> Option<&Targets> {
         self.targets.get(&position)
     }
 }
 
-/// What `step` writes, unless that is nothing, or a variable that only names its result: nothing here reads it.
+/// The writes of `step`, except a variable that only names its result, which nothing here reads.
 pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
     let says_something =
         |writes: &&Writes| !writes.targets.paths().is_empty() && result_variable(writes).is_none();
     step.writes.as_ref().filter(says_something)
 }
 
-/// What a further slot can be added to: nothing, or slots that all get the output as it is.
+/// The paths to which another slot can be added: none, or slots that all receive the unchanged output.
 fn extendable(step: &Step) -> Option<Vec<SlotPath>> {
     match slot_writes(step) {
         None => Some(Vec::new()),
@@ -96,10 +96,10 @@ fn extendable(step: &Step) -> Option<Vec<SlotPath>> {
     }
 }
 
-/// Which steps are referred to.
+/// The steps and slots to which a plan refers.
 #[derive(Default)]
 struct ReferencedSteps {
-    /// The place of the first reference to each.
+    /// The place of the first reference to each step.
     steps: HashMap<Arc<str>, Place>,
     /// The slots of the state that are read, by their first key.
     state: HashSet<Arc<str>>,
@@ -146,9 +146,9 @@ impl ReferencedSteps {
 struct UsedSlots {
     state: HashSet<Arc<str>>,
     whole_state: bool,
-    /// How many steps write slots of each kind that begin with each key; without a key, the whole kind.
+    /// The number of steps that write slots of each kind, by the first key; without a key, the whole kind.
     writers: HashMap<(SlotKind, Option<Arc<str>>), usize>,
-    /// The number that the next slot gets which would be called the same: steps may share an id where a plan is not sound.
+    /// The number for the next slot of the same name: an invalid plan may have steps that share an id.
     numbers: HashMap<String, usize>,
 }
 
@@ -181,7 +181,7 @@ impl UsedSlots {
         used
     }
 
-    /// A slot that `step`, and no other step, fills with its output as it is.
+    /// The slot that only `step` writes, with its unchanged output.
     fn own_slot<'s>(&self, step: &'s Step) -> Option<&'s SlotPath> {
         let writes = step.writes.as_ref()?;
         let (Targets::All(paths), Method::Set) = (&writes.targets, writes.method) else {
@@ -196,7 +196,7 @@ impl UsedSlots {
         })
     }
 
-    /// A new slot of the state, called like `id` as far as that can be written.
+    /// A new slot of the state with the name of `id`, as far as that can be written.
     fn free_name(&mut self, id: &str) -> Option<Arc<str>> {
         if self.whole_state {
             return None;

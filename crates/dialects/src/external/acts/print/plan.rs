@@ -1,4 +1,4 @@
-//! Writes a plan as the Acts do.
+//! Writes the calls of a plan.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,8 +39,7 @@ const SUPPORTED: &[Feature] = &[
     Feature::ValueAction,
 ];
 
-/// Writes `plan`. A reference to a step becomes one to the state that the step writes; there is no way to order
-/// steps but by their data.
+/// Writes `plan`. A reference to a step becomes a reference to the state that the step writes; only data orders steps.
 pub(in crate::external::acts) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("acts", plan);
     report_unsupported(plan, SUPPORTED, &mut losses);
@@ -107,7 +106,7 @@ fn write_call(
     object.build()
 }
 
-/// The parameters, each with its name as the dialect writes it.
+/// The parameters, with their names as the dialect writes them.
 fn parameters(step: &Step, writer: &ActsWriter<'_>, losses: &mut LossReport<'_>) -> Object {
     let args = write_node(&step.args, writer, losses);
     let Value::Object(fields) = &args else {
@@ -167,7 +166,7 @@ fn write_action(
     }
 }
 
-/// The slots that the step writes, `link` among them where others refer to the step.
+/// Writes the slots of the step, including `link`, the slot through which other steps read its output.
 fn write_targets(
     step: &Step,
     link: Option<&Targets>,

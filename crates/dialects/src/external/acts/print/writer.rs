@@ -13,7 +13,7 @@ use crate::external::acts::expression::{self, Expression, Operand, Operator};
 use crate::external::acts::names::word_for;
 use crate::printing::{LossReport, WriteReferences};
 
-/// Writes what stands in arguments.
+/// A writer of values with references.
 pub(super) struct ActsWriter<'a> {
     pub(super) output_slots: &'a OutputSlots,
 }
@@ -57,7 +57,7 @@ impl ActsWriter<'_> {
         reference: &Reference,
         losses: &mut LossReport<'_>,
     ) -> Option<Operand> {
-        // Here a reader of what is missing is skipped.
+        // In this dialect, a step that reads a missing value is skipped.
         let to_step = matches!(read.source, Source::Step(_));
         match read.missing {
             _ if read.path.is_empty() => {}
@@ -101,7 +101,7 @@ fn plain_read(alternative: &Alternative) -> Option<&Read> {
     }
 }
 
-/// The slot at `path` as an output path names it.
+/// The slot at `path` as an operand of an output path.
 pub(super) fn slot_operand(path: &SlotPath, losses: &mut LossReport<'_>) -> Option<Operand> {
     if !matches!(path.kind, SlotKind::State | SlotKind::Data) {
         let what = format!("that a step writes {}", quote(&path.to_string()));

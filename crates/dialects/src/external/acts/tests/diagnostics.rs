@@ -1,8 +1,8 @@
-//! What is found in plans that are wrong.
+//! Diagnostics of malformed plans.
 
 use super::{diagnostics, parsed};
 
-/// Checks the findings in `text`, one a line.
+/// Checks the diagnostics of `text`, one per line.
 #[track_caller]
 fn check(text: &str, wanted: &str) {
     let found = diagnostics(&parsed(text));

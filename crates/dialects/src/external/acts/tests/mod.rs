@@ -1,4 +1,4 @@
-//! Tests of the dialect of the Acts: what a plan reads as, in lines that people can compare.
+//! Tests of the dialect of the Acts: plans are compared as readable lines.
 
 mod diagnostics;
 mod parse;
@@ -23,7 +23,7 @@ fn parsed(text: &str) -> ParseResult {
     )
 }
 
-/// The plan that `text` is; it must be without findings.
+/// The plan of `text`, which has no diagnostics.
 #[track_caller]
 fn sound(text: &str) -> Plan {
     let result = parsed(text);
@@ -37,7 +37,7 @@ fn sound(text: &str) -> Plan {
         .unwrap_or_else(|| panic!("there is no plan in {text}"))
 }
 
-/// The findings, one a line: code, pointer, the text that is meant, message, help.
+/// The diagnostics, one per line: code, pointer, message, help, the text.
 fn diagnostics(result: &ParseResult) -> String {
     let mut lines = String::new();
     for diagnostic in &result.diagnostics {
@@ -54,7 +54,7 @@ fn diagnostics(result: &ParseResult) -> String {
     lines
 }
 
-/// What `plan` means, part by part.
+/// The meaning of `plan`, part by part.
 fn described(plan: &Plan) -> String {
     let mut lines = String::new();
     if plan.mode == Mode::Show {

@@ -1,4 +1,4 @@
-//! What plans read as.
+//! Tests of reading.
 
 use planwright_core::Code;
 

@@ -1,4 +1,4 @@
-//! What plans are written as.
+//! Tests of printing.
 
 use planwright_core::plan::{
     Action, Input, InputKind, Mode, Name, Node, Ordering, Output, Path, Read, Reference, Segment,
@@ -94,7 +94,7 @@ fn output_of(step: &str, path: Path) -> Node {
     reference(Source::Step(StepId::from(step)), path)
 }
 
-/// What `plan` is written as, on one line, and the findings.
+/// The text of `plan` on one line, and the diagnostics.
 fn written(plan: &Plan) -> String {
     let (text, diagnostics) = Acts.print(plan);
     let mut lines: Vec<String> = diagnostics
@@ -154,7 +154,7 @@ fn steps_that_refer_to_steps() {
     assert!(written(&plan(&first)).contains(
         r#""_outputPath":"†data.mine"},{"_tool":"second","_activity":"use","all":"†data.mine""#
     ));
-    // Another step writes there too, so the step's output needs a slot of its own.
+    // Another step writes there as well, so the output of the step needs its own slot.
     let mut both = plan(&first);
     let mut third = Step::call("third", "other", no_args());
     third.writes = Some(writes(Targets::All(vec![

@@ -1,4 +1,4 @@
-//! What holds for every plan of this dialect.
+//! Property tests of the dialect.
 
 use planwright_core::{Plan, Value};
 use proptest::collection::vec;
@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::parse::{ReadOptions, parse};
 use crate::registry::{dialect, dialects};
 
-/// The plan without the places in it.
+/// The plan without its places.
 fn meaning(plan: &Plan) -> String {
     let written = format!("{plan:?}");
     let mut parts = written.split("Place(");
@@ -168,7 +168,7 @@ fn plan() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Values in which keys and texts are drawn from what means something here.
+/// Values with keys and texts that have a meaning here.
 fn hostile_value() -> impl Strategy<Value = Value> {
     let words = [
         "context",
@@ -253,7 +253,7 @@ proptest! {
         prop_assert!(second.diagnostics.is_empty(), "{written}\n{}", diagnostics(&second));
         let again = second.plan.expect("a plan");
         prop_assert_eq!(meaning(&again), meaning(&plan), "{}", written);
-        // What was written once is written the same from then on, places included.
+        // A second round trip changes nothing, not even places.
         let (twice, _) = Acts.print(&again);
         prop_assert_eq!(twice.as_deref(), Some(&*written));
         prop_assert_eq!(parsed(&written).plan.expect("a plan"), again);

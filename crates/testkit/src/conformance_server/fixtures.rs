@@ -1,4 +1,4 @@
-//! What the server offers, read from `offers.json`. `$name` in a text stands for the argument `name`.
+//! The fixtures of the server, read from `fixtures.json`. `$name` in a text stands for the argument `name`.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,49 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// All of it.
+/// All fixtures.
 #[derive(Debug, Deserialize)]
-pub(super) struct Offers {
-    pub(super) tools: Vec<ToolOffer>,
-    pub(super) resources: Vec<ResourceOffer>,
-    pub(super) templates: Vec<TemplateOffer>,
-    pub(super) prompts: Vec<PromptOffer>,
+pub(super) struct Fixtures {
+    pub(super) tools: Vec<ToolFixture>,
+    pub(super) resources: Vec<ResourceFixture>,
+    pub(super) templates: Vec<TemplateFixture>,
+    pub(super) prompts: Vec<PromptFixture>,
 }
 
-/// A tool, as it is listed, and what it does.
+/// A tool: its listing and its behavior.
 #[derive(Debug, Deserialize)]
-pub(super) struct ToolOffer {
+pub(super) struct ToolFixture {
     pub(super) listed: Tool,
-    pub(super) does: Does,
+    pub(super) does: ToolBehavior,
 }
 
-/// What a call does, in this order; then comes the result.
+/// The behavior of a call, in this order, before its result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Does {
-    /// It refuses clients that cannot do this.
+pub(super) struct ToolBehavior {
+    /// The capabilities without which a client is refused.
     pub(super) needs: Option<ClientCapabilities>,
-    /// It asks this and answers with what it is told: with requests in the middle of the call.
+    /// A request to the client during the call, whose answer becomes part of the result.
     pub(super) asks: Option<Value>,
-    /// It answers with these questions, one round after the other, before it gives its result.
+    /// Requests for input, one round after the other, before the result.
     #[serde(default)]
     pub(super) rounds: Vec<InputRequests>,
-    /// The rounds carry a state that nobody else can make.
+    /// True if the rounds carry a sealed state.
     #[serde(default)]
     pub(super) sealed: bool,
-    /// Of the questions, only those are asked that the client can answer.
+    /// True if the client only receives requests that it supports.
     #[serde(default)]
     pub(super) within_capabilities: bool,
-    /// It logs these texts.
+    /// Log messages.
     #[serde(default)]
     pub(super) says: Vec<String>,
-    /// It logs only if the request asks for it.
+    /// True if it logs only on request.
     #[serde(default)]
     pub(super) says_if_asked: bool,
-    /// How far it is, out of 100.
+    /// Progress values, out of 100.
     #[serde(default)]
     pub(super) progress: Vec<f64>,
-    /// Which of its lists it says to have changed.
+    /// The list that it reports as changed.
     pub(super) changes: Option<List>,
     #[serde(default)]
     pub(super) waits_ms: u64,
@@ -65,45 +65,45 @@ pub(super) enum List {
     Prompts,
 }
 
-/// A resource, as it is listed, and what it holds.
+/// A resource: its listing and its content.
 #[derive(Debug, Deserialize)]
-pub(super) struct ResourceOffer {
+pub(super) struct ResourceFixture {
     pub(super) listed: Resource,
     pub(super) content: Value,
 }
 
-/// A template of resources; what varies in their addresses stands between `before` and `after`.
+/// A resource template: the variable part of its URIs stands between `before` and `after`.
 #[derive(Debug, Deserialize)]
-pub(super) struct TemplateOffer {
+pub(super) struct TemplateFixture {
     pub(super) listed: ResourceTemplate,
     pub(super) before: String,
     pub(super) after: String,
     pub(super) content: Value,
 }
 
-/// A prompt, as it is listed, and what it becomes.
+/// A prompt: its listing and its result.
 #[derive(Debug, Deserialize)]
-pub(super) struct PromptOffer {
+pub(super) struct PromptFixture {
     pub(super) listed: Prompt,
     #[serde(default)]
     pub(super) rounds: Vec<InputRequests>,
     pub(super) result: Value,
 }
 
-impl Offers {
-    /// Reads them.
+impl Fixtures {
+    /// Reads the fixtures.
     ///
     /// # Panics
     ///
-    /// Where the file is not what this module says.
+    /// If the file does not match this module.
     pub(super) fn read() -> Self {
-        serde_json::from_str(include_str!("offers.json")).expect("the offers are sound")
+        serde_json::from_str(include_str!("fixtures.json")).expect("the fixtures are valid")
     }
 
-    /// What the resource at `uri` holds.
+    /// The content of the resource at `uri`.
     pub(super) fn content(&self, uri: &str) -> Option<Value> {
-        let is_asked = |resource: &&ResourceOffer| resource.listed.uri == uri;
-        if let Some(resource) = self.resources.iter().find(is_asked) {
+        let matches = |resource: &&ResourceFixture| resource.listed.uri == uri;
+        if let Some(resource) = self.resources.iter().find(matches) {
             return Some(resource.content.clone());
         }
         self.templates.iter().find_map(|template| {
@@ -116,7 +116,7 @@ impl Offers {
     }
 }
 
-/// The arguments that are texts.
+/// The text arguments.
 pub(super) fn words(arguments: Option<&JsonObject>) -> BTreeMap<&str, &str> {
     arguments
         .into_iter()
@@ -125,7 +125,7 @@ pub(super) fn words(arguments: Option<&JsonObject>) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// `value` with words in place of their names.
+/// `value` with the placeholders replaced by `words`.
 pub(super) fn fill(value: &Value, words: &BTreeMap<&str, &str>) -> Value {
     match value {
         Value::String(text) => {
