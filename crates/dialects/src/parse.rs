@@ -88,6 +88,7 @@ fn read_plan(
 ) -> ParseResult {
     let syntax = match &chosen {
         Ok(Some(dialect)) => dialect.syntax(),
+        // An unknown dialect needs a syntax as well, so that the faults of the text are reported.
         Ok(None) | Err(_) => syntax_of(text),
     };
     let read = match syntax {
@@ -96,6 +97,7 @@ fn read_plan(
     };
     let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
     let Some(document) = document else {
+        // The syntax was only guessed: the text may be a malformed plan in lines.
         if let Ok(None) = chosen {
             mention_lines(&mut diagnostics);
         }
@@ -151,6 +153,7 @@ fn bounded(mut diagnostics: Diagnostics, max: usize) -> Diagnostics {
     if diagnostics.len() <= max {
         return diagnostics;
     }
+    // If diagnostics were left out before, only a lower bound of their number is known.
     let (total, is_all) = (diagnostics.len(), !diagnostics.has_untold());
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);

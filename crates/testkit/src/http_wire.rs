@@ -213,6 +213,7 @@ enum Remaining {
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        // Chunks are decoded here rather than by a library, so that a body that breaks off is still delivered.
         if let Remaining::Chunks(0) = self.remaining {
             let mut size = line(&mut self.reader);
             if size.is_empty() {
@@ -228,8 +229,8 @@ impl Read for Body {
             Remaining::All => self.reader.read(buffer),
             Remaining::Nothing => Ok(0),
             Remaining::Chunks(size) => {
-                let most = buffer.len().min(*size);
-                let read = self.reader.read(&mut buffer[..most])?;
+                let length = buffer.len().min(*size);
+                let read = self.reader.read(&mut buffer[..length])?;
                 *size -= read;
                 Ok(read)
             }

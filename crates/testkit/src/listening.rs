@@ -40,16 +40,16 @@ impl Listening {
                 let _ = sender.send(line);
             }
         });
-        let mut said = String::new();
+        let mut output = String::new();
         while let Ok(line) = lines.recv_timeout(TIMEOUT) {
             if let Some((_, url)) = line.split_once("listening on ") {
                 url.trim().clone_into(&mut listening.url);
                 return listening;
             }
-            said += &line;
-            said.push('\n');
+            output += &line;
+            output.push('\n');
         }
-        panic!("{command:?} does not say where it listens:\n{said}");
+        panic!("{command:?} does not say where it listens:\n{output}");
     }
 
     /// The URL of the program.

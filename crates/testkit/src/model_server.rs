@@ -111,6 +111,7 @@ impl ModelServer {
                 let Some(answer) = script.peek().cloned() else {
                     return;
                 };
+                // The last response is repeated for all further requests.
                 if script.len() > 1 {
                     script.next();
                 }

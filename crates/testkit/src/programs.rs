@@ -69,6 +69,7 @@ fn build(name: &str, folder: &Path) {
 
 fn is_current(program: &Path) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A program that is older than its source would test old code.
     let Some(built) = changed(program) else {
         return false;
     };

@@ -245,6 +245,7 @@ impl Drop for WireClient {
         if let Connection::Pipe { server, input } = &mut self.connection {
             // A server ends when its input is closed.
             drop(input.take());
+            // The output is drained, so that the server can write its last messages and end by itself.
             while self.output.recv_timeout(TIMEOUT).is_ok() {}
             let _ = server.kill();
             let _ = server.wait();

@@ -155,6 +155,7 @@ impl<'a> Fields<'a> {
             let diagnostic = match guess.best_match(&entry.key) {
                 Some((name, is_certain)) => {
                     let diagnostic = diagnostic.help(format!("did you mean `{name}`?"));
+                    // A certain guess becomes a fix that can be applied without asking.
                     if is_certain {
                         diagnostic.rename(name)
                     } else {
@@ -208,6 +209,7 @@ impl<'k> FieldGuess<'k> {
             return Some((name, is_alone && is_free(name)));
         }
         let name = nearest(written, self.known.iter().copied())?;
+        // A fix is offered only if no other known name is near as well.
         let others = self.known.iter().copied().filter(|known| *known != name);
         Some((name, nearest(written, others).is_none() && is_free(name)))
     }

@@ -74,6 +74,7 @@ impl Offsets {
 }
 
 fn locate(runs: &[OffsetRun], inner: usize) -> usize {
+    // Runs are sorted, so the last one that begins at or before the byte applies.
     let after = runs.partition_point(|push_run| push_run.inner <= inner);
     match runs[..after].last() {
         Some(push_run) => push_run.outer + (inner - push_run.inner),

@@ -67,6 +67,7 @@ pub fn read_lines(
 }
 
 fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source, Diagnostics> {
+    // The size comes first: a text that is too large is not even validated as UTF-8.
     if bytes.len() > limits.bytes {
         return Err(too_large(limits));
     }
@@ -125,6 +126,7 @@ impl LineValueReader {
         (source, sink): (&mut Source, &mut Findings),
     ) -> Option<(Item, usize)> {
         let reader = JsonReader::new(text, source, &self.limits, None);
+        // The count passes through the reader, because one limit holds for all values of the text.
         let values = self.read;
         let part = PartStart {
             at,

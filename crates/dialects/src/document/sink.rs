@@ -91,6 +91,7 @@ impl Findings {
             let mut diagnostic = pending.diagnostic;
             diagnostic.pointer = source.pointer(pending.place).unwrap_or_default();
             diagnostic.span = pending.span.or_else(|| source.span(pending.place));
+            // A fix replaces the value at the pointer of its diagnostic.
             if let Some(fix) = &mut diagnostic.fix {
                 fix.pointer.clone_from(&diagnostic.pointer);
             }

@@ -14,6 +14,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .filter(|candidate| candidate.len() <= MAX_NAME_BYTES)
         .map(|candidate| {
+            // This distance counts two swapped letters as one mistake.
             let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
             (distance, candidate)
         })

@@ -34,6 +34,7 @@ pub(crate) fn split<'a>(text: &'a str, quotes: &[u8]) -> Vec<Piece<'a>> {
         let run = dollar + 1 - first;
         literal.push_str(&text[at..first]);
         literal.extend(std::iter::repeat_n('$', run / 2));
+        // An even run of dollars is escaped, an odd one ends with the dollar of a marker.
         if run.is_multiple_of(2) {
             literal.push('{');
             at = dollar + 2;
@@ -92,6 +93,7 @@ pub(crate) fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<u
     while let Some(&byte) = bytes.get(at) {
         match quote {
             Some(open) if byte == open => quote = None,
+            // A quote after a backslash does not close the text.
             Some(_) if byte == b'\\' => at += 1,
             None if quotes.contains(&byte) => quote = Some(byte),
             None if byte == b'{' => depth += 1,

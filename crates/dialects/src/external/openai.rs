@@ -52,6 +52,7 @@ impl Dialect for OpenAi {
             .flatten()
             .filter_map(Item::as_list)
             .flatten();
+        // `choices` alone identifies a chat completion, even one without calls; plans of other dialects have `steps`.
         let is_response = root.has("choices") && !root.has("steps");
         if is_response || root.has("function_call") || is_call(root) || items.any(is_call) {
             Likeness::Certain

@@ -59,6 +59,7 @@ pub(crate) fn parse_lines<D>(
     let text = Arc::clone(source.text());
     let mut context = LineContext::new(&mut source, &mut sink, document.root.place);
     let drafts = read(&text, &document.limits, &mut context);
+    // Other errors explain already why no step was found.
     if drafts.is_empty() && !context.sink.has_errors() {
         let diagnostic = Diagnostic::error(Code::MalformedLine, empty_message);
         context
@@ -125,6 +126,7 @@ impl<'a> LineContext<'a> {
     /// The context of the text whose place is `root`.
     pub(crate) fn new(source: &'a mut Source, sink: &'a mut Findings, root: Place) -> Self {
         let span = source.span(root).unwrap_or_default();
+        // Plans in JSON have their steps in `steps`, so pointers look the same in both syntaxes.
         let steps = source.add(root, PointerSegment::Key("steps".into()), span);
         Self {
             source,

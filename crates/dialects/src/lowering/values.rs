@@ -170,6 +170,7 @@ pub(crate) fn lower_fragments(
     }
     match parts.as_slice() {
         [] => NodeKind::Literal("".into()),
+        // A text whose only markers were escapes is a plain text.
         [TextPart::Literal(literal)] => NodeKind::Literal(Arc::clone(literal).into()),
         _ => NodeKind::Text(parts),
     }

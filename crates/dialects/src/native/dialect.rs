@@ -70,6 +70,8 @@ impl Dialect for Native {
             return Likeness::No;
         };
         let has_any = |item: &Item, names: &[&str]| names.iter().any(|name| item.has(name));
+        // `${…}` in arguments also occurs in mcp-cli plans, so it only counts together with an id and without foreign
+        // fields.
         let is_own = |step: &Item| {
             has_any(step, OWN_STEP_FIELDS)
                 || (step.has("id")

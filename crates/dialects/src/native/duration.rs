@@ -23,6 +23,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     let split = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
     let (number, unit) = text.split_at(split);
     let (_, nanoseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+    // Whole numbers are exact up to 64 bits, whereas a double would round them.
     if let Ok(number) = number.parse::<u64>() {
         let total = number.checked_mul(*nanoseconds)?;
         return Some(Duration::from_nanos(total));
@@ -62,6 +63,7 @@ pub(super) fn write(duration: Duration) -> Option<String> {
     if nanoseconds == 0 {
         return Some("0ms".into());
     }
+    // From the largest unit down, so that 120 s is written as `2m`.
     let mut units = UNITS
         .iter()
         .rev()

@@ -151,6 +151,7 @@ impl<'a> ReferenceNames<'a> {
 
     /// The first marker in `text` that names a step or an input: its bytes, and the path in this dialect.
     fn marker(&self, text: &str) -> Option<(Range<usize>, String)> {
+        // A marker inside of one of our references is part of an expression.
         let references = references(text);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);
@@ -173,6 +174,7 @@ impl<'a> ReferenceNames<'a> {
                 return Some((written, meaning));
             }
         }
+        // Without a path, a word in angle brackets may be markup, unless it is the whole text.
         for (start, _) in text.match_indices('<') {
             let inside = start + 1;
             if let Some(length) = marker_window(text, inside).find('>') {
@@ -187,6 +189,7 @@ impl<'a> ReferenceNames<'a> {
                 }
             }
         }
+        // Likewise, a word after a dollar may be a price or a shell variable.
         for (start, _) in text.match_indices('$') {
             let inside = start + 1;
             let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]".contains(c);

@@ -98,6 +98,7 @@ fn write_input(input: &Input) -> Value {
         Value::Bool(false) if input.default.is_none() && input.kind == InputKind::Input => {
             return false.into();
         }
+        // `false` cannot hold a default or `x-variable`, an object with the same meaning can.
         Value::Bool(false) => [("not".into(), Value::empty_object())]
             .into_iter()
             .collect(),
@@ -116,6 +117,7 @@ fn write_contents(contents: &[Content]) -> Option<Value> {
     let mut groups: Vec<(Option<&Arc<str>>, ObjectBuilder)> = Vec::new();
     let mut last_group: &[Content] = &[];
     for (position, content) in contents.iter().enumerate() {
+        // A group is an object with one field per kind, so an initial value of the same kind begins another group.
         let joins = !last_group.is_empty()
             && last_group
                 .iter()
@@ -174,6 +176,7 @@ fn write_output(node: &Node, losses: &mut LossReport<'_>) -> Value {
     let is_taken_for_wrapper = written
         .as_object()
         .is_some_and(|fields| fields.len() == 1 && fields.contains_key("value"));
+    // `null` would be read as an absent output.
     if is_taken_for_ids || is_taken_for_wrapper || written.is_null() {
         return Value::object([("value", written)]);
     }
@@ -197,7 +200,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
         object.field("for_each", write_items(&for_each.over, losses));
         object.optional(
             "max_parallel",
-            for_each.max_parallel.map(|most| u64::from(most.get())),
+            for_each.max_parallel.map(|max| u64::from(max.get())),
         );
     }
     match &step.action {

@@ -27,6 +27,7 @@ impl References for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
         let mut read = |inside: &str, place| read(inside, place, self.patterns);
+        // References to literals are the escape for texts that look like references of other systems.
         fold_literals(lower_template(text, place, QUOTES, borders, &mut read))
     }
 }
@@ -224,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_name_may_be_as_long_as_a_reference() {
-        let most = "x".repeat(LONGEST_TEXT - "slots.vars.".len());
-        check(SlotKind::Vars, &most, Some(&format!("vars.{most}")));
-        check(SlotKind::Vars, &format!("{most}x"), None);
+        let max = "x".repeat(LONGEST_TEXT - "slots.vars.".len());
+        check(SlotKind::Vars, &max, Some(&format!("vars.{max}")));
+        check(SlotKind::Vars, &format!("{max}x"), None);
     }
 }

@@ -215,6 +215,7 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
     }
     for input in &plan.inputs {
         let feature = match input.kind {
+            // Variables with a schema, or without a value, are inputs to other dialects.
             InputKind::Variable if input.default.is_some() && input.schema.is_null() => {
                 Feature::Variables
             }
@@ -267,6 +268,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         }
     }
     if let Some(writes) = &step.writes {
+        // Some dialects can name the output of a step, but not write it elsewhere.
         let feature = match result_variable(writes) {
             Some(_) => Feature::ResultVariable,
             None => Feature::Writes,

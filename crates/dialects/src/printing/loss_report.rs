@@ -49,6 +49,7 @@ impl<'a> LossReport<'a> {
 
     /// Warns, once per plan, that the system of the dialect behaves differently in `what`; `difference` says how.
     pub(crate) fn difference(&mut self, place: Place, what: &'static str, difference: &str) {
+        // Every reference could repeat the warning, so it is given once per plan.
         if !self.differences.contains(&what) {
             self.differences.push(what);
             let message = format!("the {} dialect cannot say {what}", self.dialect);

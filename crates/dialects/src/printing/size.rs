@@ -18,6 +18,7 @@ impl WrittenSize {
     /// The size of `written` as one JSON text.
     pub(super) fn of(written: &Value) -> Self {
         let mut extent = Self::default();
+        // A worklist instead of recursion: this measures plans of any depth.
         let mut waiting = vec![(written, 0)];
         while let Some((value, around)) = waiting.pop() {
             extent.values += 1;
@@ -37,13 +38,13 @@ impl WrittenSize {
         let Self { depth, values } = self;
         let mut diagnostics = Vec::new();
         if depth > limits.effective_depth() {
-            let most = limits.effective_depth();
-            let message = format!("what is written is nested {depth} levels deep, {most} are read");
+            let max = limits.effective_depth();
+            let message = format!("what is written is nested {depth} levels deep, {max} are read");
             diagnostics.push(Diagnostic::warning(Code::TooDeep, message).help(HELP));
         }
         if values > limits.values {
-            let most = limits.values;
-            diagnostics.push(too_large(&format!("{values} values, {most} are read")));
+            let max = limits.values;
+            diagnostics.push(too_large(&format!("{values} values, {max} are read")));
         }
         diagnostics
     }
@@ -51,8 +52,8 @@ impl WrittenSize {
 
 /// A warning if `text` is longer than `limits` allow.
 pub(super) fn text_oversize(text: &str, limits: &Limits) -> Option<Diagnostic> {
-    let (bytes, most) = (text.len(), limits.bytes);
-    (bytes > most).then(|| too_large(&format!("{bytes} bytes, {most} are read")))
+    let (bytes, max) = (text.len(), limits.bytes);
+    (bytes > max).then(|| too_large(&format!("{bytes} bytes, {max} are read")))
 }
 
 fn too_large(what: &str) -> Diagnostic {

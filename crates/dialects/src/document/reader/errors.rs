@@ -3,7 +3,8 @@
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
-use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
+use super::containers::{ContainerKind, OpenContainer};
+use super::json_reader::{JsonReader, Unrecoverable};
 use crate::document::string_literal::StringFault;
 use crate::document::{Entry, Syntax, quote};
 
@@ -46,6 +47,7 @@ impl JsonReader<'_> {
         message: String,
         help: &str,
     ) {
+        // The repaired value may differ from what was meant, so it is only used to find further faults.
         self.is_broken = true;
         self.report_error(
             Code::NotJson,
@@ -77,6 +79,7 @@ impl JsonReader<'_> {
         let rest = &self.text[self.at..];
         let word = &self.text[self.at..self.end_of_word()];
         let is_start = matches!(byte, b'{' | b'[' | b'"' | b'\'' | b'-' | b'0'..=b'9');
+        // A single word such as `None` is left to the reader of scalars, which has better advice.
         let is_word = !word.is_empty() && rest.trim_end() == word;
         if is_start || is_word {
             return Ok(());
@@ -203,6 +206,7 @@ impl JsonReader<'_> {
             position.line, position.column
         );
         let mut pointer = self.source.pointer(place).unwrap_or_default();
+        // Both fields have the same pointer; the span tells them apart.
         push_pointer_segment(&mut pointer, &PointerSegment::Key(again.key.clone()));
         let diagnostic = Diagnostic::error(Code::DuplicateKey, message)
             .at_span(pointer, again.key_span)
@@ -236,15 +240,6 @@ impl JsonReader<'_> {
                 let help = Some(help.to_owned());
                 self.report_error(Code::LoneSurrogate, place, start, end, message, help);
             }
-        }
-    }
-}
-
-impl ContainerKind {
-    fn name_and_end(&self) -> (&'static str, char) {
-        match self {
-            Self::List(_) => ("the list", ']'),
-            Self::Object { .. } => ("the object", '}'),
         }
     }
 }

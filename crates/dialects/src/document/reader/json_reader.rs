@@ -1,10 +1,10 @@
 //! The main loop of the reader.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostics, Place, PointerSegment, Source, Span};
 
+use super::containers::{ContainerKind, Expected, OpenContainer, attach, next_segment};
 use crate::document::{Entry, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax};
 
 /// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
@@ -46,30 +46,6 @@ pub(in crate::document) struct ReadPart {
     /// The number of values read so far.
     pub(in crate::document) values: usize,
     pub(in crate::document) diagnostics: Diagnostics,
-}
-
-/// A list or object that is not closed yet.
-pub(super) struct OpenContainer {
-    pub(super) place: Place,
-    pub(super) start: usize,
-    pub(super) kind: ContainerKind,
-}
-
-pub(super) enum ContainerKind {
-    List(Vec<Item>),
-    Object {
-        entries: Vec<Entry>,
-        key: Option<(Arc<str>, Span)>,
-    },
-}
-
-/// The tokens that may come next.
-#[derive(Clone, Copy)]
-enum Expected {
-    Value,
-    ItemOrEnd,
-    KeyOrEnd,
-    CommaOrEnd,
 }
 
 /// Reading cannot continue; the reason is among the diagnostics.
@@ -154,6 +130,7 @@ impl<'a> JsonReader<'a> {
         let mut next = Expected::Value;
         let mut root_segment = Some(segment);
         loop {
+            // Faults between values belong to the innermost open container.
             let holder = stack.last().map_or(parent, |open| open.place);
             self.skip_blanks(holder)?;
             let finished = match next {
@@ -248,6 +225,8 @@ impl<'a> JsonReader<'a> {
     }
 
     fn close(&mut self, open: OpenContainer) -> Item {
+        // The place was added at the opening bracket, so that containers are numbered before their items; its end is
+        // known only now.
         let span = self.span(open.start, self.at);
         self.source.set_span(open.place, span);
         let kind = match open.kind {
@@ -377,47 +356,4 @@ impl<'a> JsonReader<'a> {
 enum AfterValue {
     Closed,
     More(Expected),
-}
-
-impl ContainerKind {
-    fn first(&self) -> Expected {
-        match self {
-            Self::List(_) => Expected::ItemOrEnd,
-            Self::Object { .. } => Expected::KeyOrEnd,
-        }
-    }
-}
-
-/// The segment of the next value inside of the innermost open container.
-fn next_segment(open: Option<&OpenContainer>, root: &mut Option<PointerSegment>) -> PointerSegment {
-    match open.map(|open| &open.kind) {
-        Some(ContainerKind::List(items)) => PointerSegment::Index(items.len()),
-        Some(ContainerKind::Object { key, .. }) => {
-            key.as_ref().map_or(PointerSegment::Root, |(key, _)| {
-                PointerSegment::Key(Arc::clone(key))
-            })
-        }
-        None => root.take().unwrap_or(PointerSegment::Root),
-    }
-}
-
-/// Adds a finished value to the innermost open container, or returns it if it is the root.
-fn attach(stack: &mut [OpenContainer], item: Item) -> Option<Item> {
-    match stack.last_mut().map(|open| &mut open.kind) {
-        None => Some(item),
-        Some(ContainerKind::List(items)) => {
-            items.push(item);
-            None
-        }
-        Some(ContainerKind::Object { entries, key }) => {
-            if let Some((key, key_span)) = key.take() {
-                entries.push(Entry {
-                    key,
-                    key_span,
-                    item,
-                });
-            }
-            None
-        }
-    }
 }

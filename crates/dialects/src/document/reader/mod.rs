@@ -1,5 +1,6 @@
 //! The JSON reader: one pass over the text with an explicit stack instead of recursion.
 
+mod containers;
 mod errors;
 mod json_reader;
 mod scalar;

@@ -23,6 +23,7 @@ impl JsonReader<'_> {
             Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
             Some(b'$') if self.syntax == Syntax::Lines => self.reference(place)?,
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
+            // The token is not consumed: it belongs to the container, only the value is missing.
             Some(b'}' | b']' | b',' | b':') => {
                 self.report_missing_value(parent);
                 ItemKind::Null
@@ -45,6 +46,7 @@ impl JsonReader<'_> {
         self.skip_blanks(holder)?;
         match self.peek() {
             Some(b':') => self.at += 1,
+            // `=` is read as `:`, so that the rest of the object is still checked.
             Some(b'=') => {
                 let message = format!("the key {} is followed by `=`", quote(&key));
                 self.report_structure(holder, self.at, self.at + 1, message, "use `:`");
@@ -98,6 +100,7 @@ impl JsonReader<'_> {
             self.report_structure(place, start, start + 1, message.to_owned(), &help);
             return Err(Unrecoverable);
         }
+        // Single quotes delimit the text as well, so that nothing but the quotes is reported.
         if mark == b'\'' {
             let message = "a text stands in single quotes".to_owned();
             self.report_structure(place, start, self.at, message, "use double quotes");

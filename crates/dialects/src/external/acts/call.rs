@@ -56,6 +56,7 @@ fn call(
     let instance = instance(&mut fields, instances, reader);
     let note = fields.text("_reasoningForCall", reader.sink).cloned();
     report_unknown(entries, reader.sink);
+    // A missing tool ends the call only here, so that the faults of all fields are reported.
     let mut step = Step::new(ids.next(&tool?.text), action, args);
     step.place = item.place;
     step.writes = writes;
@@ -180,6 +181,7 @@ fn args(place: Place, entries: &[Entry], reader: &mut ActsReader<'_>) -> Node {
         .iter()
         .filter(|entry| !is_meta(&entry.key))
         .map(|entry| Field {
+            // Fields with one `_` are filtered out, so a leading `_` is the escape `__`.
             key: match entry.key.strip_prefix('_') {
                 Some(key) => key.into(),
                 None => Arc::clone(&entry.key),

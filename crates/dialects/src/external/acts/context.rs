@@ -49,6 +49,7 @@ impl<'a> MessageContext<'a> {
                 context.read_message(message, from, sink);
             }
         }
+        // Data may precede the message that creates its instance, so the instances are checked at the end.
         for name in &context.targets {
             check_instance(name, &context.instances, sink);
         }
@@ -158,7 +159,7 @@ fn unknown_type(word: &str) -> Diagnostic {
     let help = match nearest(word, message_types()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
-            "it is kept, but nothing reads it; there are {}",
+            "it is preserved, but nothing reads it; there are {}",
             known.join(", ")
         ),
     };

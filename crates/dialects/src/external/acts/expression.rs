@@ -71,6 +71,7 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
     let (parts, operators) = split_operators(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
+    // The original system defines no precedence.
     if operators.iter().any(|other| *other != operator) {
         return Err(vec![mixed(text)]);
     }
@@ -214,6 +215,7 @@ fn next_operator(text: &str, from: usize) -> Option<(usize, Operator)> {
             [b'\\', ..] if is_quoted => at += 1,
             [b'"', ..] if is_quoted => is_quoted = false,
             _ if is_quoted => {}
+            // Quoted keys may hold operators.
             [b'[', b'"', ..] => {
                 is_quoted = true;
                 at += 1;

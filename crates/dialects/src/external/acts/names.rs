@@ -34,6 +34,7 @@ impl StepIds {
 
     /// The `_tool` that gives the next call the id `id`, if there is one.
     pub(super) fn name_for(&self, id: &Arc<str>) -> Option<Arc<str>> {
+        // `a#2` may be the second call of `a`, or the name of a tool.
         let stem = id.rsplit_once('#').map(|(stem, _)| Arc::from(stem));
         let names = [stem, Some(Arc::clone(id))];
         let mut fitting = names.into_iter().flatten();

@@ -47,6 +47,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     object.field("id", Arc::clone(step.id.text()));
     object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
     let arguments = write_node(&step.args, &AgentleWriter, losses);
+    // The arguments are a JSON text of their own, whose size readers limit separately.
     losses.report_oversize(step.args.place, &arguments);
     object.field("arguments", arguments.to_json());
     object.build()

@@ -99,6 +99,7 @@ fn step_positions(
 ) -> Vec<usize> {
     let mut step_positions = Vec::with_capacity(after.len());
     for name in after {
+        // A name that is no step's may be the position of one that does not exist; the checks report it.
         let written = name.parse::<usize>().ok();
         match positions.get(&**name).copied().or(written) {
             Some(position) => step_positions.push(position),

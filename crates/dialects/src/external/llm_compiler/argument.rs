@@ -151,6 +151,7 @@ impl<'a> ArgumentScanner<'a> {
     fn tuple(&mut self, depth: usize) -> ScanResult<ArgumentKind> {
         let start = self.at;
         let mut items = self.items(')', depth)?;
+        // `(1,)` is a tuple of one, `(1)` is a number.
         let has_comma = self.text[start..self.at - 1].trim_end().ends_with(',');
         Ok(match (items.pop(), items.is_empty()) {
             (Some(only), true) if !has_comma => only.kind,
@@ -299,6 +300,7 @@ fn number(word: &str) -> Option<String> {
     if !signless.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
+    // Python allows `1.`, `.5` and `1_000`, JSON does not.
     let full = if plain.ends_with('.') {
         format!("{plain}0")
     } else if signless.starts_with('.') {

@@ -112,6 +112,7 @@ impl CallReader<'_> {
         let (arguments, end) = match self.arguments(inside, line.end) {
             Ok(read) => read,
             Err(mut fault) => {
+                // A fault on a later line is reported for the step, since the rest of that line is read again.
                 let is_here = fault.at < line.end;
                 let from = if is_here {
                     fault.at

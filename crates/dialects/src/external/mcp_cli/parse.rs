@@ -287,6 +287,7 @@ impl References for StepScope<'_> {
             Ok(VariableMarker::read(inside)?.resolve(&origin, inside, place))
         });
         if let NodeKind::Text(parts) = &kind
+            // `${a}}` looks like a whole reference, but is text with a brace.
             && has_stray_brace(parts)
         {
             let message = format!("{} has a `}}` too many", quote(text));

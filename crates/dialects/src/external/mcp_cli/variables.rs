@@ -58,6 +58,7 @@ impl<'a> VariableWriters<'a> {
     pub(super) fn origin(&self, name: &str, reader: usize, declared: bool) -> Origin {
         let rank = self.ranks[reader];
         let writers = self.writers.get(name).map_or(&[][..], Vec::as_slice);
+        // The latest writer before the reader counts; later ones only if nothing else provides a value.
         let (before, rest) = writers.split_at(writers.partition_point(|one| one.rank < rank));
         if let Some(writer) = before.last() {
             return Origin::Step(writer.position);
@@ -87,6 +88,7 @@ fn execution_order(links: &[StepLink<'_>]) -> Vec<usize> {
             }
         }
     }
+    // The heap yields ready steps in listed order.
     let mut ready: BinaryHeap<Reverse<usize>> = (0..links.len())
         .filter(|position| waiting[*position] == 0)
         .map(Reverse)

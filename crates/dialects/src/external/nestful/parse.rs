@@ -109,6 +109,7 @@ impl<'a> LabelledCall<'a> {
         let label = label.and_then(|label| text_or_number(label, "label", sink));
         let arguments = fields.object("arguments", sink);
         fields.finish(sink);
+        // With a label, `var_result` is an ordinary call.
         let is_result = label.is_none() && name.is_some_and(|(text, _)| **text == *RESULT);
         Some(Self {
             has_label: label.is_some(),

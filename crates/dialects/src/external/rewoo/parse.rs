@@ -140,6 +140,7 @@ impl EvidenceReader<'_> {
         while let Some(start) = next_line(self.text, at) {
             let range = line_at(self.text, start);
             let line = &self.text[range.clone()];
+            // The next step begins before the input is closed.
             if plan_text(line).is_some() || evidence_head(line).is_some() {
                 return None;
             }

@@ -35,24 +35,25 @@ impl CallFields {
         let mut entries = vec![entry("tool", ItemKind::Text(name), place)];
         let arguments = ArgumentReader {
             tool,
-            assigned_name: Vec::new(),
+            named: Vec::new(),
             names: HashSet::new(),
             args: reader.context.part(step, "args", at..at),
-            positional_items: Vec::new(),
+            unnamed: Vec::new(),
             positional: reader.context.part(step, "positional", at..at),
         };
         let (arguments, end) = arguments.read(reader, at, statement);
         let inside = at..end.map_or(statement.range.end, |end| end - 1);
+        // The places precede those of the arguments, as in JSON; their spans are known only now.
         for place in [arguments.args, arguments.positional] {
             reader.context.source.set_span(place, inside.clone().into());
         }
-        if !arguments.assigned_name.is_empty() {
-            let assigned_name = ItemKind::Object(arguments.assigned_name);
-            entries.push(entry("args", assigned_name, arguments.args));
+        if !arguments.named.is_empty() {
+            let named = ItemKind::Object(arguments.named);
+            entries.push(entry("args", named, arguments.args));
         }
-        if !arguments.positional_items.is_empty() {
-            let positional_items = ItemKind::List(arguments.positional_items);
-            entries.push(entry("positional", positional_items, arguments.positional));
+        if !arguments.unnamed.is_empty() {
+            let unnamed = ItemKind::List(arguments.unnamed);
+            entries.push(entry("positional", unnamed, arguments.positional));
         }
         Self { entries, end }
     }
@@ -60,10 +61,10 @@ impl CallFields {
 
 struct ArgumentReader {
     tool: Range<usize>,
-    assigned_name: Vec<Entry>,
+    named: Vec<Entry>,
     names: HashSet<Arc<str>>,
     args: Place,
-    positional_items: Vec<Item>,
+    unnamed: Vec<Item>,
     positional: Place,
 }
 
@@ -115,10 +116,10 @@ impl ArgumentReader {
         statement: &Statement,
     ) -> Option<usize> {
         let Some((name, behind)) = assigned_name(&reader.text[at..statement.range.end]) else {
-            let segment = PointerSegment::Index(self.positional_items.len());
+            let segment = PointerSegment::Index(self.unnamed.len());
             let spot = (self.positional, segment);
             let (item, end) = reader.value(at, statement, spot, ARGUMENT_DEPTH)?;
-            self.positional_items.push(item);
+            self.unnamed.push(item);
             return Some(end);
         };
         let range = at + name.start..at + name.end;
@@ -138,7 +139,7 @@ impl ArgumentReader {
             item,
         };
         if self.names.insert(name) {
-            self.assigned_name.push(entry);
+            self.named.push(entry);
         } else {
             let message = format!("the argument {} is given twice", quote(&entry.key));
             let diagnostic = Diagnostic::error(Code::DuplicateKey, message);

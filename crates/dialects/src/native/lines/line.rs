@@ -37,8 +37,9 @@ pub(super) enum StepBody {
 
 /// The statement that `line` begins, if any.
 pub(super) fn line_start(line: &str) -> Option<LineStart> {
-    if let Some(step_head) = step_head(line) {
-        return Some(LineStart::Step(step_head));
+    // Steps come first: `plan = f()` and `return = f()` are steps.
+    if let Some(head) = step_head(line) {
+        return Some(LineStart::Step(head));
     }
     let start = indent(line);
     let word = &line[start..];
@@ -49,6 +50,7 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
             .then_some(LineStart::Plan(brace));
     }
     let rest = word.strip_prefix("return")?;
+    // `returning`, `return(a)` and `return.x` are no statements.
     let is_word = !rest.starts_with(|c: char| is_of_id(c) || matches!(c, '(' | '.' | ':'));
     is_word.then_some(LineStart::Return(start + "return".len()))
 }

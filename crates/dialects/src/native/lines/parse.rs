@@ -93,6 +93,7 @@ impl StatementReader<'_> {
                 }
                 LineToken::Fence(_) => {}
             }
+            // Further diagnostics would not be shown.
             if self.context.sink.count() > max_diagnostics || self.values.is_exhausted() {
                 break;
             }
@@ -111,6 +112,7 @@ impl StatementReader<'_> {
         }
         let steps = ItemKind::List(self.steps);
         let mut entries = vec![entry("steps", steps, self.context.all_steps())];
+        // The fields of `plan` come last, so that `steps` or `output` among them are reported as duplicates.
         entries.extend(self.output);
         let fields = self.fields.unwrap_or_default();
         join(&mut entries, fields, "the plan", self.context.sink);
@@ -130,7 +132,7 @@ impl StatementReader<'_> {
                 .report_malformed(statement.range.clone(), message, help);
         }
         match line::line_start(&self.text[statement.range.clone()]) {
-            Some(LineStart::Step(step_head)) => self.step(&step_head, statement),
+            Some(LineStart::Step(head)) => self.step(&head, statement),
             Some(LineStart::Plan(brace)) => self.plan(start + brace, statement),
             Some(LineStart::Return(end)) => self.output(start + end, statement),
             None => {}
@@ -138,6 +140,7 @@ impl StatementReader<'_> {
     }
 
     fn plan(&mut self, brace: usize, statement: &Statement) {
+        // The fields are read before the check for duplicates, so that their faults are reported as well.
         let fields = self.object(brace, statement, self.root, 0);
         if self.fields.is_some() {
             let message = "the plan's fields stand in two lines".to_owned();
@@ -172,12 +175,12 @@ impl StatementReader<'_> {
         self.output = Some(entry_of("output", item));
     }
 
-    fn step(&mut self, step_head: &StepHead, statement: &Statement) {
+    fn step(&mut self, head: &StepHead, statement: &Statement) {
         let base = statement.range.start;
         let place = self.context.step(self.steps.len(), statement.range.clone());
-        let id = base + step_head.id.start..base + step_head.id.end;
+        let id = base + head.id.start..base + head.id.end;
         // Together with the values in its body, the step has at most as many values as in JSON.
-        let values = match &step_head.body {
+        let values = match &head.body {
             StepBody::Object(_) | StepBody::Reference(_) => 1,
             StepBody::CallFields(..) => 2,
         };
@@ -190,7 +193,7 @@ impl StatementReader<'_> {
         let text: Arc<str> = name_at(self.text, id.clone()).into();
         let id = self.context.part(place, "id", id);
         let mut entries = vec![entry("id", ItemKind::Text(text), id)];
-        let options = match &step_head.body {
+        let options = match &head.body {
             StepBody::Object(at) => self.object(base + at, statement, place, 2),
             StepBody::Reference(at) => {
                 let spot = (place, PointerSegment::Key("value".into()));
@@ -301,9 +304,9 @@ impl StatementReader<'_> {
 
 /// Adds `more` to `entries`; reports fields that exist already.
 fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Findings) {
-    let given: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
+    let present: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
-        if given.contains(&entry.key) {
+        if present.contains(&entry.key) {
             let message = format!("{owner} has {} twice", quote(&entry.key));
             let diagnostic = Diagnostic::error(Code::DuplicateKey, message);
             sink.push_at_key(&entry, diagnostic.help("leave it out here"));

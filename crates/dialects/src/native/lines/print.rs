@@ -32,6 +32,7 @@ pub fn from_json(plan: &Value) -> String {
     };
     let steps = fields.get("steps").and_then(Value::as_list);
     let steps = steps.unwrap_or_default();
+    // These two fields have lines of their own.
     let is_apart = |key: &str| matches!(key, "steps" | "output");
     let own = fields.iter().filter(|(key, _)| !is_apart(key));
     let own: Object = own
@@ -59,7 +60,7 @@ fn write_step(step: &Object, text: &mut String) {
     let id = step.get("id").and_then(Value::as_text);
     write_name(id.unwrap_or_default(), is_bare_id, text);
     text.push_str(" = ");
-    let said: &[&str] = match (step.get("tool"), step.get("value")) {
+    let written: &[&str] = match (step.get("tool"), step.get("value")) {
         (Some(Value::Text(tool)), _) if has_arguments(step) => {
             write_name(tool, is_bare_tool, text);
             write_arguments(step, text);
@@ -74,9 +75,9 @@ fn write_step(step: &Object, text: &mut String) {
             return;
         }
     };
-    if step.keys().any(|key| !said.contains(&&**key)) {
+    if step.keys().any(|key| !written.contains(&&**key)) {
         text.push(' ');
-        write_object(step, said, ReferenceStyle::Bare, text);
+        write_object(step, written, ReferenceStyle::Bare, text);
     }
 }
 
@@ -88,16 +89,16 @@ fn has_arguments(step: &Object) -> bool {
 }
 
 fn write_arguments(step: &Object, text: &mut String) {
-    let positional_items = step.get("positional").and_then(Value::as_list);
-    let assigned_name = step.get("args").and_then(Value::as_object);
+    let unnamed = step.get("positional").and_then(Value::as_list);
+    let named = step.get("args").and_then(Value::as_object);
     let mut between = "";
     text.push('(');
-    for value in positional_items.unwrap_or_default() {
+    for value in unnamed.unwrap_or_default() {
         text.push_str(between);
         write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
-    for (name, value) in assigned_name.into_iter().flatten() {
+    for (name, value) in named.into_iter().flatten() {
         text.push_str(between);
         write_name(name, is_bare_argument, text);
         text.push('=');

@@ -62,7 +62,7 @@ impl StatementSplitter {
     pub(super) fn line(&mut self, text: &str, range: Range<usize>) -> Vec<LineToken> {
         let line = &text[range.clone()];
         let mut found = Vec::new();
-        let begins = line::line_start(line).map(|line_start| match line_start {
+        let begins = line::line_start(line).map(|start| match start {
             LineStart::Step(_) => StatementKind::Step,
             LineStart::Plan(_) => StatementKind::Plan,
             LineStart::Return(_) => StatementKind::Return,
@@ -120,6 +120,7 @@ impl OpenStatement {
     /// not the rest of the plan.
     fn is_ended_by(&self, line: &str, begins: Option<StatementKind>) -> bool {
         match self.inside {
+            // A text may hold lines such as `return 1`, but a line that looks like a step ends it, see DESIGN.md.
             ScanState::Text(_) => begins == Some(StatementKind::Step),
             _ => begins.is_some() || line::is_fence(line),
         }
@@ -153,6 +154,7 @@ impl OpenStatement {
                 }
                 (ScanState::Values, b'(' | b'[' | b'{') => self.brackets += 1,
                 (ScanState::Values, b')' | b']' | b'}') => {
+                    // The parser reports superfluous brackets.
                     self.brackets = self.brackets.saturating_sub(1);
                 }
                 (ScanState::Values, b'#') => return,

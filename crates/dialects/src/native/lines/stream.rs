@@ -140,6 +140,7 @@ pub fn plan_in(text: &str) -> Option<&str> {
     }
     blocks.push(block);
     let mut code = blocks.iter().rev();
+    // The last block counts: a model may correct an earlier one.
     let block = code.find(|block| block.is_code && block.has_step);
     match block {
         Some(block) => Some(text[block.start..block.end].trim()),

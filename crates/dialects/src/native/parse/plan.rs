@@ -102,6 +102,7 @@ impl NativeReader<'_> {
         }
         let items = fields.required_list("steps", self.sink);
         fields.finish(self.sink);
+        // All other fields are read before, so that their faults are reported even without steps.
         let items = items?;
         plan.steps = items.iter().filter_map(|item| self.step(item)).collect();
         foreign_references::check(items, output, &plan.inputs, self.sink);
@@ -147,6 +148,7 @@ impl NativeReader<'_> {
                 return None;
             }
         };
+        // `default` and `x-variable` belong to the input, all other fields to its schema.
         let mut schema = planwright_core::Object::default();
         for entry in entries {
             match &*entry.key {

@@ -72,6 +72,7 @@ impl NativeReader<'_> {
         step.instance = fields.text("instance", self.sink).map(Arc::clone);
         step.note = fields.text("note", self.sink).map(Arc::clone);
         fields.finish(self.sink);
+        // A missing id ends the step only here, so that the faults of all fields are reported.
         id?;
         warn_about_reserved_id(&step, id_place, self.sink);
         Some(step)
@@ -116,6 +117,7 @@ impl NativeReader<'_> {
                 "leave `scopes` out",
             );
         }
+        // Conflicts are reported above; one action is still lowered for further checks.
         let action = match (tool, plan, value) {
             (Some(tool), ..) => self.name(tool, "tool").map(Action::Tool),
             (None, Some(plan), _) => self
@@ -182,10 +184,12 @@ impl NativeReader<'_> {
         if matches!(node.kind, NodeKind::Reference(_)) {
             return Some(node);
         }
+        // A malformed reference was reported already.
         if self.sink.count() == before {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
+            // A fix is safe only if the whole text is an expression.
             if !text.contains("${") && is_readable(text, &mut self.patterns) {
                 diagnostic = diagnostic.fix(format!("${{{}}}", text.trim()));
             }
@@ -229,6 +233,7 @@ impl NativeReader<'_> {
             NodeKind::Text(_) | NodeKind::Object(_) => false,
         };
         if !is_list {
+            // A text with a malformed marker became a literal, which was reported already.
             let is_text = over.as_text().is_some_and(|text| text.contains("${"));
             if !is_text || matches!(node.kind, NodeKind::Text(_)) {
                 self.sink

@@ -198,6 +198,7 @@ impl UsedSlots {
 
     /// A new slot of the state with the name of `id`, as far as that can be written.
     fn free_name(&mut self, id: &str) -> Option<Arc<str>> {
+        // A read or write of the whole state would include the new slot.
         if self.whole_state {
             return None;
         }
@@ -209,6 +210,7 @@ impl UsedSlots {
             }
         };
         let plain: String = id.chars().map(written).collect();
+        // A number would be the index of a list.
         let plain = if plain.starts_with(|c: char| c.is_ascii_digit()) || plain.is_empty() {
             format!("step_{plain}")
         } else {

@@ -135,6 +135,7 @@ fn write_action(
         Action::Value(node) => {
             let output = write_node(node, writer, losses);
             if output.is_null() {
+                // The reader takes `null` for an absent field.
                 losses.error(step.place, "a step whose value is `null`");
             }
             object.field("_output", output);

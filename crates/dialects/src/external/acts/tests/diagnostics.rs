@@ -276,7 +276,7 @@ fn messages() {
         ),
         (
             r#"{"type": "picture"}"#,
-            "warning PW0105 at /context/0/type: messages of the type `picture` are not known (it is kept, but nothing \
+            "warning PW0105 at /context/0/type: messages of the type `picture` are not known (it is preserved, but nothing \
              reads it; there are `input`, `state`, `data`, `plan`, `tool`, `text`, `system`, `user`, `assistant`, \
              `meta`, `advisor`, `error`, `preset`) [\"picture\"]",
         ),
