@@ -152,15 +152,15 @@ fn calls<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
         return Some(vec![root]);
     }
     if let Some(items) = root.as_list() {
-        return Some(without_others(items));
+        return Some(without_other_items(items));
     }
     let mut fields = Fields::of(root, "the message", sink)?;
     if let Some(choices) = fields.list("choices", sink) {
-        return chosen(choices, root, sink);
+        return calls_of_choice(choices, root, sink);
     }
     if let Some(output) = fields.list("output", sink) {
         report_cut_off(root, "status", "incomplete", sink);
-        return Some(without_others(output));
+        return Some(without_other_items(output));
     }
     if let Some(call) = fields.optional("function_call") {
         return Some(vec![call]);
@@ -170,7 +170,11 @@ fn calls<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
 }
 
 /// The calls in the message of the only choice.
-fn chosen<'a>(choices: &'a [Item], root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
+fn calls_of_choice<'a>(
+    choices: &'a [Item],
+    root: &'a Item,
+    sink: &mut Findings,
+) -> Option<Vec<&'a Item>> {
     let [choice] = choices else {
         let message = format!("the response has {} choices", choices.len());
         let diagnostic = Diagnostic::error(Code::ConflictingFields, message);
@@ -193,7 +197,7 @@ fn chosen<'a>(choices: &'a [Item], root: &'a Item, sink: &mut Findings) -> Optio
 }
 
 /// The items of a list that may be calls.
-fn without_others(items: &[Item]) -> Vec<&Item> {
+fn without_other_items(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|item| !is_other(item)).collect()
 }
 

@@ -144,7 +144,7 @@ mod path_tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_move_by_move() {
+    fn paths_are_read_segment_by_segment() {
         let name = |text: &str| PathSegment::Name(text.to_owned());
         let cases = [
             ("", Ok(vec![])),

@@ -135,7 +135,7 @@ fn write_contents(contents: &[Content]) -> Option<Value> {
         }
     }
     let can_stand_alone = matches!(groups.as_slice(), [(None, _)]);
-    one_or_all(
+    single_or_list(
         groups.into_iter().map(|(_, group)| group.build()).collect(),
         can_stand_alone,
     )
@@ -152,11 +152,11 @@ fn write_schemas(schemas: &[SlotSchema]) -> Option<Value> {
             _ => groups.push([(kind, schema.schema.clone())].into_iter().collect()),
         }
     }
-    one_or_all(groups.into_iter().map(Value::from).collect(), true)
+    single_or_list(groups.into_iter().map(Value::from).collect(), true)
 }
 
 /// `None` for no groups, the only group by itself if `can_stand_alone`, else a list of all groups.
-fn one_or_all(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value> {
+fn single_or_list(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value> {
     match groups.len() {
         0 => None,
         1 if can_stand_alone => groups.pop(),
@@ -297,7 +297,7 @@ fn write_writes(writes: &Writes, losses: &mut LossReport<'_>) -> Value {
                 "the slot {}, whose name is too long",
                 quote(&path.to_string())
             );
-            losses.error_with(writes.place, &what, "give it a shorter name");
+            losses.error_with_help(writes.place, &what, "give it a shorter name");
         }
         Value::from(text.unwrap_or_default())
     };

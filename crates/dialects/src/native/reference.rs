@@ -130,11 +130,11 @@ pub(super) fn plain(text: &str) -> Option<String> {
 pub(super) struct NativeWriter;
 
 impl WriteReferences for NativeWriter {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
-        self.inside(reference, losses).into()
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+        self.write_inside(reference, losses).into()
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         if let Some(text) = print_form(&reference.form) {
             return format!("${{{text}}}");
         }
@@ -142,7 +142,7 @@ impl WriteReferences for NativeWriter {
             "what {} refers to: it is too long, or nested too deeply",
             quote(&reference.text)
         );
-        losses.error_with(
+        losses.error_with_help(
             reference.place,
             &what,
             "refer to less at once, in steps of their own",
@@ -150,7 +150,7 @@ impl WriteReferences for NativeWriter {
         String::new()
     }
 
-    fn text(&self, text: &str, before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, before_marker: bool) -> String {
         template::escape(text, before_marker)
     }
 }

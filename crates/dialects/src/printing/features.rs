@@ -182,7 +182,7 @@ pub(crate) fn report_unsupported(plan: &Plan, supported: &[Feature], losses: &mu
         if feature.is_dispensable() {
             losses.warning(place, feature.words());
         } else if let Some(help) = feature.help() {
-            losses.error_with(place, feature.words(), help);
+            losses.error_with_help(place, feature.words(), help);
         } else {
             losses.error(place, feature.words());
         }
@@ -238,10 +238,10 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
 
 fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
     for (node, feature) in parts(step) {
-        report(feature, near(node.place, step));
+        report(feature, place_or_step(node.place, step));
     }
     if let Some(name) = step.after.first() {
-        report(Feature::After, near(name.place, step));
+        report(Feature::After, place_or_step(name.place, step));
     }
     let used = [
         (step.title.is_some(), Feature::StepTitle),
@@ -273,7 +273,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
             Some(_) => Feature::ResultVariable,
             None => Feature::Writes,
         };
-        report(feature, near(writes.place, step));
+        report(feature, place_or_step(writes.place, step));
     }
 }
 
@@ -316,7 +316,7 @@ fn parts(step: &Step) -> impl Iterator<Item = (&Node, Feature)> {
 }
 
 /// `place`, or the place of the step if `place` is unknown.
-fn near(place: Place, step: &Step) -> Place {
+fn place_or_step(place: Place, step: &Step) -> Place {
     if place == Place::NOWHERE {
         step.place
     } else {

@@ -41,7 +41,7 @@ impl<'a> LossReport<'a> {
     }
 
     /// Reports the same with an advice.
-    pub(crate) fn error_with(&mut self, place: Place, what: &str, help: &str) {
+    pub(crate) fn error_with_help(&mut self, place: Place, what: &str, help: &str) {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         let diagnostic = Diagnostic::error(Code::Unprintable, message);
         self.push(place, diagnostic.help(help));
@@ -69,7 +69,7 @@ impl<'a> LossReport<'a> {
     /// Reports that `time` at `place` is longer than any reader accepts.
     pub(crate) fn duration_too_long(&mut self, place: Place, time: Duration) {
         let what = format!("a time of {} s", time.as_secs());
-        self.error_with(place, &what, "leave a limit out where there is to be none");
+        self.error_with_help(place, &what, "leave a limit out where there is to be none");
     }
 
     /// Reports `targets` at `place` if they are a choice among less than two slots.
@@ -78,7 +78,7 @@ impl<'a> LossReport<'a> {
             && slots.len() < 2
         {
             let help = "give one slot for success and one for failure";
-            self.error_with(place, "a choice among less than two slots", help);
+            self.error_with_help(place, "a choice among less than two slots", help);
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a> LossReport<'a> {
         if extent.depth > Limits::DEEPEST {
             let what = format!("a plan that is nested {} levels deep", extent.depth);
             let help = "let what lies deeper be an input of the run, or come from a step";
-            self.error_with(place, &what, help);
+            self.error_with_help(place, &what, help);
             return;
         }
         for diagnostic in extent.oversize(&Limits::default()) {

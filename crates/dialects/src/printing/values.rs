@@ -10,18 +10,18 @@ use super::LossReport;
 /// The way in which a dialect writes values with references.
 pub(crate) trait WriteReferences {
     /// Writes a reference that is a whole value. Losses go to `losses`.
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value;
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value;
 
     /// Writes a reference inside of a text.
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String;
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String;
 
     /// Inspects a text with references before it is written.
-    fn mixed(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
+    fn inspect_text(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
         let _ = (parts, place, losses);
     }
 
     /// Writes literal text; a marker follows it if `before_marker`.
-    fn text(&self, text: &str, before_marker: bool) -> String;
+    fn escape_text(&self, text: &str, before_marker: bool) -> String;
 
     /// Reports literal text, or a key, that the dialect would read as a reference and cannot escape.
     fn report_text(&self, text: &str, is_key: bool, place: Place, losses: &mut LossReport<'_>) {
@@ -40,9 +40,9 @@ pub(crate) fn write_node(
             report_texts(value, node.place, writer, losses);
             write_literal(value, writer)
         }
-        NodeKind::Reference(reference) => writer.whole(reference, losses),
+        NodeKind::Reference(reference) => writer.write_whole(reference, losses),
         NodeKind::Text(parts) => {
-            writer.mixed(parts, node.place, losses);
+            writer.inspect_text(parts, node.place, losses);
             for part in parts {
                 if let TextPart::Literal(literal) = part {
                     writer.report_text(literal, false, node.place, losses);
@@ -94,7 +94,7 @@ pub(crate) fn report_nested(args: &Node, losses: &mut LossReport<'_>) {
         if matches!(field.value.kind, NodeKind::List(_) | NodeKind::Object(_)) {
             field.value.each_reference(&mut |reference| {
                 let what = "a reference inside of a list or an object";
-                losses.error_with(
+                losses.error_with_help(
                     reference.place,
                     what,
                     "let the whole argument be the reference",
@@ -115,9 +115,11 @@ fn write_text(
         match part {
             TextPart::Literal(literal) => {
                 let before_marker = matches!(parts.peek(), Some(TextPart::Reference(_)));
-                text.push_str(&writer.text(literal, before_marker));
+                text.push_str(&writer.escape_text(literal, before_marker));
             }
-            TextPart::Reference(reference) => text.push_str(&writer.inside(reference, losses)),
+            TextPart::Reference(reference) => {
+                text.push_str(&writer.write_inside(reference, losses));
+            }
         }
     }
     text
@@ -126,7 +128,7 @@ fn write_text(
 fn write_literal(value: &Value, writer: &dyn WriteReferences) -> Value {
     match value {
         Value::Text(text) => {
-            let written = writer.text(text, false);
+            let written = writer.escape_text(text, false);
             if *written == **text {
                 Value::Text(Arc::clone(text))
             } else {

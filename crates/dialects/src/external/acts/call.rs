@@ -49,7 +49,7 @@ fn call(
 ) -> Option<Step> {
     let mut fields = Fields::of(item, "the call", reader.sink)?;
     let entries = item.as_object()?;
-    let tool = fields.required_text("_tool", reader.sink).map(named);
+    let tool = fields.required_text("_tool", reader.sink).map(to_name);
     let action = action(&mut fields, tool.as_ref(), reader);
     let args = args(item.place, entries, reader);
     let writes = writes(&mut fields, reader);
@@ -65,7 +65,7 @@ fn call(
     Some(step)
 }
 
-fn named((text, place): (&Arc<str>, Place)) -> Name {
+fn to_name((text, place): (&Arc<str>, Place)) -> Name {
     Name {
         text: Arc::clone(text),
         place,
@@ -109,22 +109,24 @@ fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<
     }
     if let Some(item) = plan {
         let target = fields.text("_delegate", reader.sink);
-        return target.map_or_else(nothing, |text| {
+        return target.map_or_else(no_action, |text| {
             Action::Plan(PlanCall {
-                target: PlanTarget::Named(named((text, item.place))),
+                target: PlanTarget::Named(to_name((text, item.place))),
                 scopes: kinds,
             })
         });
     }
     let activity = activity.map(|item| (fields.text("_activity", reader.sink), item.place));
     match activity {
-        Some((text, place)) => text.map_or_else(nothing, |text| Action::Tool(named((text, place)))),
-        None => tool.cloned().map_or_else(nothing, Action::Tool),
+        Some((text, place)) => {
+            text.map_or_else(no_action, |text| Action::Tool(to_name((text, place))))
+        }
+        None => tool.cloned().map_or_else(no_action, Action::Tool),
     }
 }
 
 /// The action in place of one that could not be read, so that the rest of the plan can still be checked.
-fn nothing() -> Action {
+fn no_action() -> Action {
     Action::Value(Node::default())
 }
 

@@ -73,7 +73,7 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
     let operator = operators.first().copied().unwrap_or(Operator::First);
     // The original system defines no precedence.
     if operators.iter().any(|other| *other != operator) {
-        return Err(vec![mixed(text)]);
+        return Err(vec![mixed_operators(text)]);
     }
     let mut operands = Vec::with_capacity(parts.len());
     let mut faults = Vec::new();
@@ -184,7 +184,7 @@ impl fmt::Display for Operand {
 
 /// Returns true if `key` can follow a dot.
 pub(super) fn is_plain(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(may_stand_in_key)
+    !key.is_empty() && key.chars().all(is_key_char)
 }
 
 fn leading_signs(text: &str) -> usize {
@@ -235,7 +235,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + part.trim().len()
 }
 
-fn mixed(text: &str) -> ExpressionFault {
+fn mixed_operators(text: &str) -> ExpressionFault {
     ExpressionFault {
         range: trimmed(text, 0..text.len()),
         code: Code::MixedOperators,
@@ -272,15 +272,15 @@ fn operand(part: &str) -> Result<Operand, String> {
             match key {
                 PathSegment::Name(key) => key.into(),
                 PathSegment::Index(_) | PathSegment::Each | PathSegment::Star => {
-                    return Err(odd_character('['));
+                    return Err(unexpected_character('['));
                 }
             }
         } else {
             // A name ends at `.` or `[` only, a quoted key at its bracket.
             let next = rest.chars().next().unwrap_or_default();
             return Err(match next {
-                next if next.is_whitespace() => text_behind(&part[..part.len() - rest.len()]),
-                next => odd_character(next),
+                next if next.is_whitespace() => trailing_text(&part[..part.len() - rest.len()]),
+                next => unexpected_character(next),
             });
         };
         keys.push(key);
@@ -295,10 +295,10 @@ fn operand(part: &str) -> Result<Operand, String> {
 fn name<'a>(part: &str, rest: &'a str) -> Result<(&'a str, &'a str), String> {
     let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
     if let Some(end) = name.find(char::is_whitespace) {
-        return Err(text_behind(&part[..part.len() - rest.len() + end]));
+        return Err(trailing_text(&part[..part.len() - rest.len() + end]));
     }
-    if let Some(character) = name.chars().find(|c| !may_stand_in_key(*c)) {
-        return Err(odd_character(character));
+    if let Some(character) = name.chars().find(|c| !is_key_char(*c)) {
+        return Err(unexpected_character(character));
     }
     if name.is_empty() {
         return Err(format!("{} has an empty part", quote(part)));
@@ -306,17 +306,17 @@ fn name<'a>(part: &str, rest: &'a str) -> Result<(&'a str, &'a str), String> {
     Ok((name, after))
 }
 
-fn text_behind(reference: &str) -> String {
+fn trailing_text(reference: &str) -> String {
     format!("text stands behind the reference {}", quote(reference))
 }
 
-fn odd_character(character: char) -> String {
+fn unexpected_character(character: char) -> String {
     let character = quote(&character.to_string());
     format!("{character} cannot stand in a reference")
 }
 
 /// Letters of every script, digits, and the characters with which models join words.
-fn may_stand_in_key(character: char) -> bool {
+fn is_key_char(character: char) -> bool {
     if character.is_ascii() {
         character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '$' | '@' | ':')
     } else {

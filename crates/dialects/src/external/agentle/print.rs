@@ -57,7 +57,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
 pub(super) struct AgentleWriter;
 
 impl WriteReferences for AgentleWriter {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         let refuse = |what: &str, losses: &mut LossReport<'_>| {
             losses.error(reference.place, what);
             Value::Null
@@ -72,7 +72,7 @@ impl WriteReferences for AgentleWriter {
         if !is_word(step.as_str()) {
             let what = format!("a reference to step {}", quote(step.as_str()));
             let help = "agentle reads ids of letters, digits and `_`: rename the step";
-            losses.error_with(reference.place, &what, help);
+            losses.error_with_help(reference.place, &what, help);
             return Value::Null;
         }
         if read.missing != Missing::Null && !read.path.is_empty() {
@@ -95,18 +95,18 @@ impl WriteReferences for AgentleWriter {
         written.into()
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         losses.error(reference.place, "a reference inside of a text");
         String::new()
     }
 
     fn report_text(&self, text: &str, _is_key: bool, place: Place, losses: &mut LossReport<'_>) {
         if text.contains(MARK) {
-            losses.error_with(place, "a literal `$ref:`", "agentle has no escape for it");
+            losses.error_with_help(place, "a literal `$ref:`", "agentle has no escape for it");
         }
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
         text.to_owned()
     }
 }

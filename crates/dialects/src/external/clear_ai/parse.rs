@@ -149,7 +149,7 @@ const RESULT_PARTS: [&str; 3] = ["success", "error", "tool"];
 /// Returns true if `path` leads into a step's result outside of `data`.
 ///
 /// `.data` is read as the step's output: a failed step has no output, whereas its result has `data` in any case.
-fn is_of_result(path: &[Segment]) -> bool {
+fn is_result_path(path: &[Segment]) -> bool {
     match path.first() {
         None => true,
         Some(Segment::Key(key)) => RESULT_PARTS.contains(&&**key),
@@ -181,7 +181,7 @@ pub(super) fn read(inside: &str, place: Place) -> LowerResult<Reference> {
     let (source, path) = match path.first() {
         None => (ReadSource::Result(step), path),
         Some(Segment::Key(key)) if **key == *"data" => (ReadSource::Step(step), path[1..].to_vec()),
-        Some(_) if is_of_result(&path) => (ReadSource::Result(step), path),
+        Some(_) if is_result_path(&path) => (ReadSource::Result(step), path),
         Some(_) => {
             return Err(malformed(
                 "a step has `.data`, `.success`, `.error` and `.tool`",

@@ -152,7 +152,7 @@ pub(super) struct ClearAiWriter<'a> {
 }
 
 impl WriteReferences for ClearAiWriter<'_> {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         let refuse = |what: &str, losses: &mut LossReport<'_>| {
             losses.error(reference.place, what);
             Value::Null
@@ -171,7 +171,7 @@ impl WriteReferences for ClearAiWriter<'_> {
         if read.path.is_empty() {
             let what = "a reference to all of an output";
             let help = "refer to a field: clear-ai hands a reference without one on as text";
-            losses.error_with(reference.place, what, help);
+            losses.error_with_help(reference.place, what, help);
             return Value::Null;
         }
         let mut written = format!("${{step[{position}].data");
@@ -207,20 +207,20 @@ impl WriteReferences for ClearAiWriter<'_> {
         written.into()
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         let what = "a reference inside of a text";
         let help = "let a step make the text: clear-ai drops what stands around a reference";
-        losses.error_with(reference.place, what, help);
+        losses.error_with_help(reference.place, what, help);
         String::new()
     }
 
     fn report_text(&self, text: &str, is_key: bool, place: Place, losses: &mut LossReport<'_>) {
         if !is_key && text.contains("${") {
-            losses.error_with(place, "a literal `${`", "clear-ai has no escape for it");
+            losses.error_with_help(place, "a literal `${`", "clear-ai has no escape for it");
         }
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
         text.to_owned()
     }
 }

@@ -72,7 +72,7 @@ fn report_later(step: &Step, earlier: &HashSet<&str>, losses: &mut LossReport<'_
 pub(super) struct ConciergeWriter;
 
 impl WriteReferences for ConciergeWriter {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         let Some(read) = reference.as_read() else {
             losses.error(
                 reference.place,
@@ -101,19 +101,19 @@ impl WriteReferences for ConciergeWriter {
         Value::object([(KEY, payload)])
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         losses.error(reference.place, "a reference inside of a text");
         String::new()
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
         text.to_owned()
     }
 
     fn report_text(&self, text: &str, is_key: bool, place: Place, losses: &mut LossReport<'_>) {
         if is_key && text.trim_start_matches('$') == KEY {
             let what = format!("a literal key {}", quote(text));
-            losses.error_with(place, &what, "Concierge has no escape for it");
+            losses.error_with_help(place, &what, "Concierge has no escape for it");
         }
     }
 }

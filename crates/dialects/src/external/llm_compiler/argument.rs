@@ -131,7 +131,7 @@ impl<'a> ArgumentScanner<'a> {
 
     /// The values between the next bracket and `end`.
     fn items(&mut self, end: char, depth: usize) -> ScanResult<Vec<ArgumentValue>> {
-        let depth = self.deeper(depth)?;
+        let depth = self.nested_depth(depth)?;
         self.at += 1;
         let mut items = Vec::new();
         loop {
@@ -160,7 +160,7 @@ impl<'a> ArgumentScanner<'a> {
     }
 
     fn fields(&mut self, depth: usize) -> ScanResult<Vec<(String, ArgumentValue)>> {
-        let depth = self.deeper(depth)?;
+        let depth = self.nested_depth(depth)?;
         self.at += 1;
         let mut fields = Vec::new();
         loop {
@@ -242,7 +242,7 @@ impl<'a> ArgumentScanner<'a> {
         Some(range)
     }
 
-    fn deeper(&self, depth: usize) -> ScanResult<usize> {
+    fn nested_depth(&self, depth: usize) -> ScanResult<usize> {
         depth.checked_sub(1).ok_or_else(|| {
             let message = "the arguments are nested too deeply";
             ArgumentError::new(self.at, message, "nest them less")

@@ -83,7 +83,7 @@ fn write_plan(plan: &Plan, steps: Vec<Value>, losses: &mut LossReport<'_>) -> Va
     for input in &plan.inputs {
         if input.default.as_ref().is_some_and(Value::is_null) {
             let what = format!("that the variable {} is `null`", quote(&input.name));
-            losses.error_with(input.place, &what, "give it a value, or leave it out");
+            losses.error_with_help(input.place, &what, "give it a value, or leave it out");
         }
     }
     if !plan.inputs.is_empty() {
@@ -230,15 +230,15 @@ impl McpCliWriter<'_> {
 }
 
 impl WriteReferences for McpCliWriter<'_> {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
-        self.inside(reference, losses).into()
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+        self.write_inside(reference, losses).into()
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         reference::write(reference, &|read| self.variable(read), losses)
     }
 
-    fn mixed(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
+    fn inspect_text(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
         if reference::has_stray_brace(parts) {
             losses.error(place, "a reference with nothing but `}` behind it");
         }
@@ -256,11 +256,11 @@ impl WriteReferences for McpCliWriter<'_> {
 
     fn report_text(&self, text: &str, is_key: bool, place: Place, losses: &mut LossReport<'_>) {
         if !is_key && text.contains("${") {
-            losses.error_with(place, "a literal `${`", "mcp-cli has no escape for it");
+            losses.error_with_help(place, "a literal `${`", "mcp-cli has no escape for it");
         }
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
         text.to_owned()
     }
 }

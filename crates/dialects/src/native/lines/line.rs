@@ -41,17 +41,17 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
     if let Some(head) = step_head(line) {
         return Some(LineStart::Step(head));
     }
-    let start = indent(line);
+    let start = indent_length(line);
     let word = &line[start..];
     if let Some(rest) = word.strip_prefix("plan") {
-        let brace = start + "plan".len() + indent(rest);
+        let brace = start + "plan".len() + indent_length(rest);
         return line[brace..]
             .starts_with('{')
             .then_some(LineStart::Plan(brace));
     }
     let rest = word.strip_prefix("return")?;
     // `returning`, `return(a)` and `return.x` are no statements.
-    let is_word = !rest.starts_with(|c: char| is_of_id(c) || matches!(c, '(' | '.' | ':'));
+    let is_word = !rest.starts_with(|c: char| is_id_char(c) || matches!(c, '(' | '.' | ':'));
     is_word.then_some(LineStart::Return(start + "return".len()))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn step_head(line: &str) -> Option<StepHead> {
     } else if rest.starts_with("${") {
         StepBody::Reference(at)
     } else {
-        let name = name_length(rest, is_of_tool)?;
+        let name = name_length(rest, is_tool_char)?;
         let opens = rest[name..].starts_with('(');
         opens.then_some(StepBody::CallFields(at..at + name, at + name + 1))?
     };
@@ -73,7 +73,7 @@ pub(super) fn step_head(line: &str) -> Option<StepHead> {
 
 /// The fault in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
 pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
-    let start = indent(line);
+    let start = indent_length(line);
     if let Some((id, _)) = left(line) {
         let message = format!("`{}` does nothing", line[id].trim_matches('"'));
         let help = "write `id = tool(name=value)`, or `id = ${…}` for a value";
@@ -88,7 +88,7 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
     }
-    let length = name_length(rest, is_of_tool)?;
+    let length = name_length(rest, is_tool_char)?;
     let (name, rest) = rest.split_at(length);
     if !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
         return None;
@@ -106,7 +106,7 @@ const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log",
 
 /// The indentation of `line`.
 pub(super) fn indentation(line: &str) -> &str {
-    &line[..indent(line)]
+    &line[..indent_length(line)]
 }
 
 /// The form of a step.
@@ -134,22 +134,22 @@ pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
 
 /// The name before a `=`, and the start of the text after it.
 pub(super) fn assigned_name(text: &str) -> Option<(Range<usize>, usize)> {
-    let length = name_length(text, is_of_argument)?;
-    Some((0..length, equals(text, length)?))
+    let length = name_length(text, is_argument_char)?;
+    Some((0..length, after_equals(text, length)?))
 }
 
 /// The id before a `=`, and the start of the text after it.
 fn left(line: &str) -> Option<(Range<usize>, usize)> {
-    let start = indent(line);
-    let end = start + name_length(&line[start..], is_of_id)?;
-    Some((start..end, equals(line, end)?))
+    let start = indent_length(line);
+    let end = start + name_length(&line[start..], is_id_char)?;
+    Some((start..end, after_equals(line, end)?))
 }
 
 /// The start of the text after the `=` that follows byte `at`.
-fn equals(text: &str, at: usize) -> Option<usize> {
-    let at = at + indent(&text[at..]);
+fn after_equals(text: &str, at: usize) -> Option<usize> {
+    let at = at + indent_length(&text[at..]);
     let rest = text[at..].strip_prefix('=')?;
-    (!rest.starts_with('=')).then(|| at + 1 + indent(rest))
+    (!rest.starts_with('=')).then(|| at + 1 + indent_length(rest))
 }
 
 /// The length of the name at the start of `text`, quotes included.
@@ -158,45 +158,45 @@ fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
         return quoted_prefix(text).map(|(_, length)| length);
     }
     let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
-    text.starts_with(is_first).then_some(length)
+    text.starts_with(is_first_char).then_some(length)
 }
 
 /// Returns true if `id` needs no quotes.
 pub(super) fn is_bare_id(id: &str) -> bool {
-    is_bare(id, is_of_id)
+    is_bare(id, is_id_char)
 }
 
 /// Returns true if the name of an argument needs no quotes.
 pub(super) fn is_bare_argument(name: &str) -> bool {
-    is_bare(name, is_of_argument)
+    is_bare(name, is_argument_char)
 }
 
 /// Returns true if the name of a tool needs no quotes.
 pub(super) fn is_bare_tool(name: &str) -> bool {
-    is_bare(name, is_of_tool)
+    is_bare(name, is_tool_char)
 }
 
 fn is_bare(name: &str, is_part: fn(char) -> bool) -> bool {
-    name.starts_with(is_first) && name.chars().all(is_part)
+    name.starts_with(is_first_char) && name.chars().all(is_part)
 }
 
-fn is_first(c: char) -> bool {
+fn is_first_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn is_of_id(c: char) -> bool {
-    is_first(c) || c == '-'
+fn is_id_char(c: char) -> bool {
+    is_first_char(c) || c == '-'
 }
 
-fn is_of_argument(c: char) -> bool {
-    is_of_id(c) || c == '.'
+fn is_argument_char(c: char) -> bool {
+    is_id_char(c) || c == '.'
 }
 
-fn is_of_tool(c: char) -> bool {
-    is_of_argument(c) || matches!(c, '/' | ':')
+fn is_tool_char(c: char) -> bool {
+    is_argument_char(c) || matches!(c, '/' | ':')
 }
 
-fn indent(text: &str) -> usize {
+fn indent_length(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 

@@ -16,7 +16,7 @@ use crate::native::parse::parse as parse_tree;
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let (document, mut diagnostics) = tree(document);
+    let (document, mut diagnostics) = read_tree(document);
     let Some(document) = document else {
         return (None, diagnostics);
     };
@@ -36,13 +36,13 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 /// ```
 pub fn to_json(text: &str) -> Option<Value> {
     let (document, _) = read_lines(text, "plan", 0, &Limits::default());
-    let (document, sink) = tree(document?);
+    let (document, sink) = read_tree(document?);
     let document = document.filter(|_| !sink.has_errors())?;
     Some(document.root.to_value())
 }
 
 /// The document whose root is the tree of the lines in `document`; `None` if it has no plan.
-fn tree(document: Document) -> (Option<Document>, Diagnostics) {
+fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
     let mut sink = Findings::new();
     let mut source = document.source;
     let text = Arc::clone(source.text());

@@ -117,7 +117,7 @@ impl LineReader {
 /// block has any. `None` if no line is a step.
 pub fn plan_in(text: &str) -> Option<&str> {
     let mut blocks = Vec::new();
-    let mut block = Block::default();
+    let mut block = TextBlock::default();
     let mut has_step = false;
     for found in all(text) {
         match found {
@@ -128,7 +128,7 @@ pub fn plan_in(text: &str) -> Option<&str> {
             }
             LineToken::OtherLine(range) => block.end = range.end,
             LineToken::Fence(range) => {
-                let next = Block {
+                let next = TextBlock {
                     start: range.end,
                     end: range.end,
                     is_code: !block.is_code,
@@ -150,7 +150,7 @@ pub fn plan_in(text: &str) -> Option<&str> {
 
 /// The text between two fences.
 #[derive(Debug, Default)]
-struct Block {
+struct TextBlock {
     start: usize,
     end: usize,
     is_code: bool,
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     /// The state of a reader after each of the pieces of `text` of `size` letters that completes steps.
-    fn fed(text: &str, size: usize) -> Vec<(usize, Option<String>)> {
+    fn read_in_pieces(text: &str, size: usize) -> Vec<(usize, Option<String>)> {
         let letters: Vec<char> = text.chars().collect();
         let mut reader = LineReader::new(1000);
         let mut known = Vec::new();
@@ -182,9 +182,9 @@ mod tests {
         let two = format!("{one}b = g()\n");
         for size in 1..6 {
             let wanted = vec![(1, Some(one.clone())), (2, Some(two.clone()))];
-            assert_eq!(fed(text, size), wanted, "{size}");
+            assert_eq!(read_in_pieces(text, size), wanted, "{size}");
         }
-        assert_eq!(fed(text, 1000), [(2, Some(two))]);
+        assert_eq!(read_in_pieces(text, 1000), [(2, Some(two))]);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
             "return 1\n",
             "a = f(\nb = g()\n",
         ] {
-            assert_eq!(fed(text, 1), [], "{text}");
+            assert_eq!(read_in_pieces(text, 1), [], "{text}");
         }
         let mut reader = LineReader::new(10);
         assert_eq!(reader.feed("a = f()\n"), 1);

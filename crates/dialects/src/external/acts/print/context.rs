@@ -26,7 +26,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
         }
     }
     let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
-    let mut made = instances_made(plan);
+    let mut made = created_instances(plan);
     // The order of instances is that in which messages first name them.
     if !plan.instances.starts_with(&made) {
         let empty = Value::empty_object();
@@ -84,7 +84,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
 }
 
 /// The instances that the initial values of the plan create, in this order.
-fn instances_made(plan: &Plan) -> Vec<Arc<str>> {
+fn created_instances(plan: &Plan) -> Vec<Arc<str>> {
     let contents = plan.contents.iter();
     let named: IndexSet<&Arc<str>> = contents
         .filter(|content| content.kind != SlotKind::Data)
@@ -114,7 +114,7 @@ pub(super) fn report_unknown_instance(
             "something for {}, which is no instance of the plan",
             quote(instance)
         );
-        losses.error_with(place, &what, "name it among the plan's instances");
+        losses.error_with_help(place, &what, "name it among the plan's instances");
     }
 }
 

@@ -38,7 +38,7 @@ impl OutputSlots {
                 output_slots.slots.insert(step.id.clone(), slot.clone());
                 continue;
             }
-            let Some(mut paths) = extendable(step) else {
+            let Some(mut paths) = extendable_paths(step) else {
                 let what = format!(
                     "a reference to {}, which writes its output in a way of its own",
                     quote(step.id.as_str())
@@ -73,7 +73,7 @@ impl OutputSlots {
     }
 
     /// The targets of the step at `position`, if a slot was added to them.
-    pub(super) fn added_by(&self, position: usize) -> Option<&Targets> {
+    pub(super) fn targets_of(&self, position: usize) -> Option<&Targets> {
         self.targets.get(&position)
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
 }
 
 /// The paths to which another slot can be added: none, or slots that all receive the unchanged output.
-fn extendable(step: &Step) -> Option<Vec<SlotPath>> {
+fn extendable_paths(step: &Step) -> Option<Vec<SlotPath>> {
     match slot_writes(step) {
         None => Some(Vec::new()),
         Some(writes) => match &writes.targets {

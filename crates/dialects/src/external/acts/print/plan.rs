@@ -67,7 +67,7 @@ pub(in crate::external::acts) fn print(plan: &Plan) -> (Option<String>, Diagnost
                 Arc::clone(step.id.text())
             });
             ids.next(&name);
-            let link = output_slots.added_by(position);
+            let link = output_slots.targets_of(position);
             write_call(step, name, link, &writer, &mut losses)
         })
         .collect();

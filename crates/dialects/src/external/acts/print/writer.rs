@@ -19,7 +19,7 @@ pub(super) struct ActsWriter<'a> {
 }
 
 impl WriteReferences for ActsWriter<'_> {
-    fn whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         let (operator, reads): (Operator, Vec<Option<&Read>>) = match &reference.form {
             Form::All(reads) => (Operator::All, reads.iter().map(Some).collect()),
             Form::First(alternatives) => (
@@ -40,12 +40,12 @@ impl WriteReferences for ActsWriter<'_> {
         Expression { operator, operands }.to_string().into()
     }
 
-    fn inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         losses.error(reference.place, "a reference inside of a text");
         String::new()
     }
 
-    fn text(&self, text: &str, _before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
         expression::escape(text)
     }
 }
