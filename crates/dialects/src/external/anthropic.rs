@@ -83,6 +83,7 @@ fn blocks<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
             Fields::of(root, "the message", sink)?.required_list("content", sink)?
         }
     };
+    // Items without a type are reported as malformed calls, all other kinds are ignored.
     let is_other = |item: &Item| kind(item).is_some() && !is_call(item);
     Some(items.iter().filter(|item| !is_other(item)).collect())
 }

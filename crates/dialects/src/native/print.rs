@@ -126,6 +126,7 @@ fn write_contents(contents: &[Content]) -> Option<Value> {
             let mut group = ObjectBuilder::default();
             group.optional("instance", content.instance.clone());
             groups.push((content.instance.as_ref(), group));
+            // An empty slice at this position; each value that joins the group extends it.
             last_group = &contents[position..position];
         }
         let start = position - last_group.len();
@@ -301,6 +302,7 @@ fn write_writes(writes: &Writes, losses: &mut LossReport<'_>) -> Value {
         }
         Value::from(text.unwrap_or_default())
     };
+    // A single slot with the default method has a short form.
     if let (Targets::All(paths), Method::Set) = (&writes.targets, writes.method)
         && let [path] = paths.as_slice()
     {

@@ -129,6 +129,7 @@ fn write_literal(value: &Value, writer: &dyn WriteReferences) -> Value {
     match value {
         Value::Text(text) => {
             let written = writer.escape_text(text, false);
+            // Text without escapes is shared with the plan instead of copied.
             if *written == **text {
                 Value::Text(Arc::clone(text))
             } else {

@@ -86,6 +86,7 @@ impl Handler {
     }
 
     async fn change(&self, list: List, context: &Context) {
+        // Older revisions notify the session, the newest one its subscription streams.
         if context.meta.protocol_version().is_none() {
             let _ = match list {
                 List::Tools => context.peer.notify_tool_list_changed().await,
@@ -94,6 +95,7 @@ impl Handler {
         }
         let listeners = {
             let mut subscribers = lock(&self.subscribers);
+            // Streams that are acknowledged but not started yet receive the change at their start.
             for missed in subscribers.expected.values_mut() {
                 missed.push(list);
             }

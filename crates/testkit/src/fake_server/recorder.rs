@@ -45,6 +45,7 @@ impl Recorder {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let sender = sender.clone();
+                // The clone stays writable here, to release tools.
                 let shared = stream.try_clone().expect("a connection can be shared");
                 streams
                     .lock()

@@ -108,6 +108,7 @@ impl<'a> PlanParts<'a> {
     fn of(root: &'a Item, sink: &mut Findings) -> Option<Self> {
         if let Some(items) = root.as_list() {
             let is_message = |item: &Item| item.has("type") && !item.has("_tool");
+            // An empty list is a plan without calls.
             let are_messages = !items.is_empty() && items.iter().all(is_message);
             return Some(if are_messages {
                 Self::of_messages(items)

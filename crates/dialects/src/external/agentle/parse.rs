@@ -193,6 +193,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> LowerRe
     if id.trim().is_empty() {
         return Err(malformed("the step's id is missing"));
     }
+    // An unknown id with more text is probably a reference inside of a text, for which there is better advice.
     if !ids.contains(id) && (target.contains(MARK) || begins_with_reference(target, ids)) {
         return Err(Box::new(inside_of_text(text)));
     }

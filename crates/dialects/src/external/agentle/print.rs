@@ -33,6 +33,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut root = ObjectBuilder::default();
     root.field("steps", steps);
     if let Output::Steps(names) = &plan.output {
+        // In this dialect, an empty list selects every step.
         if names.is_empty() {
             losses.error(plan.place, "that the plan gives nothing back");
         }

@@ -197,6 +197,7 @@ fn canonical_position(written: &str) -> Option<StepId> {
     if written.is_empty() || !written.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
+    // Ids have no leading zeros, so `00` must become `0`.
     let digits = written.trim_start_matches('0');
     Some(StepId::new(if digits.is_empty() { "0" } else { digits }))
 }

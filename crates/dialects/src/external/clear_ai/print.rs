@@ -129,6 +129,7 @@ fn write_step(
     }
     if let Some(timeout) = step.timeout {
         let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        // A `timeout` of 0 would be refused by the reader.
         if milliseconds == 0 {
             losses.error(step.place, "a time limit below a millisecond");
         } else if timeout > Limits::MAX_DURATION {

@@ -103,6 +103,7 @@ impl CallReader<'_> {
         let start = line.start;
         if !self.budget.take_call() {
             context.report(line.clone(), self.budget.exceeded());
+            // The rest of the text is skipped: every further call would exceed the budget as well.
             return self.text.len();
         }
         let tool = start + call.tool.start..start + call.tool.end;

@@ -54,6 +54,7 @@ impl PythonString {
             };
             quoted.text.extend(character);
             at += length;
+            // From here on, the text and its source differ in length.
             if character.is_none_or(|character| character.len_utf8() != length) {
                 quoted.runs.push((quoted.text.len(), at));
             }

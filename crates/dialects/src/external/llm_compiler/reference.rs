@@ -40,6 +40,7 @@ pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragmen
             literal.push_str(&text[dollar..start]);
             continue;
         };
+        // Each pair of dollars before a reference is one literal dollar.
         literal.extend(std::iter::repeat_n('$', run / 2));
         if run.is_multiple_of(2) {
             // The escaped text is literal up to the end of what could have been a reference.

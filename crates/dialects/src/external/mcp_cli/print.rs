@@ -242,6 +242,7 @@ impl WriteReferences for McpCliWriter<'_> {
         if reference::has_stray_brace(parts) {
             losses.error(place, "a reference with nothing but `}` behind it");
         }
+        // `$$` before a marker is an escape in this reader only, not in the original system.
         let is_dollar = |pair: &[TextPart]| match pair {
             [TextPart::Literal(text), TextPart::Reference(_)] => text.ends_with('$'),
             _ => false,

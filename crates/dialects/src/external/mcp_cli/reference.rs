@@ -66,6 +66,7 @@ impl VariableMarker {
         if path_text.is_empty() {
             return Err(malformed("the name is missing"));
         }
+        // With a dot before it, the name is a path segment like all others.
         let path_text = if path_text.starts_with('[') {
             path_text.to_owned()
         } else {
@@ -149,6 +150,7 @@ fn json_default(text: &str) -> LowerResult<Option<Value>> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(None);
     }
+    // A number that does not fit is an error; as text it would change its meaning.
     if let Some(number) = unkept_number(text) {
         return Err(Box::new(number_out_of_range(number)));
     }

@@ -15,6 +15,7 @@ pub(super) type Labels<'a> = KnownNames<'a>;
 
 /// Splits `text` into literals and references to `labels`.
 pub(super) fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
+    // A single `$` at the end would otherwise be a literal dollar.
     if let Some(label) = label_without_dollar(text, labels) {
         let message = format!(
             "{} is not a reference: the `$` before {} is missing",

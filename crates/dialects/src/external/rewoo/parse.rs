@@ -93,6 +93,7 @@ impl EvidenceReader<'_> {
         let start = line.start;
         if !self.budget.take_call() {
             context.report(line.clone(), self.budget.exceeded());
+            // The rest of the text is skipped: every further call would exceed the budget as well.
             return self.text.len();
         }
         let number = &self.text[start + evidence.id.start + 1..start + evidence.id.end];

@@ -35,6 +35,7 @@ pub(super) fn fragments<'t>(text: &'t str, ids: &EvidenceIds) -> Vec<Fragment<'t
             literal.push_str(&text[hash..start]);
             continue;
         };
+        // Each pair of `#` before a reference is one literal `#`.
         literal.extend(std::iter::repeat_n('#', run / 2));
         at = start + length;
         if run.is_multiple_of(2) {

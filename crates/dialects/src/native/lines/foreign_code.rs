@@ -59,6 +59,7 @@ fn opener(code: &str) -> Option<&str> {
     if !OPENERS.contains(&word) || rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
         return None;
     }
+    // A sentence may begin with the keyword as well, so the line must also look like a block.
     let opens = [":", "{", ")", "}", ";", "|"];
     let choices = [
         " then", " do", "else", "try", "finally", "begin", "loop", "ensure", "rescue",

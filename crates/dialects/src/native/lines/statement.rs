@@ -166,6 +166,7 @@ impl OpenStatement {
 
 /// All parts of `text`, in order.
 pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
+    // Lazily, because the parser stops early at its limits.
     let mut splitter = StatementSplitter::default();
     let mut at = Some(0);
     std::iter::from_fn(move || {

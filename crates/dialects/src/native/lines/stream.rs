@@ -59,6 +59,7 @@ impl LineReader {
         }
         let first = self.text.len();
         self.text.push_str(piece);
+        // Only complete lines are split; a piece may end inside of one.
         let ends = piece.match_indices('\n').map(|(end, _)| first + end);
         for end in ends {
             let range = line_at(&self.text, self.at);

@@ -218,6 +218,7 @@ impl NativeReader<'_> {
         let over = if item.as_object().is_some() {
             let mut inner = Fields::of(item, "`for_each`", self.sink)?;
             let items = inner.required("items", self.sink);
+            // The bound inside of `for_each` overrides the one beside it.
             if let Some(bound) = bound(&mut inner, "max_parallel", self.sink) {
                 max_parallel = Some(bound);
             }

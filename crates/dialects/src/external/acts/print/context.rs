@@ -57,6 +57,7 @@ pub(super) fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>)
         .iter()
         .rev()
         .find(|message| is_plan(message));
+    // Without an earlier plan message, the calls themselves are written as a `lazy` one.
     let as_message = plan.mode == Mode::Show && last.is_none();
     if as_message {
         let message = [

@@ -27,6 +27,7 @@ impl WriteReferences for ActsWriter<'_> {
                 alternatives.iter().map(plain_read).collect(),
             ),
         };
+        // Only plain reads have a form in this dialect.
         if reads.contains(&None) || reads.is_empty() {
             let what = format!("the expression {}", quote(&reference.text));
             losses.error(reference.place, &what);
