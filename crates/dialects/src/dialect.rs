@@ -1,51 +1,54 @@
-//! What a dialect is: a way to write plans that can be recognised, read and printed.
+//! The trait of a dialect: a way to write plans that can be recognised, read and printed.
 
-use planwright_core::{Diagnostics, Plan};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use crate::document::{Document, Syntax};
-use crate::printing::read_only;
 
-/// One way to write plans.
+/// A way to write plans.
 pub trait Dialect: Sync {
-    /// The name that people choose the dialect by: letters, digits and hyphens.
+    /// The name by which users choose the dialect: letters, digits and hyphens.
     fn name(&self) -> &'static str;
 
-    /// The shape in a few words, for those whose text has none of the shapes.
+    /// The form of its plans in a few words, for the message about a text that has the form of no dialect.
     fn shape(&self) -> &'static str;
 
-    /// What its texts are made of.
+    /// The syntax of its texts.
     fn syntax(&self) -> Syntax {
         Syntax::Json
     }
 
-    /// Whether plans can be written in this dialect, or only read.
+    /// Returns true if plans can be printed in this dialect, not only read.
     fn is_writable(&self) -> bool {
         true
     }
 
-    /// Whether a text looks like this dialect, judged by its shape alone. A plan without a single step and
-    /// without anything else that tells is [`Likeness::No`]: only the native dialect claims it.
+    /// Estimates from its form alone if a text is a plan in this dialect.
+    ///
+    /// A plan without steps and without a field of the dialect's own is [`Likeness::No`]: only the native dialect accepts it.
     fn recognise(&self, document: &Document) -> Likeness;
 
-    /// Reads a plan, with all findings at once.
+    /// Reads a plan and reports all diagnostics at once.
     ///
-    /// A plan that comes with errors is there so that the checks can add their findings; it must not be run.
+    /// A plan may come with errors, so that the checks can add their diagnostics; it must not be run then.
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics);
 
-    /// Writes a plan, or says what this dialect cannot say: an error for each thing whose loss would change
-    /// what the plan does, a warning for what only people read. A dialect that is only read says so, if it says nothing else.
+    /// Writes a plan, or reports what this dialect cannot express: an error for each loss that would change what the plan
+    /// does, a warning for each loss that concerns only people. A dialect that is only read reports that.
     fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        read_only(self.name(), plan)
+        let message = format!("the {} dialect is only read, not written", self.name());
+        let diagnostic = Diagnostic::error(Code::Unprintable, message);
+        let diagnostic = diagnostic.at(plan.place, &plan.sources);
+        (None, [diagnostic].into_iter().collect())
     }
 }
 
-/// How much a text looks like a dialect.
+/// The confidence that a text is written in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// It is something else.
+    /// The text is something else.
     No,
-    /// It may be one: nothing in it speaks against it, nothing in it is found in this dialect alone.
+    /// Nothing contradicts the dialect, and nothing is unique to it.
     Possible,
-    /// It has something that only this dialect has.
+    /// The text has something that only this dialect has.
     Certain,
 }

@@ -1,28 +1,28 @@
-//! From bytes to a plan: read, recognise, lower.
+//! The entry point: reads a text, recognises its dialect, lowers it to a plan.
 
 use std::sync::Arc;
 
 use planwright_core::{Diagnostic, Diagnostics, Plan};
 
-use crate::detect::{by_name, detect, mention_lines, syntax_of};
 use crate::dialect::Dialect;
 use crate::document::{Limits, Syntax, read, read_lines};
+use crate::registry::{by_name, detect, mention_lines, syntax_of};
 
-/// How a text is to be read.
+/// The options of reading a text.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions<'a> {
-    /// What people call the text: a file name, `stdin`, a library plan's name.
+    /// The name of the text in messages: a file name, `stdin`, the name of a stored plan.
     pub name: &'a str,
-    /// The dialect; recognised by the shape where there is none.
+    /// The dialect; recognised by the form of the text if absent.
     pub dialect: Option<&'a str>,
-    /// The bounds.
+    /// The limits of reading.
     pub limits: Limits,
-    /// The first number of the plan's places, for texts that join one plan.
+    /// The number of the first place, for texts that extend an existing plan.
     pub base: u32,
 }
 
 impl<'a> ReadOptions<'a> {
-    /// A text called `name` in whichever dialect, within the usual bounds.
+    /// Options for a text called `name` in any dialect, with default limits.
     pub fn new(name: &'a str) -> Self {
         Self {
             name,
@@ -32,7 +32,7 @@ impl<'a> ReadOptions<'a> {
         }
     }
 
-    /// The same text, known to be written in `dialect`.
+    /// The same options for the dialect `dialect`.
     pub fn in_dialect(self, dialect: &'a str) -> Self {
         Self {
             dialect: Some(dialect),
@@ -41,23 +41,22 @@ impl<'a> ReadOptions<'a> {
     }
 }
 
-/// What became of a text.
+/// The result of reading a text.
 #[derive(Clone, Debug)]
-#[must_use = "findings that nobody reads are lost"]
+#[must_use = "the diagnostics should be shown"]
 pub struct ParseResult {
-    /// The plan, as far as it could be read. Where the findings hold errors it is there only so that the
-    /// checks can add theirs.
+    /// The plan, as far as it could be read. If the diagnostics hold errors, it is for further checks only.
     pub plan: Option<Plan>,
-    /// The dialect, as far as it is known.
+    /// The dialect, if it is known.
     pub dialect: Option<&'static str>,
-    /// The findings.
+    /// The diagnostics.
     pub diagnostics: Diagnostics,
-    /// The text, for showing snippets; empty where it was too large to look at.
+    /// The text, for snippets; empty if it exceeded the size limit.
     pub source: Arc<str>,
 }
 
 impl From<Plan> for ParseResult {
-    /// A plan that was never written down, or whose findings were read elsewhere.
+    /// The result for a plan without a text, or without diagnostics of its own.
     fn from(plan: Plan) -> Self {
         let source = plan.sources.iter().next();
         Self {
@@ -71,13 +70,13 @@ impl From<Plan> for ParseResult {
     }
 }
 
-/// Reads a plan.
+/// Reads a plan in the chosen or the recognised dialect.
 pub fn parse(text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
     let chosen = options.dialect.map(by_name).transpose();
     read_plan(text, options, chosen)
 }
 
-/// Reads a plan that is written in `dialect`, which need not be one of [`dialects`](crate::dialects()).
+/// Reads a plan in `dialect`, which need not be one of [`dialects`](crate::dialects()).
 pub fn parse_as(dialect: &dyn Dialect, text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
     read_plan(text, options, Ok(Some(dialect)))
 }
@@ -89,6 +88,7 @@ fn read_plan(
 ) -> ParseResult {
     let syntax = match &chosen {
         Ok(Some(dialect)) => dialect.syntax(),
+        // An unknown dialect needs a syntax as well, so that the faults of the text are reported.
         Ok(None) | Err(_) => syntax_of(text),
     };
     let read = match syntax {
@@ -97,10 +97,17 @@ fn read_plan(
     };
     let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
     let Some(document) = document else {
+        // The syntax was only guessed: the text may be a malformed plan in lines.
         if let Ok(None) = chosen {
             mention_lines(&mut diagnostics);
         }
-        diagnostics.extend(chosen.err().map(|finding| *finding).into_iter().collect());
+        diagnostics.extend(
+            chosen
+                .err()
+                .map(|diagnostic| *diagnostic)
+                .into_iter()
+                .collect(),
+        );
         return ParseResult {
             plan: None,
             dialect: None,
@@ -112,8 +119,8 @@ fn read_plan(
     let dialect = chosen.and_then(|chosen| chosen.map_or_else(|| detect(&document), Ok));
     let dialect = match dialect {
         Ok(dialect) => dialect,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             return ParseResult {
                 plan: None,
                 dialect: None,
@@ -122,12 +129,12 @@ fn read_plan(
             };
         }
     };
-    let (plan, findings) = dialect.parse(document);
-    diagnostics.extend(findings);
+    let (plan, of_plan) = dialect.parse(document);
+    diagnostics.extend(of_plan);
     ParseResult {
         plan,
         dialect: Some(dialect.name()),
-        diagnostics: bounded(diagnostics, options.limits.findings),
+        diagnostics: bounded(diagnostics, options.limits.diagnostics),
         source,
     }
 }
@@ -139,22 +146,23 @@ fn snippet_text(text: &[u8], limits: &Limits) -> Arc<str> {
     String::from_utf8_lossy(text).into()
 }
 
-/// The first `most` findings, errors before warnings where there are too many; the last one says how many
-/// were left out.
-fn bounded(mut diagnostics: Diagnostics, most: usize) -> Diagnostics {
+/// The first `max` diagnostics, errors before warnings if there are too many; the last one states how many were left
+/// out.
+fn bounded(mut diagnostics: Diagnostics, max: usize) -> Diagnostics {
     diagnostics.sort();
-    if diagnostics.len() <= most {
+    if diagnostics.len() <= max {
         return diagnostics;
     }
+    // If diagnostics were left out before, only a lower bound of their number is known.
     let (total, is_all) = (diagnostics.len(), !diagnostics.has_untold());
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);
-    let mut kept: Diagnostics = errors.into_iter().chain(warnings).take(most).collect();
-    let more = total - most;
+    let mut shown: Diagnostics = errors.into_iter().chain(warnings).take(max).collect();
+    let more = total - max;
     if is_all {
-        kept.tell_untold(more);
+        shown.tell_untold(more);
     } else {
-        kept.tell_untold(format_args!("more than {more}"));
+        shown.tell_untold(format_args!("more than {more}"));
     }
-    kept
+    shown
 }

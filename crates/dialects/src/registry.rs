@@ -1,18 +1,23 @@
-//! The table of all dialects: the only place that knows more than one.
+//! The table of all dialects, and the choice of one by name or by the form of a text.
+//!
+//! This module alone knows more than one dialect.
 
-use crate::acts::Acts;
-use crate::agentle::Agentle;
-use crate::anthropic::Anthropic;
-use crate::clear_ai::ClearAi;
-use crate::concierge::Concierge;
-use crate::dialect::Dialect;
-use crate::llm_compiler::LlmCompiler;
-use crate::mcp_cli::McpCli;
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
+
+use crate::dialect::{Dialect, Likeness};
+use crate::document::{Document, EXPECT_JSON, Limits, Syntax, article, nearest, quote, read_lines};
+use crate::external::acts::Acts;
+use crate::external::agentle::Agentle;
+use crate::external::anthropic::Anthropic;
+use crate::external::clear_ai::ClearAi;
+use crate::external::concierge::Concierge;
+use crate::external::llm_compiler::LlmCompiler;
+use crate::external::mcp_cli::McpCli;
+use crate::external::nestful::Nestful;
+use crate::external::openai::OpenAi;
+use crate::external::rewoo::Rewoo;
 use crate::native::Native;
 use crate::native::lines::Lines;
-use crate::nestful::Nestful;
-use crate::openai::OpenAi;
-use crate::rewoo::Rewoo;
 
 static DIALECTS: &[&dyn Dialect] = &[
     &Native,
@@ -22,41 +27,180 @@ static DIALECTS: &[&dyn Dialect] = &[
     &McpCli,
     &ClearAi,
     &Agentle,
-    &OpenAi,
-    &Anthropic,
-    &LlmCompiler,
-    &Rewoo,
-    &Nestful,
+    &ReadOnly(OpenAi),
+    &ReadOnly(Anthropic),
+    &ReadOnly(LlmCompiler),
+    &ReadOnly(Rewoo),
+    &ReadOnly(Nestful),
 ];
 
-/// Every dialect, the native one first.
+/// A dialect that is only read; its refusal to print names the dialects that can be printed.
+///
+/// The dialects cannot add the names themselves: they do not know each other.
+struct ReadOnly<D>(D);
+
+impl<D: Dialect> Dialect for ReadOnly<D> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn shape(&self) -> &'static str {
+        self.0.shape()
+    }
+
+    fn syntax(&self) -> Syntax {
+        self.0.syntax()
+    }
+
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    fn recognise(&self, document: &Document) -> Likeness {
+        self.0.recognise(document)
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        self.0.parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        let (text, mut diagnostics) = self.0.print(plan);
+        for diagnostic in &mut diagnostics {
+            let writable = names(dialects().iter().filter(|dialect| dialect.is_writable()));
+            diagnostic.help = Some(format!("plans can be written in {writable}"));
+        }
+        (text, diagnostics)
+    }
+}
+
+/// All dialects, the native one first.
 pub fn dialects() -> &'static [&'static dyn Dialect] {
     DIALECTS
 }
 
-/// The dialect called `name`.
+/// The dialect with the name `name`.
 pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
-    dialects()
-        .iter()
-        .copied()
-        .find(|dialect| dialect.name() == name)
+    let mut dialects = dialects().iter().copied();
+    dialects.find(|dialect| dialect.name() == name)
 }
 
-/// The names of all dialects, as messages list them.
-pub(crate) fn names() -> String {
-    listed(|_| true)
+/// The names of `dialects` in backticks, for messages.
+fn names<'d>(dialects: impl IntoIterator<Item = &'d &'d dyn Dialect>) -> String {
+    let names = dialects
+        .into_iter()
+        .map(|dialect| format!("`{}`", dialect.name()));
+    names.collect::<Vec<_>>().join(", ")
 }
 
-/// The names of those that plans can be written in.
-pub(crate) fn writable_names() -> String {
-    listed(|dialect| dialect.is_writable())
+/// The names of `dialects` with the forms of their plans, for messages.
+fn forms(dialects: impl Iterator<Item = &'static dyn Dialect>) -> String {
+    let forms = dialects.map(|dialect| format!("{}: {}", dialect.name(), dialect.shape()));
+    forms.collect::<Vec<_>>().join("; ")
 }
 
-fn listed(wanted: impl Fn(&dyn Dialect) -> bool) -> String {
-    let names: Vec<String> = dialects()
-        .iter()
-        .filter(|dialect| wanted(**dialect))
-        .map(|dialect| format!("`{}`", dialect.name()))
-        .collect();
-    names.join(", ")
+fn of_syntax(syntax: Syntax) -> impl Iterator<Item = &'static dyn Dialect> {
+    let dialects = dialects().iter().copied();
+    dialects.filter(move |dialect| dialect.syntax() == syntax)
+}
+
+/// The dialect with the name `name`.
+///
+/// # Errors
+///
+/// A diagnostic that lists the known names.
+pub fn by_name(name: &str) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
+    dialect(name).ok_or_else(|| {
+        let message = format!("no dialect is called {}", quote(name));
+        let known = dialects().iter().map(|dialect| dialect.name());
+        let all = names(dialects());
+        let help = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`? there are {all}"),
+            None => format!("there are {all}"),
+        };
+        Box::new(Diagnostic::error(Code::UnknownDialect, message).help(help))
+    })
+}
+
+/// The syntax of a text: JSON, unless a dialect in lines recognises it.
+pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    if matches!(first, Some(b'{' | b'[')) {
+        return Syntax::Json;
+    }
+    let (Some(document), _) = read_lines(text, "", 0, &Limits::default()) else {
+        return Syntax::Json;
+    };
+    let is_in_lines =
+        of_syntax(Syntax::Lines).any(|dialect| dialect.recognise(&document) > Likeness::No);
+    if is_in_lines {
+        Syntax::Lines
+    } else {
+        Syntax::Json
+    }
+}
+
+/// Extends the advice for a text that is not JSON by the forms of the dialects in lines.
+pub(crate) fn mention_lines(diagnostics: &mut Diagnostics) {
+    let expects_json = |diagnostic: &&mut Diagnostic| {
+        diagnostic.code == Code::NotJson && diagnostic.help.as_deref() == Some(EXPECT_JSON)
+    };
+    if let Some(diagnostic) = diagnostics.iter_mut().find(expects_json) {
+        let forms = forms(of_syntax(Syntax::Lines));
+        diagnostic.help = Some(format!("{EXPECT_JSON}, or lines; {forms}"));
+    }
+}
+
+/// The dialect in which `document` is written, recognised by its form.
+///
+/// # Errors
+///
+/// A diagnostic, if no dialect or several dialects have this form.
+pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
+    // Only candidates of the highest confidence compete: a certain match beats all possible ones.
+    let mut best = Likeness::Possible;
+    let mut candidates: Vec<&'static dyn Dialect> = Vec::new();
+    for dialect in of_syntax(document.syntax) {
+        let likeness = dialect.recognise(document);
+        if likeness > best {
+            best = likeness;
+            candidates.clear();
+        }
+        if likeness == best {
+            candidates.push(dialect);
+        }
+    }
+    let diagnostic = match candidates.as_slice() {
+        [only] => return Ok(*only),
+        [] => unknown(document),
+        several => ambiguous(several),
+    };
+    let span = document.source.span(document.root.place);
+    Err(Box::new(diagnostic.at_span("", span.unwrap_or_default())))
+}
+
+fn unknown(document: &Document) -> Diagnostic {
+    let found = match document.root.as_object() {
+        Some([]) => "an empty object".to_owned(),
+        Some(entries) => {
+            let keys = entries.iter().take(8).map(|entry| quote(&entry.key));
+            format!("an object with {}", keys.collect::<Vec<_>>().join(", "))
+        }
+        None => article(document.root.kind_word()),
+    };
+    let message = format!("the text has the shape of no dialect: it is {found}");
+    let help = format!(
+        "choose one with `--dialect` to see what is wrong with it; the shapes are {}",
+        forms(dialects().iter().copied())
+    );
+    Diagnostic::error(Code::UnknownDialect, message).help(help)
+}
+
+fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
+    let message = format!(
+        "the text has the shape of several dialects: {}",
+        names(candidates)
+    );
+    Diagnostic::error(Code::AmbiguousDialect, message)
+        .help("they differ in what they make of it: choose one with `--dialect`")
 }

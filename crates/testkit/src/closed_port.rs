@@ -1,20 +1,20 @@
-//! A port at which nobody listens, and nobody else can meanwhile.
+//! A port that refuses connections and that no other process can bind.
 
 use std::net::SocketAddr;
 
 use tokio::net::TcpSocket;
 
-/// A port that refuses connections until this is dropped: it is bound, but nobody listens at it. One that was merely free a
-/// moment ago may be somebody else's by now.
+/// A port that refuses connections until it is dropped: it is bound, but no socket listens. A port that was merely
+/// free a moment ago may be in use by now.
 #[derive(Debug)]
 pub struct ClosedPort(TcpSocket);
 
 impl ClosedPort {
-    /// Takes one of this machine's ports.
+    /// Binds a free port of this machine.
     ///
     /// # Panics
     ///
-    /// Where there is none.
+    /// If no port is free.
     pub fn take() -> Self {
         let socket = TcpSocket::new_v4().expect("there are sockets");
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -22,11 +22,11 @@ impl ClosedPort {
         Self(socket)
     }
 
-    /// Where connections are refused.
+    /// The URL at which connections are refused.
     ///
     /// # Panics
     ///
-    /// Never: it is bound.
+    /// Never: the socket is bound.
     pub fn url(&self) -> String {
         let address = self.0.local_addr().expect("it is bound");
         format!("http://{address}")
@@ -41,7 +41,7 @@ mod tests {
     use super::ClosedPort;
 
     #[test]
-    fn nobody_can_connect_or_take_it() {
+    fn the_port_can_neither_be_reached_nor_bound() {
         let closed = ClosedPort::take();
         let url = closed.url();
         let address = url.strip_prefix("http://").unwrap();

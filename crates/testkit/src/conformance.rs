@@ -1,4 +1,4 @@
-//! The official conformance suite, and what it finds about a server.
+//! Runs the official conformance suite against a server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,37 +9,37 @@ use serde_json::Value;
 
 use crate::judges;
 
-/// Which of the installed suites.
+/// A version of the suite.
 #[derive(Clone, Copy, Debug)]
 pub enum Suite {
-    /// The last stable one, for 2025-06-18 and 2025-11-25.
+    /// The stable version, for 2025-06-18 and 2025-11-25.
     Stable,
-    /// The one that is being made, at one revision of the protocol.
+    /// The development version, at one revision of the protocol.
     Next(&'static str),
 }
 
-/// How long the time is behind the name of a scenario's folder, such as `-2026-11-21T22-53-15-411Z`.
+/// The length of the time stamp in the name of a scenario's folder, such as `-2026-11-21T22-53-15-411Z`.
 const TIME: usize = 25;
 
-/// What it found, by scenario.
+/// The checks of each scenario.
 pub type Findings = BTreeMap<String, Vec<Check>>;
 
-/// One thing that was looked at.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Check {
-    /// Its name.
+    /// The name of the check.
     pub id: String,
     /// `SUCCESS`, `FAILURE`, `WARNING` or `SKIPPED`.
     pub status: String,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
-/// Runs all scenarios for servers against `url`, or only the one that is named.
+/// Runs all server scenarios against `url`, or only `scenario`.
 ///
 /// # Panics
 ///
-/// Where the suite is not installed or comes to nothing.
+/// If the suite is not installed or gives no results.
 pub fn judge_server(suite: Suite, url: &str, scenario: Option<&str>) -> Findings {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = match suite {
@@ -60,17 +60,18 @@ pub fn judge_server(suite: Suite, url: &str, scenario: Option<&str>) -> Findings
         command.args(["--spec-version", revision]);
     }
     let output = command.output().expect("the suite can be started");
-    let findings = read(folder.path());
+    let results = read(folder.path());
+    // A suite that did not run must not look like one without failures.
     assert!(
-        !findings.is_empty(),
+        !results.is_empty(),
         "the suite has found nothing:\n{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    findings
+    results
 }
 
-/// What the suite has left in `folder`: for each scenario a folder `server-NAME-TIME` with its checks.
+/// Reads the results in `folder`: one folder `server-NAME-TIME` with checks per scenario.
 fn read(folder: &Path) -> Findings {
     let entries = fs::read_dir(folder).expect("the folder is there");
     entries
@@ -90,7 +91,7 @@ fn read(folder: &Path) -> Findings {
         .collect()
 }
 
-/// A check, unless it only tells what went over the wire.
+/// A check, unless it is only a log of the wire.
 fn check(check: &Value) -> Option<Check> {
     let text = |name: &str| check[name].as_str().unwrap_or_default().to_owned();
     (check["status"] != "INFO").then(|| Check {

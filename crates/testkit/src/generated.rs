@@ -1,23 +1,23 @@
-//! Files that a program writes, and that are kept beside the code: a test finds those that are stale.
+//! Files that are generated from the code and stored beside it: a test detects stale ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file at `path`, counted from the project's root.
+/// The file at `path`, relative to the project's root.
 pub fn project_file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
 }
 
-/// Compares the file at `path`, counted from the project's root, with what it should be.
+/// Compares the file at `path`, relative to the project's root, with its `current` content.
 ///
-/// Only tests whose name begins with `generated` call it: `cargo xtask generate` runs them in a mode in which they
-/// write the file first.
+/// Only tests whose names begin with `generated` call it: `cargo xtask generate` runs them in a mode that writes the
+/// file first.
 ///
 /// # Panics
 ///
-/// If the file is not as it should be, or cannot be written.
+/// If the file is stale, or cannot be written.
 pub fn check(path: &str, current: &str) {
     let file = project_file(path);
     #[expect(
@@ -30,18 +30,18 @@ pub fn check(path: &str, current: &str) {
         }
         fs::write(&file, current).unwrap_or_else(|error| panic!("{path}: {error}"));
     }
-    let kept = fs::read_to_string(&file).unwrap_or_default();
+    let stored = fs::read_to_string(&file).unwrap_or_default();
     assert!(
-        kept == current,
+        stored == current,
         "{path} is stale: run `cargo xtask generate`\n{}",
-        first_difference(&kept, current)
+        first_difference(&stored, current)
     );
 }
 
-/// The first lines that differ.
-fn first_difference(kept: &str, current: &str) -> String {
+/// A description of the first lines that differ.
+fn first_difference(stored: &str, current: &str) -> String {
     let mut lines = current.lines();
-    for (index, line) in kept.lines().enumerate() {
+    for (index, line) in stored.lines().enumerate() {
         let should = lines.next().unwrap_or("(nothing)");
         if line != should {
             let number = index + 1;

@@ -1,4 +1,4 @@
-//! HTTP as it is on the wire, without a library in between: one connection for each request, answers read as they come.
+//! HTTP on the wire, without a library: one connection per request, responses read as they arrive.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long a test waits for what has to happen before it fails.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time after which a test fails if an expected event does not occur.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A request that is not sent yet.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// A message of MCP to the server at `url`, with the headers that MCP wants.
+    /// A message of MCP to the server at `url`, with the headers that MCP requires.
     pub fn post(url: &str, message: &Value) -> Self {
         Self::new("POST", url)
             .header("content-type", "application/json")
@@ -28,12 +28,12 @@ impl HttpRequest {
             .body(message.to_string())
     }
 
-    /// A request for whatever the server has to say by itself.
+    /// A request for the server's own messages.
     pub fn get(url: &str) -> Self {
         Self::new("GET", url).header("accept", "text/event-stream")
     }
 
-    /// The end of a session.
+    /// A request that ends a session.
     pub fn delete(url: &str) -> Self {
         Self::new("DELETE", url)
     }
@@ -50,7 +50,7 @@ impl HttpRequest {
         }
     }
 
-    /// With this header, in the place of one of the same name.
+    /// Sets a header, replacing one of the same name.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(known, _)| known != name);
@@ -58,22 +58,22 @@ impl HttpRequest {
         self
     }
 
-    /// With this body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Sends it, and waits until the head of the answer is there.
+    /// Sends the request, and waits for the head of the response.
     ///
     /// # Panics
     ///
-    /// Where no answer comes that is one.
+    /// If no valid response arrives.
     pub fn send(self) -> HttpAnswer {
         let stream = TcpStream::connect(&self.address).expect("the server listens");
-        let patience = Some(PATIENCE);
-        stream.set_read_timeout(patience).expect("it is some time");
+        let timeout = Some(TIMEOUT);
+        stream.set_read_timeout(timeout).expect("it is some time");
         let Self {
             path, method, body, ..
         } = &self;
@@ -85,13 +85,13 @@ impl HttpRequest {
             "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
         );
         let mut writer = &stream;
-        // A server that has seen enough may answer before all is sent.
+        // A server may answer before it has read everything.
         let _ = writer.write_all(&[head.as_bytes(), body].concat());
         HttpAnswer::read(stream)
     }
 }
 
-/// An answer whose body is read as it comes.
+/// A response whose body is read as it arrives.
 #[derive(Debug)]
 pub struct HttpAnswer {
     status: u16,
@@ -114,31 +114,31 @@ impl HttpAnswer {
         let is_chunked = headers
             .iter()
             .any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-        let left = if is_chunked {
-            Left::Chunks(0)
+        let remaining = if is_chunked {
+            Remaining::Chunks(0)
         } else {
-            Left::All
+            Remaining::All
         };
         Self {
-            status: status.unwrap_or_else(|| panic!("no answer of HTTP: `{first}`")),
+            status: status.unwrap_or_else(|| panic!("invalid HTTP response: `{first}`")),
             headers,
-            body: BufReader::new(Body { reader, left }),
+            body: BufReader::new(Body { reader, remaining }),
         }
     }
 
-    /// Its status.
+    /// The status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The header of this name.
+    /// The header with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         let found = headers.find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The next message in it: of a stream of events the next one's, else all of it. Nothing once it is at its end.
+    /// The next message in the body: that of the next event of a stream, else the whole body. `None` at the end.
     pub fn message(&mut self) -> Option<Value> {
         let is_stream = self
             .header("content-type")
@@ -150,7 +150,7 @@ impl HttpAnswer {
         }
         loop {
             let mut line = String::new();
-            // A stream that breaks off has said what it has said.
+            // A stream that breaks off ends here.
             if self.body.read_line(&mut line).unwrap_or_default() == 0 {
                 return None;
             }
@@ -161,11 +161,11 @@ impl HttpAnswer {
         }
     }
 
-    /// The message that answers a request.
+    /// The message that answers a request, after any others.
     ///
     /// # Panics
     ///
-    /// Where none comes.
+    /// If the body ends without one.
     pub fn answer(&mut self) -> Value {
         loop {
             let message = self.message();
@@ -177,10 +177,10 @@ impl HttpAnswer {
         }
     }
 
-    /// All of it as text.
+    /// The whole body as text.
     pub fn text(mut self) -> String {
         let mut bytes = Vec::new();
-        // As above.
+        // Errors end the body, as in `message`.
         let _ = self.body.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -188,24 +188,24 @@ impl HttpAnswer {
 
 fn line(reader: &mut impl BufRead) -> String {
     let mut line = String::new();
-    // A connection that is reset gives no line, which is no answer.
+    // A connection that is reset gives no line, and so no response.
     let _ = reader.read_line(&mut line);
     line.trim_end().to_owned()
 }
 
-/// What comes after the head.
+/// The body of a response.
 #[derive(Debug)]
 struct Body {
     reader: BufReader<TcpStream>,
-    left: Left,
+    remaining: Remaining,
 }
 
-/// How much of it is left.
+/// The rest of a body.
 #[derive(Debug)]
-enum Left {
-    /// All until the connection ends.
+enum Remaining {
+    /// Everything until the connection ends.
     All,
-    /// So much of a chunk; then others.
+    /// The rest of a chunk, in bytes; other chunks follow.
     Chunks(usize),
     /// Nothing.
     Nothing,
@@ -213,23 +213,24 @@ enum Left {
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if let Left::Chunks(0) = self.left {
+        // Chunks are decoded here rather than by a library, so that a body that breaks off is still delivered.
+        if let Remaining::Chunks(0) = self.remaining {
             let mut size = line(&mut self.reader);
             if size.is_empty() {
-                // The end of the chunk before.
+                // This was the end of the previous chunk.
                 size = line(&mut self.reader);
             }
-            self.left = match usize::from_str_radix(&size, 16) {
-                Ok(0) | Err(_) => Left::Nothing,
-                Ok(size) => Left::Chunks(size),
+            self.remaining = match usize::from_str_radix(&size, 16) {
+                Ok(0) | Err(_) => Remaining::Nothing,
+                Ok(size) => Remaining::Chunks(size),
             };
         }
-        match &mut self.left {
-            Left::All => self.reader.read(buffer),
-            Left::Nothing => Ok(0),
-            Left::Chunks(size) => {
-                let most = buffer.len().min(*size);
-                let read = self.reader.read(&mut buffer[..most])?;
+        match &mut self.remaining {
+            Remaining::All => self.reader.read(buffer),
+            Remaining::Nothing => Ok(0),
+            Remaining::Chunks(size) => {
+                let length = buffer.len().min(*size);
+                let read = self.reader.read(&mut buffer[..length])?;
                 *size -= read;
                 Ok(read)
             }

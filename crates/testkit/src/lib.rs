@@ -1,43 +1,43 @@
-//! What tests share: a fake MCP server, golden files, scripted tools.
+//! Test support: servers and clients under the control of tests, and golden files.
 
-/// A port at which nobody listens.
+/// A port that refuses connections.
 pub mod closed_port;
 
-/// The official conformance suite, and what it finds about a server.
+/// The official MCP conformance suite, run against a server.
 pub mod conformance;
 
-/// An MCP server that offers what the official conformance suite asks for.
+/// An MCP server with the fixtures that the official conformance suite expects.
 pub mod conformance_server;
 
-/// An MCP server that follows a script, and misbehaves where the script says so.
+/// A scripted MCP server, which can misbehave as well.
 pub mod fake_server;
 
-/// Files that a program writes, and that a test finds stale.
+/// Generated files, checked by tests.
 pub mod generated;
 
-/// HTTP as it is on the wire.
+/// HTTP on the wire, without a library.
 pub mod http_wire;
 
-/// Who judges the gateway: the official conformance suite, and clients that others use.
+/// Paths of external programs: the conformance suite, clients, and systems of other dialects.
 pub mod judges;
 
-/// Programs that listen.
+/// Processes of programs that serve HTTP.
 pub mod listening;
 
-/// A server that answers as a model's provider would.
+/// A scripted server of a model provider.
 pub mod model_server;
 
-/// Pages of the documentation, as tests read them.
+/// Fenced blocks of documentation pages.
 pub mod pages;
 
-/// The real MCP servers that tests talk to.
+/// Paths of real MCP servers.
 pub mod real_servers;
 
 /// Reference pages, made of JSON Schemas.
 pub mod reference_page;
 
-/// A client that sees exactly what a server sends.
+/// An MCP client that sees every message of a server.
 pub mod wire_client;
 
-/// Where the programs of this crate are.
+/// Paths of the programs of this crate.
 mod programs;

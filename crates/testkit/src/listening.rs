@@ -1,14 +1,14 @@
-//! Programs that listen, as tests start them.
+//! Processes of programs that serve HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// How long a program may take until it says where it listens.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time within which a program must print its address.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A program that listens until this is dropped.
+/// The process of a program that serves HTTP; killed on drop.
 #[derive(Debug)]
 pub struct Listening {
     child: Child,
@@ -16,11 +16,11 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Starts it, and waits until it says on its standard error `listening on URL`.
+    /// Starts the program, and waits for the line `listening on URL` on its standard error.
     ///
     /// # Panics
     ///
-    /// Where it does not come to that, with what it said instead.
+    /// If the line does not appear; the message holds the output instead.
     pub fn start(mut command: Command) -> Self {
         let child = command
             .stdin(Stdio::null())
@@ -34,53 +34,56 @@ impl Listening {
         let errors = listening.child.stderr.take();
         let errors = BufReader::new(errors.expect("its errors are piped"));
         let (sender, lines) = channel();
-        // It goes on reading, so that the program never waits for somebody who does.
+        // The thread continues to read, so that the program never blocks on a full pipe.
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
                 let _ = sender.send(line);
             }
         });
-        let mut said = String::new();
-        while let Ok(line) = lines.recv_timeout(PATIENCE) {
+        let mut output = String::new();
+        while let Ok(line) = lines.recv_timeout(TIMEOUT) {
             if let Some((_, url)) = line.split_once("listening on ") {
                 url.trim().clone_into(&mut listening.url);
                 return listening;
             }
-            said += &line;
-            said.push('\n');
+            output += &line;
+            output.push('\n');
         }
-        panic!("{command:?} does not say where it listens:\n{said}");
+        panic!("{command:?} does not say where it listens:\n{output}");
     }
 
-    /// Where it listens.
+    /// The URL of the program.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends SIGTERM, and waits for the end of the process.
     ///
     /// # Panics
     ///
-    /// Where it cannot be asked.
+    /// If the signal cannot be sent.
     #[cfg(unix)]
     pub fn terminate(&mut self) -> std::process::ExitStatus {
         let id = self.id().to_string();
-        let told = Command::new("kill").args(["-TERM", &id]).status();
-        assert!(told.is_ok_and(|told| told.success()), "it can be told");
+        let signalled = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(
+            signalled.is_ok_and(|status| status.success()),
+            "the signal can be sent"
+        );
         self.child.wait().expect("it ends")
     }
 
-    /// Kills it without a word, and waits until it is gone.
+    /// Kills the process, and waits for its end.
     ///
     /// # Panics
     ///
-    /// If it cannot be killed.
+    /// If the process cannot be killed.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it ends");
     }
 
-    /// Its process.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -88,7 +91,7 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

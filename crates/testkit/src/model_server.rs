@@ -1,5 +1,5 @@
-//! A server that answers as a model's provider would, from a script, and keeps what it was asked. It knows no protocol: a
-//! script says what goes over the wire, half answers and silence included.
+//! A scripted server of a model provider that records its requests. It knows no protocol: a script determines the
+//! bytes on the wire, including incomplete and missing responses.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -9,25 +9,25 @@ use std::thread;
 
 use serde_json::Value;
 
-/// A server that lives until the process ends.
+/// A server that runs until the process ends.
 #[derive(Debug)]
 pub struct ModelServer {
     url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// What it was asked.
+/// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// Method and path.
     pub line: String,
     /// Header fields; names are in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body, null where it is no JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
 }
 
-/// One answer.
+/// A scripted response.
 #[derive(Clone, Debug)]
 pub struct Answered {
     /// The status.
@@ -36,28 +36,28 @@ pub struct Answered {
     pub headers: Vec<(&'static str, String)>,
     /// The body, in the parts in which it is sent.
     pub parts: Vec<String>,
-    /// How it ends.
+    /// The end of the response.
     pub ending: Ending,
 }
 
-/// How an answer ends.
+/// The end of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// As it should.
+    /// A regular end.
     Whole,
     /// The connection is closed before the end.
     Closed,
-    /// Nothing more comes, and the connection stays open. If nothing has come yet, the status does not come either.
+    /// The connection stays open without further data. If no part was sent, the status is not sent either.
     Silent,
 }
 
 impl Answered {
-    /// An answer of JSON.
+    /// A JSON response.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", vec![body.to_string()])
     }
 
-    /// An answer of any kind.
+    /// A response of any content type.
     pub fn new(status: u16, kind: &str, parts: Vec<String>) -> Self {
         Self {
             status,
@@ -67,7 +67,7 @@ impl Answered {
         }
     }
 
-    /// No answer at all.
+    /// No response at all.
     pub fn silence() -> Self {
         Self {
             ending: Ending::Silent,
@@ -75,14 +75,14 @@ impl Answered {
         }
     }
 
-    /// The same answer with another header field.
+    /// The same response with another header field.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// The first `parts` of the same answer, and then this ending.
+    /// The first `parts` of the same response, and then this end.
     #[must_use]
     pub fn ending(mut self, parts: usize, ending: Ending) -> Self {
         self.parts.truncate(parts);
@@ -92,11 +92,11 @@ impl Answered {
 }
 
 impl ModelServer {
-    /// Starts one that gives these answers one after the other, and the last of them ever after.
+    /// Starts a server that sends these responses one after the other, and repeats the last one.
     ///
     /// # Panics
     ///
-    /// Where it cannot listen.
+    /// If it cannot listen.
     pub fn start(script: Vec<Answered>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it listens");
@@ -111,6 +111,7 @@ impl ModelServer {
                 let Some(answer) = script.peek().cloned() else {
                     return;
                 };
+                // The last response is repeated for all further requests.
                 if script.len() > 1 {
                     script.next();
                 }
@@ -121,31 +122,31 @@ impl ModelServer {
         server
     }
 
-    /// Where it is.
+    /// The URL of the server.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.clone()
     }
 }
 
-/// One request on one connection. A client that goes away early is none of our business.
+/// Serves one request on one connection. A client may disconnect early.
 fn serve(stream: TcpStream, answer: &Answered, asked: &Mutex<Vec<Asked>>) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     let request = read(&mut reader)?;
-    let mut kept = asked.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.push(request);
-    drop(kept);
+    let mut requests = asked.lock().unwrap_or_else(PoisonError::into_inner);
+    requests.push(request);
+    drop(requests);
     let mut stream = reader.into_inner();
     if answer.ending != Ending::Silent || !answer.parts.is_empty() {
         write(&mut stream, answer)?;
     }
     if answer.ending == Ending::Silent {
-        // It ends when the client has had enough.
+        // The client ends the connection.
         stream.read_to_end(&mut Vec::new())?;
     }
     Ok(())
@@ -175,7 +176,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Asked> {
     })
 }
 
-/// Each part is a chunk of its own, so the end of an answer is a thing that can be missing.
+/// Writes a response with one chunk per part, so that the last chunk can be omitted.
 fn write(stream: &mut TcpStream, answer: &Answered) -> io::Result<()> {
     write!(stream, "HTTP/1.1 {} Status\r\n", answer.status)?;
     for (name, value) in &answer.headers {

@@ -1,21 +1,21 @@
-//! Pages of the documentation: their fenced blocks, which tests hold to what they say.
+//! Fenced blocks of documentation pages, which tests verify.
 
 /// A fenced block of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// What stands behind the opening backticks, such as `json` and `wrong`.
+    /// The words after the opening backticks, such as `json` and `wrong`.
     pub words: Vec<&'a str>,
-    /// What it holds, the last line ended.
+    /// The content, with a final line break.
     pub content: &'a str,
     /// The line of the opening backticks, from 1.
     pub line: usize,
 }
 
-/// The fenced blocks of a page, in their order.
+/// The fenced blocks of a page in order.
 ///
 /// # Panics
 ///
-/// If a block is never closed: all that comes after it would go untested.
+/// If a block is not closed: everything after it would be untested.
 pub fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, usize, usize)> = None;

@@ -1,17 +1,38 @@
-//! Where the programs of this crate are.
+//! Paths of the programs of this crate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// The path of the program `name`. It is built first where it is missing or older than its source: cargo builds programs
-/// of other packages only where it is asked to, and a test may be run on its own.
+/// The path of the fake MCP server's program, which is built on demand.
 ///
 /// # Panics
 ///
-/// Where it cannot be built.
-pub(crate) fn built(name: &str) -> PathBuf {
+/// If the program cannot be built.
+pub fn fake_server() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| built("fake-mcp-server"))
+}
+
+/// The path of the conformance server's program, which is built on demand.
+///
+/// # Panics
+///
+/// If the program cannot be built.
+pub fn conformance_server() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| built("conformance-server"))
+}
+
+/// The path of the program `name`. It is built first if it is missing or older than its source: cargo builds programs
+/// of other packages only on request, and a test may run on its own.
+///
+/// # Panics
+///
+/// If the program cannot be built.
+fn built(name: &str) -> PathBuf {
     let folder = profile_folder();
     let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if !is_current(&program) {
@@ -48,6 +69,7 @@ fn build(name: &str, folder: &Path) {
 
 fn is_current(program: &Path) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A program that is older than its source would test old code.
     let Some(built) = changed(program) else {
         return false;
     };

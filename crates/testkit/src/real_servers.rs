@@ -1,12 +1,12 @@
-//! Where the real MCP servers are that tests talk to.
+//! Paths of real MCP servers.
 
 use std::path::PathBuf;
 
-/// The path of the server `name`, as `cargo xtask servers` has installed it.
+/// The path of the server `name`, as `cargo xtask servers` installs it.
 ///
 /// # Panics
 ///
-/// Where it is not installed: a test that needs it must not pass without it.
+/// If it is not installed: a test that needs it must not pass without it.
 pub fn program(name: &str) -> PathBuf {
     ["npm/node_modules/.bin", "python/bin"]
         .into_iter()
@@ -14,7 +14,7 @@ pub fn program(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("`{name}` is not installed: run `cargo xtask servers` first"))
 }
 
-/// The file at `path` below cargo's target folder, which the running test stands somewhere below as well.
+/// The file at `path` below cargo's target folder, which also contains the running test.
 pub(crate) fn installed(path: &str) -> Option<PathBuf> {
     let test = std::env::current_exe().expect("the test knows its own program");
     test.ancestors()

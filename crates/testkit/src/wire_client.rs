@@ -1,4 +1,4 @@
-//! A client that sees exactly what a server sends: JSON-RPC over stdio or HTTP, message by message, without a library in between.
+//! An MCP client that sees every message of a server: JSON-RPC over stdio or HTTP, without a library.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,34 +10,34 @@ use serde_json::{Value, json};
 
 use crate::http_wire::{HttpAnswer, HttpRequest};
 
-/// How long a test waits for what has to happen before it fails.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time after which a test fails if an expected event does not occur.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The revision in which every request says by itself who sends it.
+/// The revision in which every request identifies its client.
 const NEWEST: &str = "2026-07-28";
 
-/// A client, and the server where it has started it. Both end when this is dropped.
+/// A client, and the server process if the client started it. Both end on drop.
 #[derive(Debug)]
 pub struct WireClient {
-    line: Line,
+    connection: Connection,
     output: Receiver<Value>,
     revision: &'static str,
     capabilities: Value,
     answers: BTreeMap<String, Value>,
     requests: u64,
-    /// The server's own requests, as they came.
+    /// The requests of the server, as received.
     pub asked: Vec<Value>,
-    /// Its notifications, as they came.
+    /// The notifications of the server, as received.
     pub notifications: Vec<Value>,
 }
 
 impl WireClient {
-    /// Starts the server and greets it, as clients of `revision` do. `answers` are those to the server's own requests, by
-    /// their methods; they are also what the client says it is able to.
+    /// Starts the server and initializes the session, as clients of `revision` do. `answers` are the responses to the
+    /// server's own requests, by method; they also determine the client's capabilities.
     ///
     /// # Panics
     ///
-    /// Where the server cannot be started or refuses.
+    /// If the server cannot be started or refuses.
     pub fn start(mut command: Command, revision: &'static str, answers: &[(&str, Value)]) -> Self {
         let server = command
             .stdin(Stdio::piped())
@@ -47,26 +47,32 @@ impl WireClient {
         let mut server = server.expect("the server can be started");
         let input = server.stdin.take();
         let output = read(server.stdout.take().expect("its output is piped"));
-        Self::on(Line::Pipe { server, input }, output, revision, answers)
+        Self::connect(
+            Connection::Pipe { server, input },
+            output,
+            revision,
+            answers,
+        )
     }
 
-    /// Greets the server at `url`, and listens to what it says by itself. All else is as with [`WireClient::start`].
+    /// Initializes a session with the server at `url`, and listens for its own messages. The rest is as in
+    /// [`WireClient::start`].
     ///
     /// # Panics
     ///
-    /// Where the server refuses.
+    /// If the server refuses.
     pub fn reach(url: &str, revision: &'static str, answers: &[(&str, Value)]) -> Self {
         let (sender, output) = channel();
-        let line = Line::Http {
+        let connection = Connection::Http {
             url: url.to_owned(),
             session: None,
             sender,
         };
-        Self::on(line, output, revision, answers)
+        Self::connect(connection, output, revision, answers)
     }
 
-    fn on(
-        line: Line,
+    fn connect(
+        connection: Connection,
         output: Receiver<Value>,
         revision: &'static str,
         answers: &[(&str, Value)],
@@ -85,7 +91,7 @@ impl WireClient {
             .iter()
             .map(|(method, answer)| ((*method).to_owned(), answer.clone()));
         let mut client = Self {
-            line,
+            connection,
             output,
             revision,
             capabilities,
@@ -94,11 +100,11 @@ impl WireClient {
             asked: Vec::new(),
             notifications: Vec::new(),
         };
-        client.greet();
+        client.initialize();
         client
     }
 
-    fn greet(&mut self) {
+    fn initialize(&mut self) {
         if self.revision == NEWEST {
             return;
         }
@@ -113,16 +119,16 @@ impl WireClient {
             "{answer}"
         );
         self.notify("notifications/initialized", json!({}));
-        self.line.listen(self.revision);
+        self.connection.listen(self.revision);
     }
 
-    /// Sends a request and waits for its answer: `{"result": …}` or `{"error": …}`.
+    /// Sends a request and waits for its response: `{"result": …}` or `{"error": …}`.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub fn send(&mut self, method: &str, mut params: Value) -> u64 {
         self.requests += 1;
         if self.revision == NEWEST {
@@ -137,31 +143,31 @@ impl WireClient {
         self.requests
     }
 
-    /// Kills the server that this client has started, without a word.
+    /// Kills the server process that this client started.
     ///
     /// # Panics
     ///
-    /// If the client has not started it.
+    /// If the client did not start it.
     pub fn kill(mut self) {
-        let Line::Pipe { server, .. } = &mut self.line else {
-            panic!("a server that listens belongs to nobody");
+        let Connection::Pipe { server, .. } = &mut self.connection else {
+            panic!("the client did not start this server");
         };
         server.kill().expect("the server can be killed");
         server.wait().expect("the server has ended");
     }
 
-    /// Sends nothing any more: the server reads the end of its input.
+    /// Closes the input of the server.
     pub fn close_input(&mut self) {
-        if let Line::Pipe { input, .. } = &mut self.line {
+        if let Connection::Pipe { input, .. } = &mut self.connection {
             drop(input.take());
         }
     }
 
-    /// The session that the server has opened over HTTP.
+    /// The id of the session that the server opened over HTTP.
     pub fn session(&self) -> Option<&str> {
-        match &self.line {
-            Line::Http { session, .. } => session.as_deref(),
-            Line::Pipe { .. } => None,
+        match &self.connection {
+            Connection::Http { session, .. } => session.as_deref(),
+            Connection::Pipe { .. } => None,
         }
     }
 
@@ -170,11 +176,11 @@ impl WireClient {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Waits for the answer to the request `id`.
+    /// Waits for the response to the request `id`.
     ///
     /// # Panics
     ///
-    /// Where none comes.
+    /// If none arrives.
     pub fn answer(&mut self, id: u64) -> Value {
         loop {
             let mut message = self.next(&format!("the answer to request {id}"));
@@ -184,15 +190,15 @@ impl WireClient {
                 fields.remove("id");
                 return message;
             }
-            self.take(message);
+            self.handle(message);
         }
     }
 
-    /// Waits until a notification of this method has come, since this was asked last.
+    /// Waits for a notification of this method that was not returned yet.
     ///
     /// # Panics
     ///
-    /// Where none comes.
+    /// If none arrives.
     pub fn notification(&mut self, method: &str) -> Value {
         loop {
             let mut seen = self.notifications.iter();
@@ -200,18 +206,18 @@ impl WireClient {
                 return self.notifications.remove(index);
             }
             let message = self.next(&format!("a notification `{method}`"));
-            self.take(message);
+            self.handle(message);
         }
     }
 
     fn next(&mut self, what: &str) -> Value {
         self.output
-            .recv_timeout(PATIENCE)
+            .recv_timeout(TIMEOUT)
             .unwrap_or_else(|error| panic!("waited for {what}: {error}"))
     }
 
-    /// Takes a message that is no answer: keeps it, and answers it if it is a request.
-    fn take(&mut self, message: Value) {
+    /// Records a message that is not a response, and answers it if it is a request.
+    fn handle(&mut self, message: Value) {
         let id = &message["id"];
         if id.is_null() {
             self.notifications.push(message);
@@ -230,31 +236,32 @@ impl WireClient {
     }
 
     fn write(&mut self, message: &Value) {
-        self.line.write(message, self.revision);
+        self.connection.write(message, self.revision);
     }
 }
 
 impl Drop for WireClient {
     fn drop(&mut self) {
-        if let Line::Pipe { server, input } = &mut self.line {
-            // A server ends when nobody writes to it any more.
+        if let Connection::Pipe { server, input } = &mut self.connection {
+            // A server ends when its input is closed.
             drop(input.take());
-            while self.output.recv_timeout(PATIENCE).is_ok() {}
+            // The output is drained, so that the server can write its last messages and end by itself.
+            while self.output.recv_timeout(TIMEOUT).is_ok() {}
             let _ = server.kill();
             let _ = server.wait();
         }
     }
 }
 
-/// The way to a server.
+/// The connection to a server.
 #[derive(Debug)]
-enum Line {
-    /// Its standard input.
+enum Connection {
+    /// The standard input of a process.
     Pipe {
         server: Child,
         input: Option<ChildStdin>,
     },
-    /// Its address, and where what it says goes.
+    /// The URL, and the channel for the server's messages.
     Http {
         url: String,
         session: Option<String>,
@@ -262,7 +269,7 @@ enum Line {
     },
 }
 
-impl Line {
+impl Connection {
     fn write(&mut self, message: &Value, revision: &str) {
         match self {
             Self::Pipe { input, .. } => {
@@ -301,7 +308,7 @@ impl Line {
         }
     }
 
-    /// Listens to what the server says by itself, where revisions have that.
+    /// Listens for the server's own messages, in revisions that have a stream for them.
     fn listen(&self, revision: &str) {
         if let Self::Http {
             url,
@@ -317,7 +324,7 @@ impl Line {
     }
 }
 
-/// Hands on all messages of an answer as they come, until its end.
+/// Forwards all messages of a response as they arrive.
 fn forward(mut answer: HttpAnswer, sender: &Sender<Value>) {
     let sender = sender.clone();
     std::thread::spawn(move || {
@@ -333,7 +340,7 @@ fn read(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
     let (sender, messages) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            // What is no JSON is no message; whoever waits for one says that none came.
+            // A line that is not JSON is no message; the test that waits for one fails with a timeout.
             let Ok(message) = serde_json::from_str(&line) else {
                 continue;
             };

@@ -1,16 +1,16 @@
-//! The fields of one object, asked for by name: what is missing, wrong or unknown becomes a finding.
+//! The fields of one object, read by name; missing, wrong and unknown fields become diagnostics.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place};
 
-use super::synonym::synonym;
+use super::suggest::synonym;
 use super::{Entry, Findings, Item, ItemKind, nearest, quote};
 
-/// The fields of one object. Each one that is asked for counts as known; [`Fields::finish`] reports the others.
+/// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
 ///
-/// A field that may be left out may also be `null`: programs write it so. [`Fields::entry`] tells the two apart.
+/// An optional field may also be `null`, because programs often write it so. [`Fields::entry`] distinguishes the two.
 #[derive(Debug)]
 pub struct Fields<'a> {
     owner: &'static str,
@@ -21,8 +21,9 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of `item`, which messages call `owner` (with its article: "the step").
-    /// A finding and nothing where it is no object.
-    pub fn of(item: &'a Item, owner: &'static str, findings: &mut Findings) -> Option<Self> {
+    ///
+    /// Reports a diagnostic and returns `None` if `item` is not an object.
+    pub fn of(item: &'a Item, owner: &'static str, sink: &mut Findings) -> Option<Self> {
         if let Some(entries) = item.as_object() {
             return Some(Self {
                 owner,
@@ -33,138 +34,137 @@ impl<'a> Fields<'a> {
         }
         let found = super::article(item.kind_word());
         let message = format!("{owner} must be an object, found {found}");
-        findings.push(item.place, Diagnostic::error(Code::WrongFieldType, message));
+        sink.push(item.place, Diagnostic::error(Code::WrongFieldType, message));
         None
     }
 
-    /// Where the object stands.
+    /// The place of the object.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// The field `name` with its key, whatever it holds, `null` included.
+    /// The field `name` with its key, whatever its value, `null` included.
     pub fn entry(&mut self, name: &'static str) -> Option<&'a Entry> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
+        // Of duplicate keys, which the reader has reported, the last one counts.
         self.entries.iter().rfind(|entry| &*entry.key == name)
     }
 
-    /// The value of the field `name`, whatever it is, unless it is left out or `null`.
+    /// The value of the field `name`, or `None` if the field is absent or `null`.
     pub fn optional(&mut self, name: &'static str) -> Option<&'a Item> {
         let item = &self.entry(name)?.item;
         (!item.is_null()).then_some(item)
     }
 
-    /// The value of the field `name`; a finding where it is left out.
-    pub fn required(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Item> {
+    /// The value of the field `name`. Reports a diagnostic if the field is absent.
+    pub fn required(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
         let entry = self.entry(name);
         if entry.is_none() {
-            self.report_missing(name, findings);
+            self.report_missing(name, sink);
         }
         entry.map(|entry| &entry.item)
     }
 
-    /// Says that the field `name` is missing.
-    pub fn report_missing(&self, name: &str, findings: &mut Findings) {
+    /// Reports that the field `name` is missing.
+    pub fn report_missing(&self, name: &str, sink: &mut Findings) {
         let message = format!("{} has no `{name}`", self.owner);
-        let finding = Diagnostic::error(Code::MissingField, message);
-        findings.push(self.place, finding.help(format!("add `{name}`")));
+        let diagnostic = Diagnostic::error(Code::MissingField, message);
+        sink.push(self.place, diagnostic.help(format!("add `{name}`")));
     }
 
-    /// The text in `name`, which may be left out.
-    pub fn text(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Arc<str>> {
+    /// The text in the optional field `name`.
+    pub fn text(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Arc<str>> {
         let item = self.optional(name)?;
-        typed(item, name, "text", item.as_text(), findings)
+        expect_type(item, name, "text", item.as_text(), sink)
     }
 
-    /// The text in `name`, which may not be left out, and its place.
+    /// The text in the required field `name`, and its place.
     pub fn required_text(
         &mut self,
         name: &'static str,
-        findings: &mut Findings,
+        sink: &mut Findings,
     ) -> Option<(&'a Arc<str>, Place)> {
-        let item = self.required(name, findings)?;
-        let text = typed(item, name, "text", item.as_text(), findings)?;
+        let item = self.required(name, sink)?;
+        let text = expect_type(item, name, "text", item.as_text(), sink)?;
         Some((text, item.place))
     }
 
-    /// The list in `name`, which may be left out.
-    pub fn list(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a [Item]> {
+    /// The list in the optional field `name`.
+    pub fn list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
         let item = self.optional(name)?;
-        typed(item, name, "a list", item.as_list(), findings)
+        expect_type(item, name, "a list", item.as_list(), sink)
     }
 
-    /// The list in `name`, which may not be left out.
-    pub fn required_list(
-        &mut self,
-        name: &'static str,
-        findings: &mut Findings,
-    ) -> Option<&'a [Item]> {
-        let item = self.required(name, findings)?;
-        typed(item, name, "a list", item.as_list(), findings)
+    /// The list in the required field `name`.
+    pub fn required_list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
+        let item = self.required(name, sink)?;
+        expect_type(item, name, "a list", item.as_list(), sink)
     }
 
-    /// The object in `name`, which may be left out.
-    pub fn object(&mut self, name: &'static str, findings: &mut Findings) -> Option<&'a Item> {
+    /// The object in the optional field `name`.
+    pub fn object(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
         let item = self.optional(name)?;
-        typed(item, name, "an object", item.as_object(), findings)?;
+        expect_type(item, name, "an object", item.as_object(), sink)?;
         Some(item)
     }
 
-    /// The truth value in `name`, which may be left out.
-    pub fn boolean(&mut self, name: &'static str, findings: &mut Findings) -> Option<bool> {
+    /// The truth value in the optional field `name`.
+    pub fn boolean(&mut self, name: &'static str, sink: &mut Findings) -> Option<bool> {
         let item = self.optional(name)?;
         let value = match &item.kind {
             ItemKind::Bool(value) => Some(*value),
             _ => None,
         };
-        typed(item, name, "true or false", value, findings)
+        expect_type(item, name, "true or false", value, sink)
     }
 
-    /// The whole number from 0 on in `name`, which may be left out, and its place.
-    pub fn count(&mut self, name: &'static str, findings: &mut Findings) -> Option<(u64, Place)> {
+    /// The whole number from 0 on in the optional field `name`, and its place.
+    pub fn count(&mut self, name: &'static str, sink: &mut Findings) -> Option<(u64, Place)> {
         let item = self.optional(name)?;
         let ItemKind::Number(number) = &item.kind else {
-            findings.wrong_type(item, name, "a whole number");
+            sink.push_wrong_type(item, name, "a whole number");
             return None;
         };
         if let Some(count) = number.as_u64() {
             return Some((count, item.place));
         }
         let message = format!("`{name}` must be a whole number from 0 on, found `{number}`");
-        findings.push(
+        sink.push(
             item.place,
             Diagnostic::error(Code::InvalidFieldValue, message),
         );
         None
     }
 
-    /// Reports every field that nobody asked for.
-    pub fn finish(self, findings: &mut Findings) {
+    /// Reports every field that was not read.
+    pub fn finish(self, sink: &mut Findings) {
         let mut unknown = self.unknown().peekable();
         if unknown.peek().is_none() {
             return;
         }
-        let guess = Guess::new(&self);
+        let guess = FieldGuess::new(&self);
         for entry in unknown {
-            if findings.only_counts_error() {
+            // Guessing compares the key with all known fields; beyond the limit the result would not be shown.
+            if sink.is_error_limit_reached() {
                 continue;
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
-            let finding = Diagnostic::error(Code::UnknownField, message);
-            let finding = match guess.meant_by(&entry.key) {
-                Some((name, is_sure)) => {
-                    let finding = finding.help(format!("did you mean `{name}`?"));
-                    if is_sure {
-                        finding.rename(name)
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let diagnostic = match guess.best_match(&entry.key) {
+                Some((name, is_certain)) => {
+                    let diagnostic = diagnostic.help(format!("did you mean `{name}`?"));
+                    // A certain guess becomes a fix that can be applied without asking.
+                    if is_certain {
+                        diagnostic.rename(name)
                     } else {
-                        finding
+                        diagnostic
                     }
                 }
-                None => finding.help(format!("it may have {}", listing(&self.known))),
+                None => diagnostic.help(format!("it may have {}", quoted_list(&self.known))),
             };
-            findings.push_key(entry, finding);
+            sink.push_at_key(entry, diagnostic);
         }
     }
 
@@ -174,19 +174,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Guesses which fields are meant by those that are not known.
-struct Guess<'k> {
+/// Guesses the known fields that unknown ones stand for.
+struct FieldGuess<'k> {
     known: &'k [&'static str],
-    /// The known fields that are there.
-    taken: HashSet<&'static str>,
-    /// How many unknown fields have another word for a known one.
+    /// The known fields that the object has.
+    present: HashSet<&'static str>,
+    /// The number of unknown fields that are a synonym of each known one.
     synonyms: HashMap<&'static str, usize>,
 }
 
-impl<'k> Guess<'k> {
+impl<'k> FieldGuess<'k> {
     fn new(fields: &'k Fields<'_>) -> Self {
         let known = fields.known.as_slice();
-        let taken = |name: &&str| fields.entries.iter().any(|entry| *entry.key == **name);
+        let present = |name: &&str| fields.entries.iter().any(|entry| *entry.key == **name);
         let mut synonyms = HashMap::new();
         for entry in fields.unknown() {
             if let Some(name) = synonym(&entry.key, known) {
@@ -195,38 +195,40 @@ impl<'k> Guess<'k> {
         }
         Self {
             known,
-            taken: known.iter().copied().filter(taken).collect(),
+            present: known.iter().copied().filter(present).collect(),
             synonyms,
         }
     }
 
-    /// The field that is probably meant by `written`, and whether it can be no other, and there is room for it.
-    fn meant_by(&self, written: &str) -> Option<(&'static str, bool)> {
-        let is_free = |name: &str| !self.taken.contains(name);
+    /// The field that `written` probably stands for; `true` if no other field is meant and the object does not have it
+    /// yet.
+    fn best_match(&self, written: &str) -> Option<(&'static str, bool)> {
+        let is_free = |name: &str| !self.present.contains(name);
         if let Some(name) = synonym(written, self.known) {
             let is_alone = self.synonyms.get(name) == Some(&1);
             return Some((name, is_alone && is_free(name)));
         }
         let name = nearest(written, self.known.iter().copied())?;
+        // A fix is offered only if no other known name is near as well.
         let others = self.known.iter().copied().filter(|known| *known != name);
         Some((name, nearest(written, others).is_none() && is_free(name)))
     }
 }
 
-fn typed<T>(
+fn expect_type<T>(
     item: &Item,
     name: &str,
     wanted: &str,
     value: Option<T>,
-    findings: &mut Findings,
+    sink: &mut Findings,
 ) -> Option<T> {
     if value.is_none() {
-        findings.wrong_type(item, name, wanted);
+        sink.push_wrong_type(item, name, wanted);
     }
     value
 }
 
-fn listing(names: &[&str]) -> String {
+fn quoted_list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

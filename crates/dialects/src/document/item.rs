@@ -1,43 +1,42 @@
-//! A JSON text in memory: values with the places where they were written.
+//! A JSON text in memory, its values with the places where they were written, and the limits of reading.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::{Number, Place, Source, Span, Value};
 
-use super::Limits;
-
-/// A text that was read.
+/// A text with its values and places.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What the text is made of.
+    /// The syntax of the text.
     pub syntax: Syntax,
     /// The value; for a text in lines, the text itself.
     pub root: Item,
     /// The text and the places in it.
     pub source: Source,
-    /// The bounds under which it was read, for what is read further inside of it.
+    /// The limits under which the text was read; values inside its texts are read under the same ones.
     pub limits: Limits,
 }
 
-/// What a text is made of.
+/// The syntax of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// One JSON value.
+    /// A single JSON value.
     Json,
     /// Lines, which each dialect reads in its own way.
     Lines,
 }
 
-/// One value of a text.
+/// A value of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// The kind of the value, and the value itself.
     pub kind: ItemKind,
-    /// Where it stands.
+    /// The place of the value.
     pub place: Place,
 }
 
-/// What an [`Item`] is.
+/// The kinds of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `null`.
@@ -50,23 +49,23 @@ pub enum ItemKind {
     Text(Arc<str>),
     /// A list.
     List(Vec<Item>),
-    /// An object. Where a key stands twice (which is a finding), the later one counts.
+    /// An object. Of duplicate keys, which the reader reports, the last one counts.
     Object(Vec<Entry>),
 }
 
-/// One field of an object.
+/// A field of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The key, with its escapes resolved.
     pub key: Arc<str>,
-    /// Where the key stands, quotes included.
+    /// The bytes of the key, quotes included.
     pub key_span: Span,
     /// The value.
     pub item: Item,
 }
 
 impl Item {
-    /// The text, if this is one.
+    /// The text, if the value is one.
     pub fn as_text(&self) -> Option<&Arc<str>> {
         match &self.kind {
             ItemKind::Text(text) => Some(text),
@@ -74,7 +73,7 @@ impl Item {
         }
     }
 
-    /// The items, if this is a list.
+    /// The items, if the value is a list.
     pub fn as_list(&self) -> Option<&[Item]> {
         match &self.kind {
             ItemKind::List(items) => Some(items),
@@ -82,7 +81,7 @@ impl Item {
         }
     }
 
-    /// The fields, if this is an object.
+    /// The fields, if the value is an object.
     pub fn as_object(&self) -> Option<&[Entry]> {
         match &self.kind {
             ItemKind::Object(entries) => Some(entries),
@@ -90,19 +89,19 @@ impl Item {
         }
     }
 
-    /// The field `key`, if this is an object that has it.
+    /// The field `key`, if the value is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Item> {
         let entries = self.as_object()?;
         let entry = entries.iter().rfind(|entry| &*entry.key == key)?;
         Some(&entry.item)
     }
 
-    /// Whether this is an object with a field `key`.
+    /// Returns true if the value is an object with a field `key`.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Whether this is `null`.
+    /// Returns true if the value is `null`.
     pub fn is_null(&self) -> bool {
         self.kind == ItemKind::Null
     }
@@ -132,6 +131,48 @@ impl Item {
                     .iter()
                     .map(|entry| (Arc::clone(&entry.key), entry.item.to_value())),
             ),
+        }
+    }
+}
+
+/// The advice for a text that is larger than the limits allow.
+pub(crate) const REDUCE_SIZE: &str = "let large values be inputs of the run, or come from a step";
+
+/// The limits of reading one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The maximum number of bytes.
+    pub bytes: usize,
+    /// The maximum nesting of lists and objects; at most [`Limits::DEEPEST`].
+    pub depth: usize,
+    /// The maximum number of values, keys not counted.
+    pub values: usize,
+    /// The maximum number of diagnostics that are reported one by one, up to [a fixed
+    /// bound](planwright_core::diagnostic::Tally::MOST); further ones are only counted.
+    pub diagnostics: usize,
+}
+
+impl Limits {
+    /// The nesting that no setting exceeds, so that recursion over a value cannot exhaust the stack.
+    pub const DEEPEST: usize = 512;
+
+    /// The maximum timeout or delay of a step: about 584 years, the nanoseconds that 64 bits can count.
+    pub const MAX_DURATION: Duration = Duration::from_nanos(u64::MAX);
+
+    /// The effective maximum nesting: the setting, but at most [`Limits::DEEPEST`].
+    pub fn effective_depth(&self) -> usize {
+        self.depth.min(Self::DEEPEST)
+    }
+}
+
+impl Default for Limits {
+    /// 16 MiB, 128 levels, a million values, a hundred diagnostics.
+    fn default() -> Self {
+        Self {
+            bytes: 16 * 1024 * 1024,
+            depth: 128,
+            values: 1_000_000,
+            diagnostics: 100,
         }
     }
 }

@@ -1,29 +1,27 @@
-//! JSON with positions: every value knows where it stands, every fault is found at once. A text in lines is one value.
+//! A JSON reader that gives every value its place in the text and reports all faults at once.
+//!
+//! A text in lines is a document with one text value. DESIGN.md explains why the crate has a reader of its own.
 
 mod fields;
-mod findings;
 mod item;
-mod limits;
-mod literal;
-mod nearest;
-mod number;
 mod offsets;
 mod read;
 mod reader;
-mod synonym;
+mod sink;
+mod string_literal;
+mod suggest;
+pub(crate) mod template;
 
 pub use fields::Fields;
-pub use findings::{Findings, article, quote};
-pub use item::{Document, Entry, Item, ItemKind, Syntax};
-pub use limits::Limits;
-pub use nearest::nearest;
+pub use item::{Document, Entry, Item, ItemKind, Limits, Syntax};
 pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
+pub use sink::{Findings, article, quote};
+pub use suggest::nearest;
 
-pub(crate) use limits::TAKE_LESS;
-pub(crate) use number::{is_number, number_out_of_range};
-pub(crate) use read::{LineValues, quoted_name};
-pub(crate) use reader::GIVE_JSON;
+pub(crate) use item::REDUCE_SIZE;
+pub(crate) use read::{LineValueReader, quoted_prefix};
+pub(crate) use reader::{EXPECT_JSON, is_number, number_out_of_range};
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,20 @@
-//! The front door of the reader: bytes in, a document or findings out.
+//! The entry points of the reader: bytes in, a document and diagnostics out.
 
 use std::borrow::Cow;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
 
-use super::reader::{Part, Reader};
-use super::{Document, Findings, Item, ItemKind, Limits, Offsets, Syntax, TAKE_LESS, literal};
+use super::reader::{JsonReader, PartStart};
+use super::{
+    Document, Findings, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
+};
 
-/// Reads one JSON text called `name`, whose places are numbered from `base` on.
+/// Reads a JSON text called `name`, whose places are numbered from `base` on.
 ///
-/// Beyond RFC 8259 it takes comments (`//` and `/* */`), commas before a closing bracket, and a byte order
-/// mark. Faults inside of a value (a key that stands twice, an escape that stands for nothing, a number that
-/// 64 bits cannot keep) leave the document readable, so that a dialect can add its own findings; faults of
-/// the structure do not. Either way the findings hold errors, and what was read must not be run.
+/// Beyond RFC 8259 it accepts comments (`//` and `/* */`), trailing commas, and a byte order mark. Faults inside of a
+/// value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
+/// that a dialect can add its own diagnostics; structural faults do not. In both cases the diagnostics hold errors,
+/// and the result must not be run.
 pub fn read(
     text: impl AsRef<[u8]>,
     name: &str,
@@ -24,7 +26,7 @@ pub fn read(
         Err(diagnostics) => return (None, diagnostics),
     };
     let text = source.text().clone();
-    let reader = Reader::new(&text, &mut source, limits, None);
+    let reader = JsonReader::new(&text, &mut source, limits, None);
     let (root, diagnostics) = reader.read(Place::NOWHERE, PointerSegment::Root);
     let document = root.map(|root| Document {
         syntax: Syntax::Json,
@@ -35,7 +37,7 @@ pub fn read(
     (document, diagnostics)
 }
 
-/// Reads a text that is made of lines, under the same name and within the same bounds: its one value is the text.
+/// Reads a text in lines under the same limits; its only value is the text itself.
 pub fn read_lines(
     text: impl AsRef<[u8]>,
     name: &str,
@@ -65,6 +67,7 @@ pub fn read_lines(
 }
 
 fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source, Diagnostics> {
+    // The size comes first: a text that is too large is not even validated as UTF-8.
     if bytes.len() > limits.bytes {
         return Err(too_large(limits));
     }
@@ -74,8 +77,8 @@ fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source
     }
 }
 
-/// Reads the JSON that stands inside of `item`, a text of `source`. Its places join `source`: their pointers
-/// continue that of `item`, their spans lie in the outer text. Nothing where `item` is no text.
+/// Reads the JSON text that `item`, a text of `source`, holds. Its places are added to `source`: their pointers
+/// continue that of `item`, their spans lie in the outer text. Returns `None` if `item` is not a text.
 pub fn read_inside(
     source: &mut Source,
     item: &Item,
@@ -85,61 +88,66 @@ pub fn read_inside(
         return (None, Diagnostics::new());
     };
     let offsets = Offsets::of(source, item.place);
-    let reader = Reader::new(text, source, limits, Some(&offsets));
+    let reader = JsonReader::new(text, source, limits, Some(&offsets));
     reader.read(item.place, PointerSegment::Root)
 }
 
-/// Reads the values that stand in a text in lines, in each of which `${…}` may stand without quotes.
+/// Reads values inside of a text in lines, where `${…}` needs no quotes, under one limit for all of them.
 #[derive(Debug)]
-pub(crate) struct LineValues {
+pub(crate) struct LineValueReader {
     limits: Limits,
     read: usize,
 }
 
-impl LineValues {
-    /// Within `limits`, for all of them together.
+impl LineValueReader {
+    /// A reader that allows as many values as `limits` for the whole text.
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, read: 0 }
     }
 
-    /// Counts values that are written in another way than JSON; `false` where that is more than are allowed.
+    /// Counts values that are not written as JSON; returns false if the limit is exceeded.
     pub(crate) fn count(&mut self, values: usize) -> bool {
         self.read += values;
         self.read <= self.limits.values
     }
 
-    /// Whether more values were met than are allowed, which is among the findings.
-    pub(crate) fn is_used_up(&self) -> bool {
+    /// Returns true if the limit is exceeded, which is among the diagnostics.
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.read > self.limits.values
     }
 
-    /// Reads the value that begins at byte `at` of `text`, which is the beginning of that of `source`. It becomes the part `segment` of
-    /// `parent` and has `around` lists and objects around it. The value, where it makes sense, and where it ends.
+    /// Reads the value that begins at byte `at` of `text`, a prefix of the text of `source`, as the part `segment` of
+    /// `parent` and inside of `outer_depth` lists and objects. Returns the value, if it is readable, and its end.
     pub(crate) fn read(
         &mut self,
         (text, at): (&str, usize),
         (parent, segment): (Place, PointerSegment),
-        around: usize,
-        (source, findings): (&mut Source, &mut Findings),
+        outer_depth: usize,
+        (source, sink): (&mut Source, &mut Findings),
     ) -> Option<(Item, usize)> {
-        let reader = Reader::new(text, source, &self.limits, None);
+        let reader = JsonReader::new(text, source, &self.limits, None);
+        // The count passes through the reader, because one limit holds for all values of the text.
         let values = self.read;
-        let part = Part { at, values, around };
+        let part = PartStart {
+            at,
+            values,
+            outer_depth,
+        };
         let read = reader.read_part(parent, segment, part);
         self.read = read.values;
-        findings.extend(read.diagnostics);
+        sink.extend(read.diagnostics);
         read.item.map(|item| (item, read.end))
     }
 }
 
-/// The text in quotes that `text` begins with, and its length; nothing where something is wrong with it.
-pub(crate) fn quoted_name(text: &str) -> Option<(Cow<'_, str>, usize)> {
+/// The quoted text that `text` begins with, and its length; `None` if it is malformed.
+pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
     if !text.starts_with('"') {
         return None;
     }
     let mut is_sound = true;
-    let literal = literal::read(text, 1, b'"', &mut |_| is_sound = false);
-    (literal.closed && is_sound).then_some((literal.text, literal.end))
+    let string_literal = string_literal::read(text, 1, b'"', &mut |_| is_sound = false);
+    (string_literal.closed && is_sound).then_some((string_literal.text, string_literal.end))
 }
 
 fn too_large(limits: &Limits) -> Diagnostics {
@@ -147,7 +155,7 @@ fn too_large(limits: &Limits) -> Diagnostics {
         "the text has more than the {} bytes that are allowed",
         limits.bytes
     );
-    [Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS)]
+    [Diagnostic::error(Code::TooLarge, message).help(REDUCE_SIZE)]
         .into_iter()
         .collect()
 }

@@ -1,10 +1,10 @@
-//! Durations as people write them: `250ms`, `30s`, `2m`.
+//! Durations such as `250ms`, `30s`, `2m`.
 
 use std::time::Duration;
 
 use crate::document::Limits;
 
-/// The units, from the shortest, in nanoseconds.
+/// The units in nanoseconds, from the shortest.
 const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -14,15 +14,16 @@ const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// The longest duration that is no whole number of its unit: some 292 years, the nanoseconds of which 63 bits can count.
-const LONGEST: f64 = 9.2e18;
+/// The maximum of a duration with a fraction: about 292 years, the nanoseconds that 63 bits can count.
+const MAX_FRACTIONAL_NANOSECONDS: f64 = 9.2e18;
 
-/// The duration that is written `text`: a number, and a unit right behind it or with spaces between.
+/// The duration in `text`: a number, and a unit with or without a space before it.
 pub(super) fn read(text: &str) -> Option<Duration> {
     let text = text.trim();
     let split = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
     let (number, unit) = text.split_at(split);
     let (_, nanoseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+    // Whole numbers are exact up to 64 bits, whereas a double would round them.
     if let Ok(number) = number.parse::<u64>() {
         let total = number.checked_mul(*nanoseconds)?;
         return Some(Duration::from_nanos(total));
@@ -30,10 +31,10 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
 }
 
-/// A number of milliseconds, if it can be a duration.
+/// A number of milliseconds as a duration, if it is within bounds.
 pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
     let nanoseconds = (milliseconds * 1e6).round();
-    if !(0.0..LONGEST).contains(&nanoseconds) {
+    if !(0.0..MAX_FRACTIONAL_NANOSECONDS).contains(&nanoseconds) {
         return None;
     }
     #[expect(
@@ -53,15 +54,16 @@ fn to_double(nanoseconds: u64) -> f64 {
     nanoseconds as f64
 }
 
-/// `duration` in the largest unit that it is a whole number of. Nothing where it is longer than what is read.
+/// `duration` in the largest unit of which it is a whole number; `None` if no reader accepts it.
 pub(super) fn write(duration: Duration) -> Option<String> {
-    if duration > Limits::LONGEST_TIME {
+    if duration > Limits::MAX_DURATION {
         return None;
     }
     let nanoseconds = duration.as_nanos();
     if nanoseconds == 0 {
         return Some("0ms".into());
     }
+    // From the largest unit down, so that 120 s is written as `2m`.
     let mut units = UNITS
         .iter()
         .rev()
@@ -90,7 +92,7 @@ mod tests {
         check("7us", Some(Duration::from_micros(7)), "7us");
         check(
             "18446744073709551615ns",
-            Some(Limits::LONGEST_TIME),
+            Some(Limits::MAX_DURATION),
             "18446744073709551615ns",
         );
         for wrong in [
@@ -110,7 +112,7 @@ mod tests {
             check(wrong, None, "");
         }
         assert_eq!(from_milliseconds(9.3e12), None);
-        let longer = Limits::LONGEST_TIME + Duration::from_nanos(1);
+        let longer = Limits::MAX_DURATION + Duration::from_nanos(1);
         assert_eq!(write(longer), None);
         assert_eq!(from_milliseconds(f64::NAN), None);
         assert_eq!(from_milliseconds(-1.0), None);

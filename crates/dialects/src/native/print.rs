@@ -1,4 +1,4 @@
-//! Writes any plan as native: nothing is lost.
+//! Writes any plan in the native dialect without loss.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
-use super::markers::Names;
-use super::reference::Writer;
-use super::words::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
-use super::{duration, reference, slot};
+use super::choices::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
+use super::foreign_references::ReferenceNames;
+use super::reference::NativeWriter;
+use super::{duration, reference};
 use crate::document::quote;
-use crate::printing::{ObjectBuilder, Unsaid, write_node};
-use crate::template;
+use crate::document::template;
+use crate::printing::{LossReport, ObjectBuilder, write_node};
 
-/// Writes `plan`. The only things that cannot be said are references, slots, times and nesting beyond what is ever read.
+/// Writes `plan`. The only possible losses are references, slots, times and nesting beyond what any reader accepts.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("native", plan);
-    let written = write_plan(plan, &mut unsaid);
-    unsaid.finish(&written)
+    let mut losses = LossReport::new("native", plan);
+    let written = write_plan(plan, &mut losses);
+    losses.finish(&written)
 }
 
-/// `plan` as native JSON has it.
-pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
+/// `plan` in native JSON.
+pub(super) fn write_plan(plan: &Plan, losses: &mut LossReport<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object
         .optional("name", plan.name.clone())
@@ -44,11 +44,11 @@ pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
         let instances = plan.instances.iter().cloned().map(Value::Text);
         object.field("instances", Value::list(instances));
     }
-    let names = Names::of(plan);
+    let names = ReferenceNames::of(plan);
     let steps: Vec<Value> = plan
         .steps
         .iter()
-        .map(|step| names.escape_step(write_step(step, unsaid)))
+        .map(|step| names.escape_step(write_step(step, losses)))
         .collect();
     object.field("steps", steps);
     match &plan.output {
@@ -60,7 +60,7 @@ pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
             object.field("output", Value::list(ids));
         }
         Output::Value(node) => {
-            object.field("output", names.escape(write_output(node, unsaid)));
+            object.field("output", names.escape(write_output(node, losses)));
         }
     }
     if !plan.metadata.is_null() {
@@ -69,7 +69,8 @@ pub(super) fn write_plan(plan: &Plan, unsaid: &mut Unsaid<'_>) -> Value {
     object.build()
 }
 
-/// Variables at the end that have a value and nothing else go to `vars`, all others to `inputs`.
+/// Writes inputs: trailing variables that have only a value go to `vars`, all others to `inputs`. The order of inputs
+/// is preserved this way.
 fn write_inputs(inputs: &[Input], object: &mut ObjectBuilder) {
     let is_plain = |input: &Input| {
         input.kind == InputKind::Variable && input.default.is_some() && input.schema.is_null()
@@ -97,6 +98,7 @@ fn write_input(input: &Input) -> Value {
         Value::Bool(false) if input.default.is_none() && input.kind == InputKind::Input => {
             return false.into();
         }
+        // `false` cannot hold a default or `x-variable`, an object with the same meaning can.
         Value::Bool(false) => [("not".into(), Value::empty_object())]
             .into_iter()
             .collect(),
@@ -113,28 +115,30 @@ fn write_input(input: &Input) -> Value {
 
 fn write_contents(contents: &[Content]) -> Option<Value> {
     let mut groups: Vec<(Option<&Arc<str>>, ObjectBuilder)> = Vec::new();
-    let mut last: &[Content] = &[];
+    let mut last_group: &[Content] = &[];
     for (position, content) in contents.iter().enumerate() {
-        let joins = !last.is_empty()
-            && last
+        // A group is an object with one field per kind, so an initial value of the same kind begins another group.
+        let joins = !last_group.is_empty()
+            && last_group
                 .iter()
                 .all(|other| other.instance == content.instance && other.kind != content.kind);
         if !joins {
             let mut group = ObjectBuilder::default();
             group.optional("instance", content.instance.clone());
             groups.push((content.instance.as_ref(), group));
-            last = &contents[position..position];
+            // An empty slice at this position; each value that joins the group extends it.
+            last_group = &contents[position..position];
         }
-        let start = position - last.len();
-        last = &contents[start..=position];
+        let start = position - last_group.len();
+        last_group = &contents[start..=position];
         if let Some((_, group)) = groups.last_mut() {
             group.field(content.kind.as_str(), content.value.clone());
         }
     }
-    let alone = matches!(groups.as_slice(), [(None, _)]);
-    one_or_all(
+    let can_stand_alone = matches!(groups.as_slice(), [(None, _)]);
+    single_or_list(
         groups.into_iter().map(|(_, group)| group.build()).collect(),
-        alone,
+        can_stand_alone,
     )
 }
 
@@ -149,21 +153,21 @@ fn write_schemas(schemas: &[SlotSchema]) -> Option<Value> {
             _ => groups.push([(kind, schema.schema.clone())].into_iter().collect()),
         }
     }
-    one_or_all(groups.into_iter().map(Value::from).collect(), true)
+    single_or_list(groups.into_iter().map(Value::from).collect(), true)
 }
 
-/// Nothing for no groups, the only group by itself where that is allowed, else the list of them.
-fn one_or_all(mut groups: Vec<Value>, alone: bool) -> Option<Value> {
+/// `None` for no groups, the only group by itself if `can_stand_alone`, else a list of all groups.
+fn single_or_list(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value> {
     match groups.len() {
         0 => None,
-        1 if alone => groups.pop(),
+        1 if can_stand_alone => groups.pop(),
         _ => Some(groups.into()),
     }
 }
 
-/// A value that would be taken for a list of ids, or for a wrapped value, is wrapped.
-fn write_output(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
-    let written = write_node(node, &Writer, unsaid);
+/// Writes the output; a value that looks like a list of ids, or like a wrapped value, is wrapped.
+fn write_output(node: &Node, losses: &mut LossReport<'_>) -> Value {
+    let written = write_node(node, &NativeWriter, losses);
     let is_taken_for_ids = written.as_list().is_some_and(|items| {
         items.iter().all(|item| {
             item.as_text()
@@ -173,13 +177,14 @@ fn write_output(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
     let is_taken_for_wrapper = written
         .as_object()
         .is_some_and(|fields| fields.len() == 1 && fields.contains_key("value"));
+    // `null` would be read as an absent output.
     if is_taken_for_ids || is_taken_for_wrapper || written.is_null() {
         return Value::object([("value", written)]);
     }
     written
 }
 
-fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
+fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object
         .field("id", Arc::clone(step.id.text()))
@@ -190,13 +195,13 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
         object.field("after", texts(&step.after));
     }
     if let Some(when) = &step.when {
-        object.field("when", write_node(when, &Writer, unsaid));
+        object.field("when", write_node(when, &NativeWriter, losses));
     }
     if let Some(for_each) = &step.for_each {
-        object.field("for_each", write_items(&for_each.over, unsaid));
+        object.field("for_each", write_items(&for_each.over, losses));
         object.optional(
             "max_parallel",
-            for_each.max_parallel.map(|most| u64::from(most.get())),
+            for_each.max_parallel.map(|max| u64::from(max.get())),
         );
     }
     match &step.action {
@@ -206,7 +211,7 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
         Action::Plan(call) => {
             let target = match &call.target {
                 PlanTarget::Named(name) => Arc::clone(&name.text).into(),
-                PlanTarget::Inline(plan) => write_plan(plan, unsaid),
+                PlanTarget::Inline(plan) => write_plan(plan, losses),
             };
             object.field("plan", target);
             if !call.scopes.is_empty() {
@@ -215,35 +220,35 @@ fn write_step(step: &Step, unsaid: &mut Unsaid<'_>) -> Value {
             }
         }
         Action::Value(node) => {
-            object.field("value", write_node(node, &Writer, unsaid));
+            object.field("value", write_node(node, &NativeWriter, losses));
         }
     }
-    let args = write_node(&step.args, &Writer, unsaid);
+    let args = write_node(&step.args, &NativeWriter, losses);
     if args.as_object().is_some_and(|fields| !fields.is_empty()) {
         object.field("args", args);
     }
     if !step.positional.is_empty() {
         let positional = step.positional.iter();
-        let positional = positional.map(|node| write_node(node, &Writer, unsaid));
+        let positional = positional.map(|node| write_node(node, &NativeWriter, losses));
         object.field("positional", Value::list(positional));
     }
     object
         .optional(
             "repeat",
-            step.repeat.as_ref().map(|it| write_repeat(it, unsaid)),
+            step.repeat.as_ref().map(|it| write_repeat(it, losses)),
         )
         .optional(
             "writes",
-            written(step).map(|writes| write_writes(writes, unsaid)),
+            written(step).map(|writes| write_writes(writes, losses)),
         )
-        .optional("on_error", write_on_error(&step.on_error, unsaid))
+        .optional("on_error", write_on_error(&step.on_error, losses))
         .optional(
             "retry",
-            step.retry.map(|it| write_retry(it, step.place, unsaid)),
+            step.retry.map(|it| write_retry(it, step.place, losses)),
         )
         .optional(
             "timeout",
-            step.timeout.map(|it| write_time(it, step.place, unsaid)),
+            step.timeout.map(|it| write_time(it, step.place, losses)),
         );
     let flags = [
         ("approval", step.approval == Approval::Ask),
@@ -260,9 +265,9 @@ fn texts(names: &[Name]) -> Value {
     Value::list(names.iter().map(|name| Arc::clone(&name.text).into()))
 }
 
-/// The list of a `for_each`; an object would be taken for one that holds it.
-fn write_items(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
-    let written = write_node(node, &Writer, unsaid);
+/// Writes the list of a `for_each`; an object is wrapped, because it would be read as `{"items": …}`.
+fn write_items(node: &Node, losses: &mut LossReport<'_>) -> Value {
+    let written = write_node(node, &NativeWriter, losses);
     match node.kind {
         NodeKind::Object(_) | NodeKind::Literal(Value::Object(_)) => {
             Value::object([("items", written)])
@@ -271,32 +276,33 @@ fn write_items(node: &Node, unsaid: &mut Unsaid<'_>) -> Value {
     }
 }
 
-fn write_repeat(repeat: &Repeat, unsaid: &mut Unsaid<'_>) -> Value {
-    let until = write_node(&repeat.until, &Writer, unsaid);
+fn write_repeat(repeat: &Repeat, losses: &mut LossReport<'_>) -> Value {
+    let until = write_node(&repeat.until, &NativeWriter, losses);
     let max = Value::from(u64::from(repeat.max.get()));
     Value::object([("until", until), ("max", max)])
 }
 
-/// What the step writes, unless that is nothing.
+/// The writes of the step, if it writes any slot.
 fn written(step: &Step) -> Option<&Writes> {
     let is_some =
         |writes: &&Writes| !matches!(&writes.targets, Targets::All(paths) if paths.is_empty());
     step.writes.as_ref().filter(is_some)
 }
 
-fn write_writes(writes: &Writes, unsaid: &mut Unsaid<'_>) -> Value {
-    unsaid.report_no_choice(&writes.targets, writes.place);
+fn write_writes(writes: &Writes, losses: &mut LossReport<'_>) -> Value {
+    losses.report_single_choice(&writes.targets, writes.place);
     let mut write_slot = |path: &SlotPath| {
-        let text = slot::write(path);
+        let text = reference::write_slot(path);
         if text.is_none() {
             let what = format!(
                 "the slot {}, whose name is too long",
                 quote(&path.to_string())
             );
-            unsaid.error_with(writes.place, &what, "give it a shorter name");
+            losses.error_with_help(writes.place, &what, "give it a shorter name");
         }
         Value::from(text.unwrap_or_default())
     };
+    // A single slot with the default method has a short form.
     if let (Targets::All(paths), Method::Set) = (&writes.targets, writes.method)
         && let [path] = paths.as_slice()
     {
@@ -317,32 +323,32 @@ fn write_writes(writes: &Writes, unsaid: &mut Unsaid<'_>) -> Value {
     object.build()
 }
 
-fn write_on_error(on_error: &OnError, unsaid: &mut Unsaid<'_>) -> Option<Value> {
+fn write_on_error(on_error: &OnError, losses: &mut LossReport<'_>) -> Option<Value> {
     match on_error {
         OnError::Fail => None,
         OnError::Continue => Some("continue".into()),
         OnError::Output(node) => {
-            let output = write_node(node, &Writer, unsaid);
+            let output = write_node(node, &NativeWriter, losses);
             Some(Value::object([("output", output)]))
         }
     }
 }
 
-fn write_retry(retry: Retry, place: Place, unsaid: &mut Unsaid<'_>) -> Value {
+fn write_retry(retry: Retry, place: Place, losses: &mut LossReport<'_>) -> Value {
     let attempts = Value::from(u64::from(retry.attempts.get()));
     match retry.delay {
         None => attempts,
         Some(delay) => Value::object([
             ("attempts", attempts),
-            ("delay", write_time(delay, place, unsaid)),
+            ("delay", write_time(delay, place, losses)),
         ]),
     }
 }
 
-fn write_time(time: Duration, place: Place, unsaid: &mut Unsaid<'_>) -> Value {
+fn write_time(time: Duration, place: Place, losses: &mut LossReport<'_>) -> Value {
     let text = duration::write(time);
     if text.is_none() {
-        unsaid.time_too_long(place, time);
+        losses.duration_too_long(place, time);
     }
     Value::from(text.unwrap_or_default())
 }

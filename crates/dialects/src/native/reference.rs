@@ -1,58 +1,62 @@
-//! `${…}`: reading and writing it.
+//! Reads and writes references `${…}`, and the slots that steps write.
 
 use std::sync::Arc;
 
 use planwright_core::expression::{
-    ExpressionErrorKind, PatternBudget, parse_form_within, print_form,
+    ExpressionErrorKind, PatternBudget, parse_form_within, print_form, print_path,
 };
-use planwright_core::plan::{Alternative, Form, NodeKind, Reference, TextPart};
+use planwright_core::plan::{
+    Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath,
+    Source as ReadSource, TextPart,
+};
 use planwright_core::{Code, Diagnostic, Place, Source, Value};
 
+use crate::document::template::{self, QUOTES};
 use crate::document::{Findings, quote};
-use crate::lowering::{Found, References, lower_template};
-use crate::printing::{Unsaid, WriteReferences};
-use crate::template::{self, QUOTES};
+use crate::lowering::{LowerResult, References, lower_template};
+use crate::printing::{LossReport, WriteReferences};
 
-/// Reads references.
-pub(super) struct Templates<'a> {
+/// The reference syntax of the native dialect.
+pub(super) struct NativeTemplates<'a> {
     pub(super) source: &'a mut Source,
-    pub(super) findings: &'a mut Findings,
+    pub(super) sink: &'a mut Findings,
     pub(super) patterns: &'a mut PatternBudget,
 }
 
-impl References for Templates<'_> {
+impl References for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
-        let borders = (&mut *self.source, &mut *self.findings);
+        let borders = (&mut *self.source, &mut *self.sink);
         let mut read = |inside: &str, place| read(inside, place, self.patterns);
-        folded(lower_template(text, place, QUOTES, borders, &mut read))
+        // References to literals are the escape for texts that look like references of other systems.
+        fold_literals(lower_template(text, place, QUOTES, borders, &mut read))
     }
 }
 
-/// `kind` with references to literal texts, such as `${'{{x}}'}`, as the texts that they are.
-fn folded(kind: NodeKind) -> NodeKind {
+/// `kind` with references to literal texts, such as `${'{{x}}'}`, replaced by these texts.
+fn fold_literals(kind: NodeKind) -> NodeKind {
     match kind {
         NodeKind::Reference(reference) => match literal(&reference) {
             Some(text) => NodeKind::Literal(Value::Text(text)),
             None => NodeKind::Reference(reference),
         },
         NodeKind::Text(parts) if parts.iter().any(is_literal_reference) => {
-            let mut folded: Vec<TextPart> = Vec::with_capacity(parts.len());
+            let mut fold_literals: Vec<TextPart> = Vec::with_capacity(parts.len());
             for part in parts {
                 let text = match &part {
                     TextPart::Literal(text) => Some(Arc::clone(text)),
                     TextPart::Reference(reference) => literal(reference),
                 };
-                match (folded.last_mut(), text) {
+                match (fold_literals.last_mut(), text) {
                     (Some(TextPart::Literal(before)), Some(text)) => {
                         *before = format!("{before}{text}").into();
                     }
-                    (_, Some(text)) => folded.push(TextPart::Literal(text)),
-                    (_, None) => folded.push(part),
+                    (_, Some(text)) => fold_literals.push(TextPart::Literal(text)),
+                    (_, None) => fold_literals.push(part),
                 }
             }
-            match folded.as_slice() {
+            match fold_literals.as_slice() {
                 [TextPart::Literal(text)] => NodeKind::Literal(Value::Text(Arc::clone(text))),
-                _ => NodeKind::Text(folded),
+                _ => NodeKind::Text(fold_literals),
             }
         }
         other => other,
@@ -63,7 +67,7 @@ fn is_literal_reference(part: &TextPart) -> bool {
     matches!(part, TextPart::Reference(reference) if literal(reference).is_some())
 }
 
-/// The text that `reference` consists of, if it reads nothing.
+/// The text of a reference to a literal text.
 fn literal(reference: &Reference) -> Option<Arc<str>> {
     match &reference.form {
         Form::First(alternatives) => match alternatives.as_slice() {
@@ -74,8 +78,8 @@ fn literal(reference: &Reference) -> Option<Arc<str>> {
     }
 }
 
-/// The reference that has `inside` between its braces.
-fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> Found<Reference> {
+/// The reference with `inside` between its braces.
+fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> LowerResult<Reference> {
     let text = format!("${{{inside}}}");
     match parse_form_within(inside, patterns) {
         Ok(form) => Ok(Reference {
@@ -90,27 +94,27 @@ fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> Found<Refer
                 ExpressionErrorKind::TooLarge => Code::ExpressionTooLong,
             };
             let message = format!("{} in {}", error.message, quote(&text));
-            let finding = Diagnostic::error(code, message);
+            let diagnostic = Diagnostic::error(code, message);
             Err(Box::new(match error.help {
-                Some(help) => finding.help(help),
-                None => finding,
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
             }))
         }
     }
 }
 
-/// Whether `text` would mean something between the braces, where `patterns` is left for patterns.
+/// Returns true if `text` is readable between braces within the budget `patterns`.
 pub(super) fn is_readable(text: &str, patterns: &mut PatternBudget) -> bool {
     parse_form_within(text, patterns).is_ok()
 }
 
-/// Whether `text` is one marker and nothing else.
+/// Returns true if `text` is exactly one marker.
 pub(super) fn is_reference(text: &str) -> bool {
     let whole = 0..text.len();
     matches!(template::split(text, QUOTES).as_slice(), [template::Piece::Marker(_, range)] if *range == whole)
 }
 
-/// The text that `text` says, if there is no reference in it.
+/// The literal that `text` stands for, if it has no reference.
 pub(super) fn plain(text: &str) -> Option<String> {
     let mut plain = String::new();
     for piece in template::split(text, QUOTES) {
@@ -122,15 +126,15 @@ pub(super) fn plain(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Writes references.
-pub(super) struct Writer;
+/// A writer of references.
+pub(super) struct NativeWriter;
 
-impl WriteReferences for Writer {
-    fn whole(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> Value {
-        self.inside(reference, unsaid).into()
+impl WriteReferences for NativeWriter {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+        self.write_inside(reference, losses).into()
     }
 
-    fn inside(&self, reference: &Reference, unsaid: &mut Unsaid<'_>) -> String {
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         if let Some(text) = print_form(&reference.form) {
             return format!("${{{text}}}");
         }
@@ -138,7 +142,7 @@ impl WriteReferences for Writer {
             "what {} refers to: it is too long, or nested too deeply",
             quote(&reference.text)
         );
-        unsaid.error_with(
+        losses.error_with_help(
             reference.place,
             &what,
             "refer to less at once, in steps of their own",
@@ -146,7 +150,83 @@ impl WriteReferences for Writer {
         String::new()
     }
 
-    fn text(&self, text: &str, before_marker: bool) -> String {
+    fn escape_text(&self, text: &str, before_marker: bool) -> String {
         template::escape(text, before_marker)
+    }
+}
+
+/// The slot that `text` names. It may begin with `slots.`, as in references.
+pub(super) fn read_slot(text: &str) -> Option<(SlotKind, Vec<Arc<str>>)> {
+    let path = text.strip_prefix("slots.").unwrap_or(text);
+    let form = parse_form_within(&format!("slots.{path}"), &mut PatternBudget::none());
+    slot_of_form(form.ok()?)
+}
+
+/// The text that [`read_slot`] reads as the slot again; `None` if it would be too long.
+pub(super) fn write_slot(path: &SlotPath) -> Option<String> {
+    let keys: Vec<Segment> = path.keys.iter().cloned().map(Segment::Key).collect();
+    let text = format!("{}{}", path.kind, print_path(&keys));
+    read_slot(&text).map(|_| text)
+}
+
+/// The slot that a form names, if it names nothing else.
+fn slot_of_form(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
+    let Form::First(alternatives) = form else {
+        return None;
+    };
+    let [Alternative::Read(read)] = alternatives.as_slice() else {
+        return None;
+    };
+    let ReadSource::Slot(kind) = &read.source else {
+        return None;
+    };
+    let keys: Option<Vec<Arc<str>>> = read
+        .path
+        .iter()
+        .map(|segment| match segment {
+            Segment::Key(key) => Some(Arc::clone(key)),
+            Segment::Index(_) | Segment::Each => None,
+        })
+        .collect();
+    (read.missing == Missing::Fail).then_some((*kind, keys?))
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Place;
+    use planwright_core::expression::LONGEST_TEXT;
+
+    use super::*;
+
+    /// Compares the text of the slot of `kind` with one key, and reads it again.
+    #[track_caller]
+    fn check(kind: SlotKind, key: &str, expected: Option<&str>) {
+        let path = SlotPath {
+            kind,
+            keys: vec![key.into()],
+            place: Place::NOWHERE,
+        };
+        let text = write_slot(&path);
+        assert_eq!(text.as_deref(), expected);
+        if let Some(text) = text {
+            assert_eq!(read_slot(&text), Some((kind, path.keys)));
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        check(SlotKind::Vars, "user", Some("vars.user"));
+        check(
+            SlotKind::State,
+            "odd \"name\"",
+            Some(r#"state["odd \"name\""]"#),
+        );
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_a_reference() {
+        let max = "x".repeat(LONGEST_TEXT - "slots.vars.".len());
+        check(SlotKind::Vars, &max, Some(&format!("vars.{max}")));
+        check(SlotKind::Vars, &format!("{max}x"), None);
     }
 }

@@ -1,28 +1,28 @@
-//! The JSON Schema of native plans: one description of every field, from which the published file is made.
+//! The JSON Schema of native plans: a single description of every field, from which the published file is generated.
 
-// Nobody makes values of these types: they are there for what can be said about them.
+// These types have no values; they only carry descriptions.
 #![expect(
     dead_code,
-    reason = "the types describe a shape, the reader makes plans of it"
+    reason = "the types describe the form of plans, which the reader builds itself"
 )]
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::words::{self, Words};
+use super::choices::{self, Choices};
 
 /// The JSON Schema (draft 2020-12) of native plans.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<PlanShape>();
+    let mut schema = generator.into_root_schema_for::<PlanSchema>();
     schema.insert("title".into(), "Planwright plan".into());
     schema.to_value()
 }
 
-/// Steps that call tools, and what is handed from one to the other.
+/// Steps that call tools, and the data that they pass to each other.
 #[derive(JsonSchema)]
 #[schemars(rename = "plan", deny_unknown_fields, transform = plan_needs)]
-struct PlanShape {
+struct PlanSchema {
     /// A short name.
     #[schemars(schema_with = "text")]
     name: (),
@@ -32,47 +32,47 @@ struct PlanShape {
     /// More lines for people.
     #[schemars(schema_with = "text")]
     description: (),
-    /// What the plan may be given, by name: a JSON Schema for each, with `default`; without one the input is required.
+    /// Inputs by name: a JSON Schema for each, with `default`; an input without one is required.
     #[schemars(schema_with = "schemas")]
     inputs: (),
     /// Variables and their values.
     #[schemars(schema_with = "objects")]
     vars: (),
-    /// What the slots hold before the first step: `{"state": {…}, "data": {…}}`, or a list of such objects with `instance`.
+    /// Initial values of the slots: `{"state": {…}, "data": {…}}`, or a list of such objects with `instance`.
     #[schemars(schema_with = "slots")]
     slots: (),
-    /// JSON Schemas of what the slots are meant to hold, by kind, or a list of such objects.
+    /// JSON Schemas of the slots by kind, or a list of such objects.
     #[schemars(schema_with = "slot_schemas")]
     slot_schemas: (),
-    /// Runs the plan once for each of these, each with slots of its own.
+    /// Instances: the plan runs once for each of them, each with its own slots.
     #[schemars(schema_with = "texts")]
     instances: (),
     /// The steps. A step starts as soon as the steps that it refers to have ended.
-    steps: Vec<StepShape>,
-    /// The ids of the steps whose outputs are given back, or any other value with references; all outputs where it is left out.
+    steps: Vec<StepSchema>,
+    /// The ids of the steps whose outputs the plan returns, or any other value with references; all outputs if absent.
     #[schemars(schema_with = "anything")]
     output: (),
-    /// Whether the order of the steps means something.
+    /// The meaning of the order of steps: none, or the order in which they run.
     #[schemars(schema_with = "orderings")]
     ordering: (),
-    /// What a failure means for independent steps.
+    /// The effect of a failure on independent steps.
     #[schemars(schema_with = "on_failures")]
     on_failure: (),
-    /// Which parameters may receive references: all, or those that the tool marks with `x-sharable`.
+    /// The parameters that may receive references: all, or those that the tool marks with `x-sharable`.
     #[schemars(schema_with = "sharings")]
     sharing: (),
-    /// Whether the plan is to be run, or only checked and shown.
+    /// The use of the plan: it is run, or only checked and shown.
     #[schemars(schema_with = "modes")]
     mode: (),
-    /// Anything to be kept beside the plan.
+    /// Any further data, which is stored with the plan.
     #[schemars(schema_with = "anything")]
     metadata: (),
 }
 
-/// One step: exactly one of `tool`, `plan` and `value`.
+/// A step: exactly one of `tool`, `plan` and `value`.
 #[derive(JsonSchema)]
 #[schemars(rename = "step", deny_unknown_fields, transform = step_needs)]
-struct StepShape {
+struct StepSchema {
     /// The step's id, unique in the plan.
     #[schemars(schema_with = "text_or_number")]
     id: (),
@@ -85,10 +85,10 @@ struct StepShape {
     /// The plan to run: the name of a stored one, or a plan. `args` are its inputs.
     #[schemars(schema_with = "plan")]
     plan: (),
-    /// The step's output itself, made of references without any call.
+    /// The step's output itself, made of references without a call.
     #[schemars(schema_with = "anything")]
     value: (),
-    /// The arguments, with references at any depth: `"${step.field[0]}"` keeps the value's type, in longer text it is inserted.
+    /// The arguments, with references at any depth: `"${step.field[0]}"` preserves the value's type, in longer text the value is inserted.
     #[schemars(schema_with = "objects")]
     args: (),
     /// Arguments without names, for the tool's parameters in their order, the required ones first.
@@ -97,25 +97,25 @@ struct StepShape {
     /// Ids of steps that must end first, though no data comes from them.
     #[schemars(schema_with = "texts")]
     after: (),
-    /// A condition, such as `"${a.total > 3}"`; where it gives false the step is skipped.
+    /// A condition, such as `"${a.total > 3}"`; the step is skipped if it is false.
     #[schemars(schema_with = "condition")]
     when: (),
     /// Runs the step once for each item, which `${item}` and `${index}` refer to; the output is the list of outputs.
     #[schemars(schema_with = "for_each")]
     for_each: (),
-    /// How many items of `for_each` may be under way at the same time.
+    /// The maximum number of items of `for_each` in flight at the same time.
     #[schemars(schema_with = "bound")]
     max_parallel: (),
-    /// Repeats the step until a condition holds; `${last}` is the output of the round before, `${index}` the number of the round from 0.
+    /// Repeats the step until a condition holds; `${last}` is the output of the previous round, `${index}` the number of the round from 0.
     #[schemars(schema_with = "repeat")]
     repeat: (),
     /// The slot that the output goes to, such as `"vars.name"` or `"state.user"`.
     #[schemars(schema_with = "writes")]
     writes: (),
-    /// What a failure means: the run fails, goes on, or an output stands in.
+    /// The effect of a failure: the run fails, continues, or uses a replacement output.
     #[schemars(schema_with = "on_error")]
     on_error: (),
-    /// How often the call is tried in all, or `{"attempts", "delay"}`.
+    /// The maximum number of attempts, or `{"attempts", "delay"}`.
     #[schemars(schema_with = "retry")]
     retry: (),
     /// The time that the whole step may take.
@@ -127,7 +127,7 @@ struct StepShape {
     /// A second call with the same arguments does no harm.
     #[schemars(schema_with = "flag")]
     idempotent: (),
-    /// Nothing else runs at the same time.
+    /// The step runs exclusively: no other step at the same time.
     #[schemars(schema_with = "flag")]
     alone: (),
     /// The instance that the step runs for.
@@ -136,43 +136,43 @@ struct StepShape {
     /// The kinds of slots that the plan in `plan` may read.
     #[schemars(schema_with = "kinds")]
     scopes: (),
-    /// Why the step is there.
+    /// The reason for the step.
     #[schemars(schema_with = "text")]
     note: (),
 }
 
-/// Again and again, each round after the one before.
+/// Repetition in rounds, one after the other.
 #[derive(JsonSchema)]
 #[schemars(rename = "repeat", deny_unknown_fields, transform = repeat_needs)]
-struct RepeatShape {
-    /// Ends the repetition where it gives true. The step's own id refers to the round just ended.
+struct RepeatSchema {
+    /// Ends the repetition if it is true. The step's own id refers to the round that just ended.
     #[schemars(schema_with = "condition")]
     until: (),
-    /// The most rounds; 10 where it is left out.
+    /// The maximum number of rounds; 10 if absent.
     #[schemars(schema_with = "bound")]
     max: (),
 }
 
-/// Which slots a step writes.
+/// The slots that a step writes.
 #[derive(JsonSchema)]
 #[schemars(rename = "writes", deny_unknown_fields, transform = writes_needs)]
-struct WritesShape {
-    /// The slot, or several that all get the output.
+struct WritesSchema {
+    /// The slot, or several that all receive the output.
     #[schemars(schema_with = "text_or_texts")]
     to: (),
-    /// Slots of which one gets the output: the first after a success, the last after a failure.
+    /// Slots for different outcomes: the first receives the output of a success, the last that of a failure.
     #[schemars(schema_with = "two_texts")]
     one_of: (),
-    /// How the output meets what is in the slot.
+    /// The way in which the output is combined with the value in the slot.
     #[schemars(schema_with = "methods")]
     method: (),
 }
 
-/// How often a call is tried.
+/// The retries of a call.
 #[derive(JsonSchema)]
 #[schemars(rename = "retry", deny_unknown_fields, transform = retry_needs)]
-struct RetryShape {
-    /// Attempts in all.
+struct RetrySchema {
+    /// The maximum number of attempts, the first included.
     #[schemars(schema_with = "bound")]
     attempts: (),
     /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
@@ -202,7 +202,7 @@ fn retry_needs(schema: &mut Schema) {
     schema.insert("required".into(), json!(["attempts"]));
 }
 
-/// Makes exactly one of `fields` needed.
+/// Requires exactly one of `fields`.
 fn one_of(schema: &mut Schema, fields: &[&str]) {
     let each: Vec<Value> = fields
         .iter()
@@ -240,7 +240,7 @@ fn bound(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn repeat(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<RepeatShape>()
+    generator.subschema_for::<RepeatSchema>()
 }
 
 fn objects(_: &mut SchemaGenerator) -> Schema {
@@ -262,7 +262,7 @@ fn slot_schemas(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn by_kind(value: &Value, with_instance: bool) -> Value {
-    let mut properties: Map<String, Value> = words::all(words::KINDS)
+    let mut properties: Map<String, Value> = choices::all(choices::KINDS)
         .map(|kind| (kind.to_owned(), value.clone()))
         .collect();
     if with_instance {
@@ -271,33 +271,33 @@ fn by_kind(value: &Value, with_instance: bool) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-fn choice<T>(words: Words<T>) -> Schema {
-    let all: Vec<&str> = words::all(words).collect();
+fn choice<T>(choices: Choices<T>) -> Schema {
+    let all: Vec<&str> = choices::all(choices).collect();
     json_schema!({"type": "string", "enum": all, "default": all.first()})
 }
 
 fn orderings(_: &mut SchemaGenerator) -> Schema {
-    choice(words::ORDERINGS)
+    choice(choices::ORDERINGS)
 }
 
 fn on_failures(_: &mut SchemaGenerator) -> Schema {
-    choice(words::ON_FAILURES)
+    choice(choices::ON_FAILURES)
 }
 
 fn sharings(_: &mut SchemaGenerator) -> Schema {
-    choice(words::SHARINGS)
+    choice(choices::SHARINGS)
 }
 
 fn modes(_: &mut SchemaGenerator) -> Schema {
-    choice(words::MODES)
+    choice(choices::MODES)
 }
 
 fn methods(_: &mut SchemaGenerator) -> Schema {
-    choice(words::METHODS)
+    choice(choices::METHODS)
 }
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
-    let all: Vec<&str> = words::all(words::KINDS).collect();
+    let all: Vec<&str> = choices::all(choices::KINDS).collect();
     json_schema!({"type": "array", "items": {"type": "string", "enum": all}})
 }
 
@@ -328,7 +328,7 @@ fn for_each(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn writes(generator: &mut SchemaGenerator) -> Schema {
-    let object = generator.subschema_for::<WritesShape>();
+    let object = generator.subschema_for::<WritesSchema>();
     json_schema!({"anyOf": [{"type": "string"}, object]})
 }
 
@@ -340,7 +340,7 @@ fn on_error(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn retry(generator: &mut SchemaGenerator) -> Schema {
-    let object = generator.subschema_for::<RetryShape>();
+    let object = generator.subschema_for::<RetrySchema>();
     json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": u32::MAX}, object]})
 }
 

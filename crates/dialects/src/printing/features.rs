@@ -1,4 +1,4 @@
-//! What a plan uses beyond steps, tools and arguments: each dialect can say some of it.
+//! The features of plans beyond steps, tools and arguments; each dialect supports some of them.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Value};
 
-use super::Unsaid;
+use super::LossReport;
 
-/// Something that a plan may use.
+/// A feature that a plan may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// The plan has a name.
@@ -25,9 +25,9 @@ pub(crate) enum Feature {
     Inputs,
     /// The plan has variables.
     Variables,
-    /// Inputs or slots hold something before the first step.
+    /// Inputs or slots have initial values.
     Contents,
-    /// The plan says what its slots are meant to hold.
+    /// The plan declares schemas for its slots.
     SlotSchemas,
     /// The plan runs once for each of several instances.
     Instances,
@@ -35,13 +35,13 @@ pub(crate) enum Feature {
     SelectedOutput,
     /// The plan computes what it gives back.
     ComputedOutput,
-    /// The order of the steps means something.
+    /// Steps run in listed order.
     ListedOrder,
-    /// The order of the steps means nothing.
+    /// Steps run as soon as their data is available.
     DataflowOrder,
     /// A failure stops the run.
     Stop,
-    /// A failure leaves independent steps alone.
+    /// A failure does not stop independent steps.
     KeepGoing,
     /// Only marked parameters receive references.
     MarkedSharing,
@@ -51,7 +51,7 @@ pub(crate) enum Feature {
     ShowMode,
     /// A step has a title.
     StepTitle,
-    /// A step says why it is there.
+    /// A step has a note that explains it.
     Note,
     /// A step gives arguments by position.
     Positional,
@@ -63,7 +63,7 @@ pub(crate) enum Feature {
     ForEach,
     /// A step is repeated.
     Repeat,
-    /// A step names its result, once, as a variable.
+    /// A step writes its output to one variable, and nothing else does.
     ResultVariable,
     /// A step writes slots in any other way.
     Writes,
@@ -71,17 +71,17 @@ pub(crate) enum Feature {
     ContinueOnError,
     /// A step's failure is replaced by an output.
     ErrorOutput,
-    /// A step has attempts of its own.
+    /// A step sets its own number of attempts.
     Retry,
-    /// A step has a pause of its own between attempts.
+    /// A step sets its own delay between attempts.
     RetryDelay,
     /// A step has a time limit.
     Timeout,
     /// A step asks a person first.
     Approval,
-    /// A step may be called twice.
+    /// A step is idempotent.
     Idempotency,
-    /// A step runs alone.
+    /// No other step runs at the same time.
     Alone,
     /// A step runs for one instance only.
     Instance,
@@ -92,7 +92,7 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// What messages call it.
+    /// The words for the feature in messages.
     fn words(self) -> &'static str {
         match self {
             Self::Name => "the plan's name",
@@ -135,8 +135,8 @@ impl Feature {
         }
     }
 
-    /// What helps where the plan cannot do without it.
-    fn way_out(self) -> Option<&'static str> {
+    /// The advice for a feature that would change the meaning of the plan if it was dropped.
+    fn help(self) -> Option<&'static str> {
         match self {
             Self::Positional => Some("name it, or convert with the tools, whose schemas name it"),
             Self::ForEach => Some("write a step for each item"),
@@ -150,7 +150,7 @@ impl Feature {
         }
     }
 
-    /// Whether the plan does much the same without it.
+    /// Returns true if the plan does almost the same without the feature.
     fn is_dispensable(self) -> bool {
         matches!(
             self,
@@ -173,18 +173,18 @@ impl Feature {
     }
 }
 
-/// Reports everything that `plan` uses and that is not among `sayable`.
-pub(crate) fn report_unsaid(plan: &Plan, sayable: &[Feature], unsaid: &mut Unsaid<'_>) {
+/// Reports every feature that `plan` uses and `supported` lacks.
+pub(crate) fn report_unsupported(plan: &Plan, supported: &[Feature], losses: &mut LossReport<'_>) {
     let mut report = |feature: Feature, place: Place| {
-        if sayable.contains(&feature) {
+        if supported.contains(&feature) {
             return;
         }
         if feature.is_dispensable() {
-            unsaid.warning(place, feature.words());
-        } else if let Some(way_out) = feature.way_out() {
-            unsaid.error_with(place, feature.words(), way_out);
+            losses.warning(place, feature.words());
+        } else if let Some(help) = feature.help() {
+            losses.error_with_help(place, feature.words(), help);
         } else {
-            unsaid.error(place, feature.words());
+            losses.error(place, feature.words());
         }
     };
     plan_features(plan, &mut report);
@@ -215,6 +215,7 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
     }
     for input in &plan.inputs {
         let feature = match input.kind {
+            // Variables with a schema, or without a value, are inputs to other dialects.
             InputKind::Variable if input.default.is_some() && input.schema.is_null() => {
                 Feature::Variables
             }
@@ -237,10 +238,10 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
 
 fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
     for (node, feature) in parts(step) {
-        report(feature, near(node.place, step));
+        report(feature, place_or_step(node.place, step));
     }
     if let Some(name) = step.after.first() {
-        report(Feature::After, near(name.place, step));
+        report(Feature::After, place_or_step(name.place, step));
     }
     let used = [
         (step.title.is_some(), Feature::StepTitle),
@@ -267,15 +268,16 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         }
     }
     if let Some(writes) = &step.writes {
+        // Some dialects can name the output of a step, but not write it elsewhere.
         let feature = match result_variable(writes) {
             Some(_) => Feature::ResultVariable,
             None => Feature::Writes,
         };
-        report(feature, near(writes.place, step));
+        report(feature, place_or_step(writes.place, step));
     }
 }
 
-/// The variable that `writes` does no more than name a step's output by.
+/// The variable, if `writes` does nothing but name the output of the step by it.
 pub(crate) fn result_variable(writes: &Writes) -> Option<&Arc<str>> {
     match (&writes.targets, writes.method) {
         (Targets::All(paths), Method::Set) => match paths.as_slice() {
@@ -289,7 +291,7 @@ pub(crate) fn result_variable(writes: &Writes) -> Option<&Arc<str>> {
     }
 }
 
-/// The parts of a step that are values, each with what it is used for.
+/// The parts of a step that are values, with the features that they belong to.
 fn parts(step: &Step) -> impl Iterator<Item = (&Node, Feature)> {
     let value = match &step.action {
         Action::Value(node) => Some(node),
@@ -313,8 +315,8 @@ fn parts(step: &Step) -> impl Iterator<Item = (&Node, Feature)> {
     .filter_map(|(node, feature)| Some((node?, feature)))
 }
 
-/// `place`, or that of the step where it was never written down.
-fn near(place: Place, step: &Step) -> Place {
+/// `place`, or the place of the step if `place` is unknown.
+fn place_or_step(place: Place, step: &Step) -> Place {
     if place == Place::NOWHERE {
         step.place
     } else {

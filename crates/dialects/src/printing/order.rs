@@ -1,4 +1,4 @@
-//! Orders of steps, for dialects that say less of them than a plan may.
+//! The order of steps, for dialects that express less of it than a plan.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Form, OnFailure, Ordering, Source, Step};
 use planwright_core::{Place, Plan};
 
-use super::Unsaid;
+use super::LossReport;
 use crate::document::quote;
 
-/// Reports each step that the one at `position` comes after without taking data from it.
-pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>) {
+/// Reports each step that the step at `position` follows without reading its output.
+pub(crate) fn report_order(plan: &Plan, position: usize, losses: &mut LossReport<'_>) {
     let Some(step) = plan.steps.get(position) else {
         return;
     };
@@ -19,7 +19,7 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
         if !sources.contains(other) {
             let (step, other) = (quote(step.id.as_str()), quote(other));
             let what = format!("that step {step} comes after {other} without using its output");
-            unsaid.error(place, &what);
+            losses.error(place, &what);
         }
     };
     for name in &step.after {
@@ -33,8 +33,8 @@ pub(crate) fn report_order(plan: &Plan, position: usize, unsaid: &mut Unsaid<'_>
     }
 }
 
-/// Whether the step at `position` comes after a step whose output it does not read.
-pub(crate) fn comes_only_after(plan: &Plan, position: usize) -> bool {
+/// Returns true if the step at `position` follows a step whose output it does not read.
+pub(crate) fn follows_without_reading(plan: &Plan, position: usize) -> bool {
     let step = &plan.steps[position];
     let sources = sources_of(step);
     let before = position.checked_sub(1).map(|at| plan.steps[at].id.as_str());
@@ -43,9 +43,11 @@ pub(crate) fn comes_only_after(plan: &Plan, position: usize) -> bool {
     names.any(|name| !sources.contains(name))
 }
 
-/// Reports the first step that runs though the one listed before it failed, for dialects in which each step depends on the one
-/// before it where order counts: there it is skipped.
-pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
+/// Reports the first step that runs although the step listed before it failed. Dialects that write listed order as a
+/// chain of dependencies skip it.
+pub(crate) fn report_chain(plan: &Plan, losses: &mut LossReport<'_>) {
+    // With `keep_going`, an unrelated step runs after the failure of the previous one; a chain of dependencies would
+    // skip it.
     if plan.ordering != Ordering::Listed || plan.on_failure != OnFailure::KeepGoing {
         return;
     }
@@ -56,14 +58,16 @@ pub(crate) fn report_chain(plan: &Plan, unsaid: &mut Unsaid<'_>) {
         if !is_bound {
             let (step_id, before) = (quote(step.id.as_str()), quote(id));
             let what = format!("that step {step_id} runs though {before} before it failed");
-            unsaid.warning(step.place, &what);
+            losses.warning(step.place, &what);
             return;
         }
     }
 }
 
-/// The steps that each step comes after: those that `after` names, the one listed before it if order counts, and those whose
-/// outputs or results it reads, for systems that infer no order from references. Texts as written, without duplicates.
+/// The dependencies of each step: the names in `after`, the step listed before it if order counts, and the steps whose
+/// outputs or results it reads. Names are as written, without duplicates.
+///
+/// The systems of some dialects infer no order from references.
 pub(crate) fn dependencies(plan: &Plan) -> Vec<Vec<Arc<str>>> {
     let mut all = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {
@@ -91,7 +95,7 @@ pub(crate) fn dependencies(plan: &Plan) -> Vec<Vec<Arc<str>>> {
     all
 }
 
-/// The steps without whose outputs `step` is skipped.
+/// The steps whose failure makes `step` skipped, because it reads their outputs.
 fn sources_of(step: &Step) -> HashSet<&str> {
     let mut sources = HashSet::new();
     let value = match &step.action {
@@ -100,7 +104,7 @@ fn sources_of(step: &Step) -> HashSet<&str> {
     };
     for node in value.into_iter().chain([&step.args]) {
         node.each_reference(&mut |reference| {
-            // Of several alternatives each may be missing, and a later one is not waited for.
+            // Each of several alternatives may be missing, and a later one is not waited for.
             if matches!(&reference.form, Form::First(alternatives) if alternatives.len() > 1) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! What is written can be read again, however deeply it is nested and however many alternatives a reference has.
+//! Printed plans can be read again, at any nesting and with any number of alternatives.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::golden::sound_plan;
 
-/// Prints `plan` in the dialect `name` and reads it again, where that takes more than is usual so; the findings.
+/// Prints `plan` in the dialect `name` and reads it again, with higher limits if the printer warns; the diagnostics.
 #[track_caller]
 fn through(plan: &Plan, name: &str) -> Result<(), String> {
-    let (printed, findings) = dialect(name).unwrap().print(plan);
+    let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     let Some(printed) = printed else {
-        return Err(shown(&findings));
+        return Err(shown(&diagnostics));
     };
     let mut options = ReadOptions::new("test").in_dialect(name);
-    if findings.iter().any(|it| it.code == Code::TooDeep) {
+    if diagnostics.iter().any(|it| it.code == Code::TooDeep) {
         let again = parse(printed.as_bytes(), &options);
         assert!(again.diagnostics.has_errors(), "{name}: {printed}");
         options.limits.depth = Limits::DEEPEST;
@@ -28,16 +28,17 @@ fn through(plan: &Plan, name: &str) -> Result<(), String> {
         "{name}: {:#?}\n{printed}",
         read.diagnostics
     );
-    match shown(&findings) {
+    match shown(&diagnostics) {
         shown if shown.is_empty() => Ok(()),
         shown => Err(shown),
     }
 }
 
-/// The findings, but for warnings about what a dialect has no words for.
-fn shown(findings: &Diagnostics) -> String {
-    let counts = |finding: &&Diagnostic| finding.is_error() || finding.code != Code::Unprintable;
-    let lines: Vec<String> = findings
+/// The diagnostics, without warnings about unsupported features.
+fn shown(diagnostics: &Diagnostics) -> String {
+    let counts =
+        |diagnostic: &&Diagnostic| diagnostic.is_error() || diagnostic.code != Code::Unprintable;
+    let lines: Vec<String> = diagnostics
         .iter()
         .filter(counts)
         .map(ToString::to_string)
@@ -45,7 +46,7 @@ fn shown(findings: &Diagnostics) -> String {
     lines.join("\n")
 }
 
-/// A plan whose only argument is made of `depth` lists or objects, one in another.
+/// A plan whose only argument consists of `depth` nested lists or objects.
 fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
     let value = (0..depth).fold(Value::from(1), |value, _| nest(value));
     let args = Node::literal(Value::object([("x", value)]), Place::NOWHERE);
@@ -59,18 +60,18 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
     plan
 }
 
-/// That the dialect `name` has `around` lists and objects around an argument, and says so where that becomes too many.
+/// Checks that the dialect `name` has `around` lists and objects around an argument, and reports excessive nesting.
 #[track_caller]
 fn check_depth(name: &str, around: usize) {
     let usual = Limits::default().depth;
-    let way_out = "let what lies deeper be an input of the run, or come from a step";
-    let many = |levels| {
+    let help = "let what lies deeper be an input of the run, or come from a step";
+    let count = |levels| {
         format!(
             "PW0003: what is written is nested {levels} levels deep, {usual} are read (allow more where it is read, or let what is large be an input of the run or come from a step)"
         )
     };
     let never = format!(
-        "PW0901: the {name} dialect cannot say a plan that is nested 513 levels deep ({way_out})"
+        "PW0901: the {name} dialect cannot say a plan that is nested 513 levels deep ({help})"
     );
     for nest in [
         (|value| Value::list([value])) as fn(Value) -> Value,
@@ -78,8 +79,8 @@ fn check_depth(name: &str, around: usize) {
     ] {
         let with = |levels: usize| through(&nested(levels - around, nest), name);
         assert_eq!(with(usual), Ok(()));
-        assert_eq!(with(usual + 1), Err(many(usual + 1)));
-        assert_eq!(with(Limits::DEEPEST), Err(many(Limits::DEEPEST)));
+        assert_eq!(with(usual + 1), Err(count(usual + 1)));
+        assert_eq!(with(Limits::DEEPEST), Err(count(Limits::DEEPEST)));
         assert_eq!(with(Limits::DEEPEST + 1), Err(never.clone()));
     }
 }
@@ -114,7 +115,7 @@ fn there_are_no_more_alternatives_than_are_read() {
 
 #[test]
 fn times_are_no_longer_than_is_read() {
-    let milliseconds = Limits::LONGEST_TIME.as_millis().try_into().unwrap();
+    let milliseconds = Limits::MAX_DURATION.as_millis().try_into().unwrap();
     let longest = Duration::from_millis(milliseconds);
     let plan = |time: Duration| {
         let mut plan = nested(0, |value| value);

@@ -1,4 +1,4 @@
-//! Which dialect a text is taken for.
+//! Tests of recognising the dialect of a text.
 
 use planwright_dialects::{Dialect, ReadOptions, dialect, dialects, parse};
 
@@ -10,7 +10,7 @@ fn check(text: &str, wanted: &str) {
         None => result
             .diagnostics
             .iter()
-            .map(|finding| finding.code.to_string())
+            .map(|diagnostic| diagnostic.code.to_string())
             .collect::<Vec<String>>()
             .join(" "),
     };

@@ -1,4 +1,4 @@
-//! Plans of every dialect: what they mean, that their shape is recognised, that they survive being printed.
+//! Golden plans of every dialect: their meaning, their recognition, and their round trip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::meaning::meaning;
 
-/// The files below `tests/golden/{folder}`, in the order of their names.
+/// The files in `tests/golden/{folder}`, sorted by name.
 pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
@@ -27,7 +27,7 @@ pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compares `content` with the snapshot that lies beside the case `file`.
+/// Compares `content` with the snapshot beside the case `file`.
 pub(crate) fn assert_golden(file: &Path, content: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(file.parent().unwrap());
@@ -38,7 +38,7 @@ pub(crate) fn assert_golden(file: &Path, content: &str) {
     });
 }
 
-/// The plan in `text`, which is sound as far as its dialect can tell.
+/// The plan in `text`, which has no diagnostics.
 #[track_caller]
 pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     let options = ReadOptions::new("test").in_dialect(name);
@@ -51,23 +51,27 @@ pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     result.plan.unwrap()
 }
 
-/// Prints `plan` in its own dialect and checks that nothing is lost, or that it is refused: the dialects of other systems are
-/// read more widely than those systems read them, and written so that those systems read them.
+/// Prints `plan` in its own dialect and checks that nothing is lost, or that it is refused: the dialects of other
+/// systems are read more widely than those systems read them, and printed so that those systems read them.
 #[track_caller]
 pub(crate) fn assert_survives_printing(plan: &Plan, name: &str) {
-    let (printed, findings) = dialect(name).unwrap().print(plan);
+    let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     let is_of_another = !matches!(name, "native" | "lines" | "acts");
-    assert!(findings.is_empty() || is_of_another, "{findings:#?}");
-    assert_eq!(printed.is_none(), findings.has_errors(), "{findings:#?}");
+    assert!(diagnostics.is_empty() || is_of_another, "{diagnostics:#?}");
+    assert_eq!(
+        printed.is_none(),
+        diagnostics.has_errors(),
+        "{diagnostics:#?}"
+    );
     if let Some(printed) = printed {
         let again = sound_plan(&printed, name);
-        let (again, plan) = (settled(&again, name), settled(plan, name));
+        let (again, plan) = (normalized(&again, name), normalized(plan, name));
         assert_eq!(meaning(&again), meaning(&plan), "{printed}");
     }
 }
 
 /// `plan` without what printing adds: titles, and dependencies that follow from references.
-fn settled(plan: &Plan, name: &str) -> Plan {
+fn normalized(plan: &Plan, name: &str) -> Plan {
     let mut plan = plan.clone();
     if name == "mcp-cli" {
         plan.title = None;
@@ -109,31 +113,31 @@ fn check(name: &str) {
     }
 }
 
-/// As [`check`], for a dialect that is only read: what it says goes through the native one.
+/// Checks a dialect that is only read: its plans are printed in the native one.
 fn check_read_only(name: &str) {
     for file in cases(name) {
         let bytes = fs::read(&file).unwrap();
         let result = parse(&bytes, &ReadOptions::new("test"));
         let shown = file.display();
-        let findings = result.diagnostics;
-        assert!(findings.is_empty(), "{shown}: {findings:#?}");
+        let diagnostics = result.diagnostics;
+        assert!(diagnostics.is_empty(), "{shown}: {diagnostics:#?}");
         assert_eq!(result.dialect, Some(name), "{shown}");
         let plan = result.plan.unwrap();
         assert_golden(&file, &meaning(&plan));
         assert_survives_printing(&plan, "native");
-        let (printed, findings) = dialect(name).unwrap().print(&plan);
+        let (printed, diagnostics) = dialect(name).unwrap().print(&plan);
         assert_eq!(printed, None);
-        let help = findings
+        let help = diagnostics
             .iter()
             .next()
-            .and_then(|finding| finding.help.as_deref());
+            .and_then(|diagnostic| diagnostic.help.as_deref());
         let wanted = "plans can be written in `native`, `lines`, `concierge`, `acts`, `mcp-cli`, `clear-ai`, `agentle`";
         assert_eq!(help, Some(wanted));
     }
 }
 
 #[test]
-fn notations_that_are_only_read() {
+fn dialects_that_are_only_read() {
     for name in ["openai", "anthropic", "llm-compiler", "rewoo", "nestful"] {
         assert!(!dialect(name).unwrap().is_writable());
         check_read_only(name);

@@ -1,13 +1,13 @@
-//! Tests of the dialects through the crate's front door.
+//! Tests of the dialects through the public API.
 
 mod bounds;
 mod conversion;
+mod convert;
 mod detect;
-mod findings;
+mod diagnostics;
+mod fuzz;
 mod golden;
 mod meaning;
 mod native;
 mod places;
-mod print;
 mod round_trip;
-mod wild;

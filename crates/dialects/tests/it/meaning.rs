@@ -1,4 +1,4 @@
-//! A plan as text that people can compare: everything that it means, nothing of where it was written.
+//! The meaning of a plan as text, without places.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use planwright_core::plan::{
     TextPart,
 };
 
-/// The meaning of `plan`, one line for each thing that it says.
+/// The meaning of `plan`, one line for each part.
 pub(crate) fn meaning(plan: &Plan) -> String {
     let mut lines = Vec::new();
     let texts = [
@@ -58,7 +58,7 @@ pub(crate) fn meaning(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// What the slots hold before the first step and are meant to hold, and whose they are.
+/// The initial values and the schemas of slots, by instance.
 fn slots(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for content in &plan.contents {
@@ -132,7 +132,7 @@ fn step(step: &Step) -> String {
     line
 }
 
-/// A value with its references: `‹…›` each.
+/// A value with its references as `‹…›`.
 fn node(value: &Node) -> String {
     match &value.kind {
         NodeKind::Literal(value) => value.to_json(),

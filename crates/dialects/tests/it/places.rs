@@ -1,4 +1,4 @@
-//! That what a plan says points to where it was written.
+//! Tests of places: the parts of a plan lead to the text where they were written.
 
 use planwright_core::Plan;
 use planwright_core::plan::{Node, Output};

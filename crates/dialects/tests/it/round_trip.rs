@@ -1,11 +1,11 @@
-//! Any plan that a dialect can say is the same after it was printed and read again.
+//! Round trips: a plan that a dialect can express is unchanged after printing and reading.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::golden::{assert_survives_printing, sound_plan};
 
-/// Text with everything in it that is special somewhere.
+/// Text of pieces that are special in some dialect.
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
         "a", " ", "$", "$$", "{", "}", "${", "$ref:", "$ref", ".", "[", "\"", "\\", "é", "\n",
@@ -31,7 +31,7 @@ fn name() -> impl Strategy<Value = String> {
     prop::sample::select(names.to_vec()).prop_map(str::to_owned)
 }
 
-/// A value whose leaves are drawn from `leaf`; keys are drawn from `key`.
+/// A value with leaves from `leaf` and keys from `key`.
 fn value(leaf: BoxedStrategy<Value>, key: BoxedStrategy<String>) -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, move |inner| {
         prop_oneof![
@@ -58,7 +58,7 @@ fn plain() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Text in which `${` is written as its escape.
+/// Text with `${` escaped.
 fn escaped() -> BoxedStrategy<String> {
     text()
         .prop_map(|text| text.replace("${", "$${").replace("$$$", "$"))
@@ -100,7 +100,7 @@ pub(crate) fn concierge() -> impl Strategy<Value = Value> {
 }
 
 pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
-    let way = prop::collection::vec(
+    let path_text = prop::collection::vec(
         prop_oneof![
             name().prop_map(|name| format!("[{}]", quoted(&name))),
             (-3i64..9).prop_map(|index| format!("[{index}]")),
@@ -117,8 +117,10 @@ pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
         1 => Just(":-${v[0]:-${r1.a:-[1]}}".to_owned()),
     ];
     let variable = prop::sample::select(vec!["r0", "r1", "v", "[\"odd.name\"]", "nobody"]);
-    let marker = (variable, way, default)
-        .prop_map(|(name, way, default)| format!("${{{name}{}{default}}}", way.concat()))
+    let marker = (variable, path_text, default)
+        .prop_map(|(name, path_text, default)| {
+            format!("${{{name}{}{default}}}", path_text.concat())
+        })
         .boxed();
     let mixed = prop::collection::vec(prop_oneof![marker.clone(), escaped()], 0..4)
         .prop_map(|parts| parts.concat())
@@ -169,7 +171,7 @@ pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
 }
 
 pub(crate) fn clear_ai() -> impl Strategy<Value = Value> {
-    let way = prop::collection::vec(
+    let path_text = prop::collection::vec(
         prop_oneof![
             name().prop_map(|name| format!("[{}]", quoted(&name))),
             (-3i64..9).prop_map(|index| format!("[{index}]")),
@@ -179,8 +181,10 @@ pub(crate) fn clear_ai() -> impl Strategy<Value = Value> {
     );
     let root = prop::sample::select(vec![".data", ".error", ".tool", ".success"]);
     let marker = prop_oneof![
-        (0usize..4, root, way)
-            .prop_map(|(step, root, way)| format!("${{step[{step}]{root}{}}}", way.concat())),
+        (0usize..4, root, path_text).prop_map(|(step, root, path_text)| format!(
+            "${{step[{step}]{root}{}}}",
+            path_text.concat()
+        )),
         (0usize..4).prop_map(|step| format!("${{ step[{step}] }}")),
     ]
     .boxed();
@@ -222,7 +226,7 @@ pub(crate) fn clear_ai() -> impl Strategy<Value = Value> {
 
 pub(crate) fn agentle() -> impl Strategy<Value = Value> {
     let ids = ["a", "a.b", "odd id", "größe", "a[0]", "1"];
-    let way = prop::collection::vec(
+    let path_text = prop::collection::vec(
         prop_oneof![
             name().prop_map(|name| format!("[{}]", quoted(&name))),
             (-3i64..9).prop_map(|index| format!("[{index}]")),
@@ -231,8 +235,8 @@ pub(crate) fn agentle() -> impl Strategy<Value = Value> {
         ],
         0..3,
     );
-    let reference = (prop::sample::select(ids.to_vec()), way)
-        .prop_map(|(id, way)| format!("$ref:{id}{}", way.concat()));
+    let reference = (prop::sample::select(ids.to_vec()), path_text)
+        .prop_map(|(id, path_text)| format!("$ref:{id}{}", path_text.concat()));
     let literal = text().prop_map(|text| text.replace("$ref:", "$$ref:"));
     let leaf = prop_oneof![
         plain(),

@@ -1,4 +1,4 @@
-//! The server for the conformance suite as a program.
+//! The conformance server as a program.
 
 fn main() -> std::process::ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,4 +1,4 @@
-//! The server's side of every request.
+//! The handlers of all requests.
 #![expect(
     deprecated,
     reason = "the suite asks for logging, which older revisions have"
@@ -24,24 +24,24 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task;
 
-use super::offers::{self, Does, List, Offers};
+use super::fixtures::{self, Fixtures, List, ToolBehavior};
 use super::rounds::{self, Reply};
 
-/// How long the server takes between two things that it tells.
+/// The pause between two notifications.
 const PACE: Duration = Duration::from_millis(20);
 
-/// One for all sessions.
+/// The handler, shared by all sessions.
 #[derive(Clone, Debug)]
 pub(super) struct Handler {
-    offers: Arc<Offers>,
-    audience: Arc<Mutex<Audience>>,
+    fixtures: Arc<Fixtures>,
+    subscribers: Arc<Mutex<Subscribers>>,
 }
 
-/// Streams of the newest revision that want to know what changes.
+/// The subscription streams of the newest revision.
 #[derive(Debug, Default)]
-struct Audience {
-    /// What has changed for those that listen soon, by the task that answers each: a subscription is acknowledged before it is
-    /// handed to [`ServerHandler::listen`].
+struct Subscribers {
+    /// The changes for streams that are about to start, by the task of each: a subscription is acknowledged before
+    /// [`ServerHandler::listen`] receives it.
     expected: HashMap<task::Id, Vec<List>>,
     listeners: Vec<SubscriptionSink>,
 }
@@ -51,12 +51,12 @@ type Context = RequestContext<RoleServer>;
 impl Handler {
     pub(super) fn new() -> Self {
         Self {
-            offers: Arc::new(Offers::read()),
-            audience: Arc::default(),
+            fixtures: Arc::new(Fixtures::read()),
+            subscribers: Arc::default(),
         }
     }
 
-    async fn tell(&self, does: &Does, context: &Context) {
+    async fn notify(&self, does: &ToolBehavior, context: &Context) {
         let level = if does.says_if_asked {
             context.meta.log_level()
         } else {
@@ -65,7 +65,7 @@ impl Handler {
         for text in &does.says {
             if let Some(level) = level {
                 let message = LoggingMessageNotificationParam::new(level, json!(text));
-                // Whoever called may be gone; the call ends all the same.
+                // The client may be gone; the call ends nevertheless.
                 let _ = context.peer.notify_logging_message(message).await;
             }
             tokio::time::sleep(PACE).await;
@@ -86,6 +86,7 @@ impl Handler {
     }
 
     async fn change(&self, list: List, context: &Context) {
+        // Older revisions notify the session, the newest one its subscription streams.
         if context.meta.protocol_version().is_none() {
             let _ = match list {
                 List::Tools => context.peer.notify_tool_list_changed().await,
@@ -93,20 +94,21 @@ impl Handler {
             };
         }
         let listeners = {
-            let mut audience = lock(&self.audience);
-            for missed in audience.expected.values_mut() {
+            let mut subscribers = lock(&self.subscribers);
+            // Streams that are acknowledged but not started yet receive the change at their start.
+            for missed in subscribers.expected.values_mut() {
                 missed.push(list);
             }
-            audience.listeners.clone()
+            subscribers.listeners.clone()
         };
         for listener in listeners {
-            tell_listener(&listener, list).await;
+            notify_listener(&listener, list).await;
         }
     }
 }
 
-async fn tell_listener(listener: &SubscriptionSink, list: List) {
-    // It may be gone, or may have asked for the other list alone.
+async fn notify_listener(listener: &SubscriptionSink, list: List) {
+    // The stream may have ended, or may not include this list.
     let _ = match list {
         List::Tools => listener.notify_tool_list_changed().await,
         List::Prompts => listener.notify_prompt_list_changed().await,
@@ -131,7 +133,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tools = self.offers.tools.iter();
+        let tools = self.fixtures.tools.iter();
         tools
             .map(|tool| &tool.listed)
             .find(|tool| tool.name == name)
@@ -156,7 +158,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.offers.tools.iter();
+        let tools = self.fixtures.tools.iter();
         Ok(ListToolsResult::with_all_items(
             tools.map(|tool| tool.listed.clone()).collect(),
         ))
@@ -167,8 +169,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let offers = Arc::clone(&self.offers);
-        let Some(tool) = offers
+        let fixtures = Arc::clone(&self.fixtures);
+        let Some(tool) = fixtures
             .tools
             .iter()
             .find(|tool| tool.listed.name == request.name)
@@ -198,29 +200,32 @@ impl ServerHandler for Handler {
             does.rounds.clone()
         };
         let question = match &does.asks {
-            Some(question) => Some(offers::fill(
+            Some(question) => Some(fixtures::fill(
                 question,
-                &offers::words(request.arguments.as_ref()),
+                &fixtures::words(request.arguments.as_ref()),
             )),
             None => None,
         };
         let is_newest = context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28);
         let rounds = match &question {
-            // Since 2026-07-28 only results ask.
+            // Since 2026-07-28, a server asks in results only.
             Some(question) if is_newest => {
-                vec![BTreeMap::from([("answer".to_owned(), typed(question)?)])]
+                vec![BTreeMap::from([(
+                    "answer".to_owned(),
+                    deserialize(question)?,
+                )])]
             }
             _ => rounds,
         };
         if let Some(questions) = rounds::next(&rounds, does.sealed, reply)? {
             return Ok(questions.into());
         }
-        self.tell(does, &context).await;
-        let mut result: CallToolResult = typed(&complete(&does.result))?;
+        self.notify(does, &context).await;
+        let mut result: CallToolResult = deserialize(&complete(&does.result))?;
         if let Some(question) = question
             && !is_newest
         {
-            let question: ServerRequest = typed(&question)?;
+            let question: ServerRequest = deserialize(&question)?;
             match context.peer.send_request(question).await {
                 Ok(answer) => {
                     let answer = json!(answer);
@@ -252,7 +257,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.offers.resources.iter();
+        let resources = self.fixtures.resources.iter();
         Ok(ListResourcesResult::with_all_items(
             resources.map(|resource| resource.listed.clone()).collect(),
         ))
@@ -263,7 +268,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.offers.templates.iter();
+        let templates = self.fixtures.templates.iter();
         Ok(ListResourceTemplatesResult::with_all_items(
             templates.map(|template| template.listed.clone()).collect(),
         ))
@@ -274,12 +279,12 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         _: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let Some(content) = self.offers.content(&request.uri) else {
+        let Some(content) = self.fixtures.content(&request.uri) else {
             let message = format!("there is no resource `{}`", request.uri);
             let data = json!({"uri": request.uri});
             return Err(ErrorData::resource_not_found(message, Some(data)));
         };
-        Ok(ReadResourceResult::new(vec![typed(&content)?]).into())
+        Ok(ReadResourceResult::new(vec![deserialize(&content)?]).into())
     }
 
     async fn subscribe(&self, _: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -294,19 +299,21 @@ impl ServerHandler for Handler {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        lock(&self.audience).expected.insert(task::id(), Vec::new());
+        lock(&self.subscribers)
+            .expected
+            .insert(task::id(), Vec::new());
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let sink = context.sink();
         let missed = {
-            let mut audience = lock(&self.audience);
-            audience.listeners.push(sink.clone());
-            audience.expected.remove(&task::id())
+            let mut subscribers = lock(&self.subscribers);
+            subscribers.listeners.push(sink.clone());
+            subscribers.expected.remove(&task::id())
         };
         for list in missed.into_iter().flatten() {
-            tell_listener(sink, list).await;
+            notify_listener(sink, list).await;
         }
         context.cancelled().await;
         Ok(())
@@ -317,7 +324,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.offers.prompts.iter();
+        let prompts = self.fixtures.prompts.iter();
         Ok(ListPromptsResult::with_all_items(
             prompts.map(|prompt| prompt.listed.clone()).collect(),
         ))
@@ -328,10 +335,10 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let offers = Arc::clone(&self.offers);
-        let is_asked = |name: &str| name == request.name;
-        let mut prompts = offers.prompts.iter();
-        let Some(prompt) = prompts.find(|prompt| is_asked(&prompt.listed.name)) else {
+        let fixtures = Arc::clone(&self.fixtures);
+        let matches = |name: &str| name == request.name;
+        let mut prompts = fixtures.prompts.iter();
+        let Some(prompt) = prompts.find(|prompt| matches(&prompt.listed.name)) else {
             let message = format!("there is no prompt `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
@@ -342,9 +349,9 @@ impl ServerHandler for Handler {
         if let Some(questions) = rounds::next(&prompt.rounds, false, reply)? {
             return Ok(questions.into());
         }
-        let words = offers::words(request.arguments.as_ref());
-        let result = complete(&offers::fill(&prompt.result, &words));
-        let result: GetPromptResult = typed(&result)?;
+        let words = fixtures::words(request.arguments.as_ref());
+        let result = complete(&fixtures::fill(&prompt.result, &words));
+        let result: GetPromptResult = deserialize(&result)?;
         Ok(result.into())
     }
 
@@ -365,14 +372,14 @@ impl ServerHandler for Handler {
     }
 }
 
-/// A result that says that it is one, as the newest revision wants it; for older ones the SDK takes that away again.
+/// A result with `resultType`, which the newest revision requires; the SDK removes it for older ones.
 fn complete(result: &Value) -> Value {
     let mut result = result.clone();
     result["resultType"] = "complete".into();
     result
 }
 
-fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, ErrorData> {
+fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ErrorData> {
     serde_json::from_value(value.clone())
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }

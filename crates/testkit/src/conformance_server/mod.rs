@@ -1,20 +1,20 @@
-//! An MCP server that offers exactly what the official conformance suite asks servers for, over stdio and Streamable HTTP.
+//! An MCP server with exactly the fixtures that the official conformance suite expects, over stdio and Streamable
+//! HTTP.
 //!
-//! It is built on the same SDK as the gateway's own side towards clients, so what fails when it is asked directly is
-//! the SDK's, and what fails only through the gateway is the gateway's. What it offers is data, in `offers.json`.
+//! It uses the same SDK as the server side of the gateway: a check that fails against it directly is a fault of the
+//! SDK, one that fails only through the gateway is a fault of the gateway. Its fixtures are data, in `fixtures.json`.
 //!
-//! The server itself needs the feature `conformance`; where its program is, every test can ask.
+//! The server itself needs the feature `conformance`; the path of its program does not.
 
 #[cfg(feature = "conformance")]
-mod handler;
+mod fixtures;
 #[cfg(feature = "conformance")]
-mod offers;
-mod program;
+mod handler;
 #[cfg(feature = "conformance")]
 mod rounds;
 #[cfg(feature = "conformance")]
 mod serve;
 
-pub use program::program;
+pub use crate::programs::conformance_server as program;
 #[cfg(feature = "conformance")]
 pub use serve::run;

@@ -1,4 +1,4 @@
-//! Calls that take several rounds: questions with a state, until all of them are answered.
+//! Calls with several rounds of input requests and a state.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -6,21 +6,21 @@ use rmcp::model::{
     RequestStateCodec,
 };
 
-/// What a client came back with.
+/// The reply of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply<'a> {
     pub(super) responses: Option<&'a InputResponses>,
     pub(super) state: Option<&'a str>,
 }
 
-/// The key that states are sealed with: the server is for tests, so nobody gains by knowing it.
+/// The key that seals states: not a secret, since only tests use the server.
 const KEY: &[u8] = b"what seals the states of the server that only tests talk to";
 
-/// The next questions, or nothing if all is answered. With `is_sealed`, the questions carry a state.
+/// The next input requests, or `None` if all are answered. With `is_sealed`, they carry a state.
 ///
 /// # Errors
 ///
-/// If the state is not one of ours.
+/// If the state was not sealed by this server.
 pub(super) fn next(
     rounds: &[InputRequests],
     is_sealed: bool,
@@ -57,7 +57,7 @@ pub(super) fn next(
     Ok(Some(InputRequiredResult::new(Some(round.clone()), state)))
 }
 
-/// The questions that such a client can answer.
+/// The input requests that a client with `capabilities` can answer.
 pub(super) fn within(round: &InputRequests, capabilities: &ClientCapabilities) -> InputRequests {
     let can_answer = |request: &InputRequest| match request {
         InputRequest::CreateMessage(_) => capabilities.sampling.is_some(),

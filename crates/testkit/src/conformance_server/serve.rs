@@ -1,4 +1,4 @@
-//! How the server is reached.
+//! The transports of the server.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 
 use super::handler::Handler;
 
-/// Runs the server: over stdio until its input ends, or with `--listen ADDRESS` over HTTP, where it says on its standard
-/// error which address it got.
+/// Runs the server: over stdio until its input ends, or with `--listen ADDRESS` over HTTP; then it prints its address
+/// to standard error.
 pub fn run(arguments: &[String]) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let runtime = match tokio::runtime::Runtime::new() {
@@ -59,6 +59,6 @@ fn fail(message: &str) -> ExitCode {
 }
 
 fn say(text: &str) {
-    // Nobody may be there to read it.
+    // Standard error may be closed.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,21 +1,21 @@
-//! What the fake server answers to a call, as far as that is decided by the script alone.
+//! The answers to calls that depend on the script alone.
 
 use serde_json::{Value, json};
 
-/// What happens after all waiting.
+/// The answer after all delays.
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
-    /// A line as it is.
+    /// A raw line.
     Line(String),
     /// A result.
     Result(Value),
     /// A JSON-RPC error.
     Error(Value),
-    /// Nothing.
+    /// No answer.
     Nothing,
 }
 
-/// What the tool that `does` this answers to `request`.
+/// The answer to `request` of a tool with the behavior `does`.
 pub(super) fn answer(does: &Value, request: &Value) -> Answer {
     let params = &request["params"];
     if does["never"] == true {
@@ -51,7 +51,7 @@ pub(super) fn answer(does: &Value, request: &Value) -> Answer {
     })
 }
 
-/// A result with structured content, and its text as the specification wants it.
+/// A result with structured content, and its text as the specification requires.
 pub(super) fn structured(content: Value) -> Value {
     let mut result = text(&content.to_string());
     result["structuredContent"] = content;

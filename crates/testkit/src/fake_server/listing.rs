@@ -1,8 +1,8 @@
-//! What the fake server says about itself.
+//! The listings and the capabilities of the fake server.
 
 use serde_json::{Value, json};
 
-/// The revision that has no `initialize`.
+/// The revision without `initialize`.
 pub(super) const NEWEST: &str = "2026-07-28";
 
 /// The revisions that a script allows.
@@ -14,9 +14,9 @@ pub(super) fn revisions(script: &Value) -> Vec<&str> {
 }
 
 /// The result of `server/discover`, if the newest revision is allowed.
-pub(super) fn discovered(script: &Value) -> Option<Value> {
+pub(super) fn discover_result(script: &Value) -> Option<Value> {
     let revisions = revisions(script);
-    let discovered = json!({
+    let discover_result = json!({
         "resultType": "complete",
         "supportedVersions": revisions,
         "capabilities": capabilities(script),
@@ -26,25 +26,25 @@ pub(super) fn discovered(script: &Value) -> Option<Value> {
     });
     revisions
         .contains(&NEWEST)
-        .then(|| instructed(script, discovered))
+        .then(|| with_instructions(script, discover_result))
 }
 
-/// The result of `initialize`, if any older revision is allowed: the one asked for, else the newest of them.
-pub(super) fn initialized(script: &Value, asked: &Value) -> Option<Value> {
+/// The result of `initialize`, if an older revision is allowed: the requested one, else the newest of them.
+pub(super) fn initialize_result(script: &Value, asked: &Value) -> Option<Value> {
     let older: Vec<&str> = revisions(script)
         .into_iter()
         .filter(|revision| *revision != NEWEST)
         .collect();
-    let spoken = older
+    let revision = older
         .iter()
         .find(|revision| asked == **revision)
         .or(older.first())?;
-    let initialized = json!({
-        "protocolVersion": spoken,
+    let initialize_result = json!({
+        "protocolVersion": revision,
         "capabilities": capabilities(script),
         "serverInfo": {"name": "fake", "version": "1"},
     });
-    Some(instructed(script, initialized))
+    Some(with_instructions(script, initialize_result))
 }
 
 fn capabilities(script: &Value) -> Value {
@@ -54,15 +54,15 @@ fn capabilities(script: &Value) -> Value {
         .unwrap_or_else(|| json!({"tools": {}}))
 }
 
-fn instructed(script: &Value, mut greeting: Value) -> Value {
+fn with_instructions(script: &Value, mut result: Value) -> Value {
     if let Some(instructions) = script.get("instructions") {
-        greeting["instructions"] = instructions.clone();
+        result["instructions"] = instructions.clone();
     }
-    greeting
+    result
 }
 
-/// The field of its result in which the entries of the list are that `method` asks for.
-pub(super) fn list_of(method: &str) -> Option<&'static str> {
+/// The result field with the entries of the list that `method` requests.
+pub(super) fn list_field(method: &str) -> Option<&'static str> {
     match method {
         "tools/list" => Some("tools"),
         "prompts/list" => Some("prompts"),
@@ -72,7 +72,7 @@ pub(super) fn list_of(method: &str) -> Option<&'static str> {
     }
 }
 
-/// One page of the list `field`. The cursor is the number of the first entry on it.
+/// A page of the list `field`. The cursor is the index of its first entry.
 pub(super) fn page(lists: &Value, field: &str, cursor: &Value) -> Value {
     let none = Vec::new();
     let entries = lists[field].as_array().unwrap_or(&none);
@@ -86,21 +86,21 @@ pub(super) fn page(lists: &Value, field: &str, cursor: &Value) -> Value {
         .and_then(|size| usize::try_from(size).ok())
         .unwrap_or(usize::MAX);
     let end = start.saturating_add(size).min(entries.len());
-    let listed: Vec<Value> = entries[start..end]
+    let list_entry: Vec<Value> = entries[start..end]
         .iter()
         .map(|entry| match field {
-            "tools" => listed(entry),
+            "tools" => list_entry(entry),
             _ => entry.clone(),
         })
         .collect();
-    let mut page = json!({ field: listed });
+    let mut page = json!({ field: list_entry });
     if end < entries.len() {
         page["nextCursor"] = end.to_string().into();
     }
     page
 }
 
-fn listed(tool: &Value) -> Value {
+fn list_entry(tool: &Value) -> Value {
     let mut tool = tool.clone();
     if let Some(fields) = tool.as_object_mut() {
         fields.remove("does");

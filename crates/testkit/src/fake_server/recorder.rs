@@ -1,4 +1,4 @@
-//! What a test sees of a fake server: every message that it received, and its end.
+//! The view of a test on fake servers: every message that they receive, and their ends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,20 +8,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long a test waits for what has to happen before it fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time after which a test fails if an expected event does not occur.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Listens to fake servers. Each connects to it as it starts and tells it of every message; the connection ends with
-/// the server's process, however that ends.
+/// A recorder on a free port.
+///
+/// # Panics
+///
+/// If no port is free.
 #[derive(Debug)]
 pub struct Recorder {
     address: String,
-    seen: Receiver<Seen>,
+    events: Receiver<ServerEvent>,
     servers: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 #[derive(Debug)]
-enum Seen {
+enum ServerEvent {
     Started(u32),
     Message(Value),
     Ended,
@@ -32,98 +35,101 @@ impl Recorder {
     ///
     /// # Panics
     ///
-    /// Where no port is free.
+    /// If no port is free.
     pub fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        let (sender, seen) = channel();
+        let (sender, events) = channel();
         let servers = Arc::new(Mutex::new(Vec::new()));
         let streams = Arc::clone(&servers);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let sender = sender.clone();
-                let kept = stream.try_clone().expect("a connection can be shared");
+                // The clone stays writable here, to release tools.
+                let shared = stream.try_clone().expect("a connection can be shared");
                 streams
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .push(kept);
+                    .push(shared);
                 std::thread::spawn(move || listen(stream, &sender));
             }
         });
         Self {
             address: address.to_string(),
-            seen,
+            events,
             servers,
         }
     }
 
-    /// What stands as `record` in a script.
+    /// The value of `record` in a script.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Waits until a server starts, and gives its process id.
+    /// Waits until a server starts; returns its process id.
     ///
     /// # Panics
     ///
-    /// Where that does not happen in time.
+    /// If none starts in time.
     pub fn started(&self) -> u32 {
-        self.wait("a start", |seen| match seen {
-            Seen::Started(id) => Some(id),
+        self.wait("a start", |events| match events {
+            ServerEvent::Started(id) => Some(id),
             _ => None,
         })
     }
 
-    /// Waits for a message of `method`, and gives it.
+    /// Waits for a message of `method`, and returns it.
     ///
     /// # Panics
     ///
-    /// Where it does not come in time.
+    /// If none arrives in time.
     pub fn message(&self, method: &str) -> Value {
-        self.wait(method, |seen| match seen {
-            Seen::Message(message) if message["method"] == method => Some(message),
+        self.wait(method, |events| match events {
+            ServerEvent::Message(message) if message["method"] == method => Some(message),
             _ => None,
         })
     }
 
-    /// Waits until a server's process has ended.
+    /// Waits until the process of a server has ended.
     ///
     /// # Panics
     ///
-    /// Where that does not happen in time.
+    /// If it does not end in time.
     pub fn ended(&self) {
-        self.wait("an end", |seen| matches!(seen, Seen::Ended).then_some(()));
+        self.wait("an end", |events| {
+            matches!(events, ServerEvent::Ended).then_some(())
+        });
     }
 
-    /// Waits until a server's process has ended, and gives the methods of all messages up to then that nobody has
-    /// waited for.
+    /// Waits until the process of a server has ended; returns the methods of all messages that the test has not waited
+    /// for.
     ///
     /// # Panics
     ///
-    /// Where that does not happen in time.
+    /// If it does not end in time.
     pub fn methods_until_end(&self) -> Vec<String> {
         let mut methods = Vec::new();
-        self.wait("an end", |seen| match seen {
-            Seen::Ended => Some(()),
-            Seen::Message(message) => {
+        self.wait("an end", |events| match events {
+            ServerEvent::Ended => Some(()),
+            ServerEvent::Message(message) => {
                 methods.extend(message["method"].as_str().map(str::to_owned));
                 None
             }
-            Seen::Started(_) => None,
+            ServerEvent::Started(_) => None,
         });
         methods
     }
 
-    /// Whether no server has started so far.
+    /// Returns true if no server has started so far.
     pub fn has_seen_nothing(&self) -> bool {
-        self.seen.try_recv().is_err()
+        self.events.try_recv().is_err()
     }
 
-    /// Lets every tool go on that waits for it.
+    /// Releases every tool that waits for it.
     ///
     /// # Panics
     ///
-    /// Where a server is gone.
+    /// If a server is gone.
     pub fn release(&self) {
         let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         for mut server in servers.iter() {
@@ -131,13 +137,13 @@ impl Recorder {
         }
     }
 
-    fn wait<T>(&self, what: &str, mut wanted: impl FnMut(Seen) -> Option<T>) -> T {
+    fn wait<T>(&self, what: &str, mut wanted: impl FnMut(ServerEvent) -> Option<T>) -> T {
         loop {
-            let seen = self
-                .seen
-                .recv_timeout(PATIENCE)
-                .unwrap_or_else(|_| panic!("waited in vain for {what}"));
-            if let Some(found) = wanted(seen) {
+            let events = self
+                .events
+                .recv_timeout(TIMEOUT)
+                .unwrap_or_else(|_| panic!("timed out waiting for {what}"));
+            if let Some(found) = wanted(events) {
                 return found;
             }
         }
@@ -150,15 +156,15 @@ impl Default for Recorder {
     }
 }
 
-fn listen(stream: TcpStream, sender: &Sender<Seen>) {
+fn listen(stream: TcpStream, sender: &Sender<ServerEvent>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         let message: Value = serde_json::from_str(&line).expect("servers send JSON");
-        let seen = match message["started"].as_u64() {
-            Some(id) => Seen::Started(u32::try_from(id).expect("a process id")),
-            None => Seen::Message(message),
+        let events = match message["started"].as_u64() {
+            Some(id) => ServerEvent::Started(u32::try_from(id).expect("a process id")),
+            None => ServerEvent::Message(message),
         };
-        // A test that is over listens no more.
-        let _ = sender.send(seen);
+        // The test may have ended already.
+        let _ = sender.send(events);
     }
-    let _ = sender.send(Seen::Ended);
+    let _ = sender.send(ServerEvent::Ended);
 }

@@ -1,4 +1,4 @@
-//! The fake server's main loop.
+//! The main loop of the fake server.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use super::answer::{Answer, answer, structured};
 use super::listing;
 
-/// The field by which notifications say which subscription they are for.
+/// The field with the subscription of a notification.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Runs the fake server on the standard streams, as the JSON `script` says, until its input ends. `@PATH` is a script in a file.
+/// Runs the fake server on the standard streams, as the JSON `script` describes, until its input ends. `@PATH` is a
+/// script in a file.
 pub fn run(script: Option<&str>) -> ExitCode {
     let script = script.unwrap_or("{}");
     let text = match script.strip_prefix('@').map(std::fs::read_to_string) {
@@ -59,13 +60,13 @@ pub fn run(script: Option<&str>) -> ExitCode {
 
 struct Server {
     script: Value,
-    // The script, but for what was set since.
+    // The script with the fields that calls have set.
     lists: Mutex<Value>,
     // The id of the newest subscription.
     subscription: Mutex<Value>,
     recorder: Option<Mutex<TcpStream>>,
-    // Requests to the client that have no answer yet.
-    asked: Mutex<HashMap<String, Sender<Value>>>,
+    // The requests to the client without a response.
+    pending: Mutex<HashMap<String, Sender<Value>>>,
     released: (Mutex<bool>, Condvar),
 }
 
@@ -79,7 +80,7 @@ impl Server {
             subscription: Mutex::default(),
             script,
             recorder,
-            asked: Mutex::default(),
+            pending: Mutex::default(),
             released: (Mutex::new(false), Condvar::new()),
         }
     }
@@ -108,7 +109,7 @@ impl Server {
     fn record(&self, message: &Value) {
         if let Some(recorder) = &self.recorder {
             let line = format!("{message}\n");
-            // A test that is over listens no more.
+            // The test may have ended already.
             let _ = lock(recorder).write_all(line.as_bytes());
         }
     }
@@ -117,22 +118,27 @@ impl Server {
         let id = &request["id"];
         let params = &request["params"];
         match request["method"].as_str().unwrap_or_default() {
-            "server/discover" => match listing::discovered(&self.script) {
+            "server/discover" => match listing::discover_result(&self.script) {
                 Some(result) => respond(id, result),
                 None => self.refuse_unknown(id),
             },
-            "initialize" => match listing::initialized(&self.script, &params["protocolVersion"]) {
-                Some(result) => respond(id, result),
-                None => self.refuse_unknown(id),
-            },
+            "initialize" => {
+                match listing::initialize_result(&self.script, &params["protocolVersion"]) {
+                    Some(result) => respond(id, result),
+                    None => self.refuse_unknown(id),
+                }
+            }
             "ping" => respond(id, json!({})),
             "tools/call" => self.call(request),
             "subscriptions/listen" => self.subscribe(request),
-            method => match (listing::list_of(method), self.script["answers"].get(method)) {
-                (_, Some(answer)) => respond(id, completed(request, answer.clone())),
+            method => match (
+                listing::list_field(method),
+                self.script["answers"].get(method),
+            ) {
+                (_, Some(answer)) => respond(id, with_result_type(request, answer.clone())),
                 (Some(field), None) => {
                     let page = listing::page(&lock(&self.lists), field, &params["cursor"]);
-                    respond(id, completed(request, page));
+                    respond(id, with_result_type(request, page));
                 }
                 (None, None) => self.refuse_unknown(id),
             },
@@ -179,14 +185,14 @@ impl Server {
         for line in does["first"].as_array().into_iter().flatten() {
             match line.as_str() {
                 Some(text) => write(text),
-                None => write(&self.filled(line, request)),
+                None => write(&self.with_placeholders(line, request)),
             }
         }
         for done in 1..=does["progress"]["times"].as_u64().unwrap_or(0) {
             wait(&does["progress"]["every_ms"]);
             let line = json!({"jsonrpc": "2.0", "method": "notifications/progress",
                 "params": {"progressToken": "$TOKEN", "progress": done}});
-            write(&self.filled(&line, request));
+            write(&self.with_placeholders(&line, request));
         }
         if does["ends_subscription"] == true {
             let subscription = lock(&self.subscription).clone();
@@ -194,21 +200,21 @@ impl Server {
         }
         if does["ask"].is_object() {
             let reply = self.ask(id, &does["ask"]);
-            return respond(id, completed(request, structured(reply)));
+            return respond(id, with_result_type(request, structured(reply)));
         }
         if let Some(status) = does["exit"].as_i64() {
             end(i32::try_from(status).unwrap_or(1));
         }
         match answer(does, request) {
             Answer::Line(line) => write(&line),
-            Answer::Result(result) => respond(id, completed(request, result)),
+            Answer::Result(result) => respond(id, with_result_type(request, result)),
             Answer::Error(error) => refuse(id, &error),
             Answer::Nothing => {}
         }
     }
 
-    /// A line in which the names of what only the call knows stand for it.
-    fn filled(&self, line: &Value, request: &Value) -> String {
+    /// A line with the values that only the call provides in place of their placeholders.
+    fn with_placeholders(&self, line: &Value, request: &Value) -> String {
         let token = &request["params"]["_meta"]["progressToken"];
         let subscription = lock(&self.subscription).to_string();
         let line = line.to_string();
@@ -216,11 +222,11 @@ impl Server {
             .replace("\"$SUBSCRIPTION\"", &subscription)
     }
 
-    /// Sends the client a request and waits for what it says.
+    /// Sends the client a request and waits for the response.
     fn ask(&self, id: &Value, request: &Value) -> Value {
         let key = format!("ask-{id}");
         let (sender, replies) = channel();
-        lock(&self.asked).insert(key.clone(), sender);
+        lock(&self.pending).insert(key.clone(), sender);
         let mut request = request.clone();
         request["jsonrpc"] = "2.0".into();
         request["id"] = key.into();
@@ -240,13 +246,13 @@ impl Server {
     }
 }
 
-/// A call is answered on a thread of its own, so that others go on meanwhile.
+/// Handles a message. Each call runs on its own thread, so that calls run concurrently.
 fn receive(server: &Arc<Server>, message: Value) {
     if message["method"].is_null() {
         let key = message["id"].as_str().unwrap_or_default();
-        if let Some(asked) = lock(&server.asked).remove(key) {
-            // The thread that asked waits until it gets this.
-            let _ = asked.send(message);
+        if let Some(pending) = lock(&server.pending).remove(key) {
+            // The thread that sent the request waits for this response.
+            let _ = pending.send(message);
         }
         return;
     }
@@ -261,8 +267,8 @@ fn receive(server: &Arc<Server>, message: Value) {
     }
 }
 
-/// The newest revision wants every result to say that it is one.
-/// What a call does to the world: a line at the end of a file, which outlives this server and the machine.
+/// The side effect of a call: a line at the end of a file, synchronized so that it survives the end of this server and
+/// of the machine.
 fn append(path: &str, request: &Value) {
     let params = &request["params"];
     let line = json!({
@@ -280,7 +286,8 @@ fn append(path: &str, request: &Value) {
         .expect("the file can be written to");
 }
 
-fn completed(request: &Value, mut result: Value) -> Value {
+/// `result` with `resultType`, which the newest revision requires.
+fn with_result_type(request: &Value, mut result: Value) -> Value {
     let revision = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
     if revision == listing::NEWEST
         && let Some(fields) = result.as_object_mut()
@@ -302,7 +309,7 @@ fn refuse(id: &Value, error: &Value) {
 
 fn write(line: &str) {
     let mut out = std::io::stdout().lock();
-    // A client that is gone reads no more; the input ends soon, too.
+    // A client that is gone reads no more; the input ends soon as well.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

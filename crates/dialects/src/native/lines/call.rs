@@ -1,4 +1,4 @@
-//! A call: its tool, and what stands between the brackets.
+//! A call: its tool and its arguments.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,45 +6,46 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, PointerSegment};
 
-use super::follow::Statement;
-use super::line::{name_at, named};
-use super::parse::{Reader, entry};
+use super::line::{assigned_name, name_at};
+use super::parse::{StatementReader, entry};
+use super::statement::Statement;
 use crate::document::{Entry, Item, ItemKind, quote};
 
-/// How many lists and objects are around an argument.
-const AROUND: usize = 4;
+/// The number of lists and objects around an argument in native JSON.
+const ARGUMENT_DEPTH: usize = 4;
 
-/// A call, as fields of a step.
-pub(super) struct Call {
+/// The fields of a step that a call stands for.
+pub(super) struct CallFields {
     pub(super) entries: Vec<Entry>,
-    /// The byte after its `)`; nothing where it could not be read to its end.
+    /// The byte after its `)`; `None` if it could not be read to its end.
     pub(super) end: Option<usize>,
 }
 
-impl Call {
-    /// Reads the call of the tool that is named in `tool`, with arguments that begin at byte `at`.
+impl CallFields {
+    /// Reads the call of the tool at `tool`, with arguments from byte `at` on.
     pub(super) fn read(
-        reader: &mut Reader<'_>,
+        reader: &mut StatementReader<'_>,
         step: Place,
         tool: Range<usize>,
         at: usize,
         statement: &Statement,
     ) -> Self {
         let name: Arc<str> = name_at(reader.text, tool.clone()).into();
-        let place = reader.sheet.part(step, "tool", tool.clone());
+        let place = reader.context.part(step, "tool", tool.clone());
         let mut entries = vec![entry("tool", ItemKind::Text(name), place)];
-        let arguments = Arguments {
+        let arguments = ArgumentReader {
             tool,
             named: Vec::new(),
             names: HashSet::new(),
-            args: reader.sheet.part(step, "args", at..at),
+            args: reader.context.part(step, "args", at..at),
             unnamed: Vec::new(),
-            positional: reader.sheet.part(step, "positional", at..at),
+            positional: reader.context.part(step, "positional", at..at),
         };
         let (arguments, end) = arguments.read(reader, at, statement);
         let inside = at..end.map_or(statement.range.end, |end| end - 1);
+        // The places precede those of the arguments, as in JSON; their spans are known only now.
         for place in [arguments.args, arguments.positional] {
-            reader.sheet.source.set_span(place, inside.clone().into());
+            reader.context.source.set_span(place, inside.clone().into());
         }
         if !arguments.named.is_empty() {
             let named = ItemKind::Object(arguments.named);
@@ -58,7 +59,7 @@ impl Call {
     }
 }
 
-struct Arguments {
+struct ArgumentReader {
     tool: Range<usize>,
     named: Vec<Entry>,
     names: HashSet<Arc<str>>,
@@ -67,11 +68,11 @@ struct Arguments {
     positional: Place,
 }
 
-impl Arguments {
-    /// Reads the arguments from byte `at` on; the byte after the bracket that ends them.
+impl ArgumentReader {
+    /// Reads the arguments from byte `at` on; returns the byte after their closing bracket.
     fn read(
         mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut StatementReader<'_>,
         mut at: usize,
         statement: &Statement,
     ) -> (Self, Option<usize>) {
@@ -80,7 +81,9 @@ impl Arguments {
             at = reader.blank_end(at, end);
             if at == end {
                 let message = format!("the call of {} is never closed", self.tool_name(reader));
-                reader.sheet.complain(self.tool.clone(), message, "add `)`");
+                reader
+                    .context
+                    .report_malformed(self.tool.clone(), message, "add `)`");
                 return (self, None);
             }
             if reader.text[at..].starts_with(')') {
@@ -97,23 +100,25 @@ impl Arguments {
                 let line = rest.lines().next().unwrap_or_default();
                 let message = format!("expected `,` or `)`, found {}", quote(line));
                 let help = "put a comma between arguments, and texts in quotes";
-                reader.sheet.complain(at..at + line.len(), message, help);
+                reader
+                    .context
+                    .report_malformed(at..at + line.len(), message, help);
                 return (self, None);
             }
         }
     }
 
-    /// Reads one argument; the byte after it.
+    /// Reads one argument; returns the byte after it.
     fn argument(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut StatementReader<'_>,
         at: usize,
         statement: &Statement,
     ) -> Option<usize> {
-        let Some((name, behind)) = named(&reader.text[at..statement.range.end]) else {
+        let Some((name, behind)) = assigned_name(&reader.text[at..statement.range.end]) else {
             let segment = PointerSegment::Index(self.unnamed.len());
             let spot = (self.positional, segment);
-            let (item, end) = reader.value(at, statement, spot, AROUND)?;
+            let (item, end) = reader.value(at, statement, spot, ARGUMENT_DEPTH)?;
             self.unnamed.push(item);
             return Some(end);
         };
@@ -123,11 +128,11 @@ impl Arguments {
         if reader.text[value..].starts_with([',', ')']) {
             let message = format!("the argument {} has no value", quote(&name));
             let help = "write one behind the `=`, or leave the argument out";
-            reader.sheet.complain(range, message, help);
+            reader.context.report_malformed(range, message, help);
             return Some(value);
         }
         let spot = (self.args, PointerSegment::Key(Arc::clone(&name)));
-        let (item, end) = reader.value(value, statement, spot, AROUND)?;
+        let (item, end) = reader.value(value, statement, spot, ARGUMENT_DEPTH)?;
         let entry = Entry {
             key: Arc::clone(&name),
             key_span: range.into(),
@@ -137,14 +142,14 @@ impl Arguments {
             self.named.push(entry);
         } else {
             let message = format!("the argument {} is given twice", quote(&entry.key));
-            let finding = Diagnostic::error(Code::DuplicateKey, message);
-            let finding = finding.help("leave one of the two out");
-            reader.sheet.findings.push_key(&entry, finding);
+            let diagnostic = Diagnostic::error(Code::DuplicateKey, message);
+            let diagnostic = diagnostic.help("leave one of the two out");
+            reader.context.sink.push_at_key(&entry, diagnostic);
         }
         Some(end)
     }
 
-    fn tool_name(&self, reader: &Reader<'_>) -> String {
+    fn tool_name(&self, reader: &StatementReader<'_>) -> String {
         quote(&name_at(reader.text, self.tool.clone()))
     }
 }

@@ -1,77 +1,79 @@
-//! What a single line looks like, and the names in it.
+//! The form of a single line, and the names in it.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::foreign;
-use crate::document::quoted_name;
+use super::foreign_code;
+use crate::document::quoted_prefix;
 
-/// What a line begins, in bytes of the line.
+/// The start of a statement, in bytes of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Beginning {
+pub(super) enum LineStart {
     /// `id = tool(`, `id = {` or `id = ${`.
-    Step(Head),
-    /// `plan {`: where the brace is.
+    Step(StepHead),
+    /// `plan {`: the byte of the brace.
     Plan(usize),
-    /// `return`: where that ends.
+    /// `return`: the byte after it.
     Return(usize),
 }
 
-/// The beginning of a step.
+/// The head of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct StepHead {
     pub(super) id: Range<usize>,
-    pub(super) body: Body,
+    pub(super) body: StepBody,
 }
 
-/// What a step does, as its first signs tell.
+/// The action of a step, as far as its head shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    /// The tool, and the byte after `(`.
-    Call(Range<usize>, usize),
-    /// The brace.
+pub(super) enum StepBody {
+    /// A call: the tool, and the byte after `(`.
+    CallFields(Range<usize>, usize),
+    /// An object: the byte of the brace.
     Object(usize),
-    /// The dollar.
+    /// A reference: the byte of the dollar.
     Reference(usize),
 }
 
-/// What `line` begins, if anything.
-pub(super) fn beginning(line: &str) -> Option<Beginning> {
-    if let Some(head) = head(line) {
-        return Some(Beginning::Step(head));
+/// The statement that `line` begins, if any.
+pub(super) fn line_start(line: &str) -> Option<LineStart> {
+    // Steps come first: `plan = f()` and `return = f()` are steps.
+    if let Some(head) = step_head(line) {
+        return Some(LineStart::Step(head));
     }
-    let start = indent(line);
+    let start = indent_length(line);
     let word = &line[start..];
     if let Some(rest) = word.strip_prefix("plan") {
-        let brace = start + "plan".len() + indent(rest);
+        let brace = start + "plan".len() + indent_length(rest);
         return line[brace..]
             .starts_with('{')
-            .then_some(Beginning::Plan(brace));
+            .then_some(LineStart::Plan(brace));
     }
     let rest = word.strip_prefix("return")?;
-    let is_word = !rest.starts_with(|c: char| is_of_id(c) || matches!(c, '(' | '.' | ':'));
-    is_word.then_some(Beginning::Return(start + "return".len()))
+    // `returning`, `return(a)` and `return.x` are no statements.
+    let is_word = !rest.starts_with(|c: char| is_id_char(c) || matches!(c, '(' | '.' | ':'));
+    is_word.then_some(LineStart::Return(start + "return".len()))
 }
 
-/// The beginning of a step, where `line` has one.
-pub(super) fn head(line: &str) -> Option<Head> {
+/// The head of the step that `line` begins.
+pub(super) fn step_head(line: &str) -> Option<StepHead> {
     let (id, at) = left(line)?;
     let rest = &line[at..];
     let body = if rest.starts_with('{') {
-        Body::Object(at)
+        StepBody::Object(at)
     } else if rest.starts_with("${") {
-        Body::Reference(at)
+        StepBody::Reference(at)
     } else {
-        let name = name_length(rest, is_of_tool)?;
+        let name = name_length(rest, is_tool_char)?;
         let opens = rest[name..].starts_with('(');
-        opens.then_some(Body::Call(at..at + name, at + name + 1))?
+        opens.then_some(StepBody::CallFields(at..at + name, at + name + 1))?
     };
-    Some(Head { id, body })
+    Some(StepHead { id, body })
 }
 
-/// What is wrong with a line that is meant as a step and is none, or that is one of a program, and what helps; nothing for words.
+/// The fault in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
 pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
-    let start = indent(line);
+    let start = indent_length(line);
     if let Some((id, _)) = left(line) {
         let message = format!("`{}` does nothing", line[id].trim_matches('"'));
         let help = "write `id = tool(name=value)`, or `id = ${…}` for a value";
@@ -83,15 +85,15 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
         let help = "a step's other fields stand behind its `)`, on the same line";
         return Some((message, help));
     }
-    if let Some(fault) = foreign::fault(line) {
+    if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
     }
-    let length = name_length(rest, is_of_tool)?;
+    let length = name_length(rest, is_tool_char)?;
     let (name, rest) = rest.split_at(length);
     if !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
         return None;
     }
-    let help = if PRINTERS.contains(&name) {
+    let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
     } else {
         FORM
@@ -99,102 +101,102 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     Some((format!("the call of `{name}` has no id"), help))
 }
 
-/// Functions by which programs show something.
-const PRINTERS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
+/// Functions that print, in several languages.
+const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
 
-/// The blanks that `line` begins with.
+/// The indentation of `line`.
 pub(super) fn indentation(line: &str) -> &str {
-    &line[..indent(line)]
+    &line[..indent_length(line)]
 }
 
-/// How a step is written.
+/// The form of a step.
 pub(super) const FORM: &str = "write `id = tool(name=value)`";
 
-/// Whether `line` only opens or closes a block of code.
+/// Returns true if `line` opens or closes a block of code.
 pub(super) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// Whether nothing stands in `line` but a comment.
+/// Returns true if `line` is blank or a comment.
 pub(super) fn is_blank(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || line.starts_with('#')
 }
 
-/// The name that stands at `range` of `text`.
+/// The name at `range` of `text`.
 pub(super) fn name_at(text: &str, range: Range<usize>) -> Cow<'_, str> {
     let written = &text[range];
-    match quoted_name(written) {
+    match quoted_prefix(written) {
         Some((name, _)) => name,
         None => written.into(),
     }
 }
 
-/// `name =`: the name, and where what follows begins.
-pub(super) fn named(text: &str) -> Option<(Range<usize>, usize)> {
-    let length = name_length(text, is_of_argument)?;
-    Some((0..length, equals(text, length)?))
+/// The name before a `=`, and the start of the text after it.
+pub(super) fn assigned_name(text: &str) -> Option<(Range<usize>, usize)> {
+    let length = name_length(text, is_argument_char)?;
+    Some((0..length, after_equals(text, length)?))
 }
 
-/// `id =`: the id, and where what follows begins.
+/// The id before a `=`, and the start of the text after it.
 fn left(line: &str) -> Option<(Range<usize>, usize)> {
-    let start = indent(line);
-    let end = start + name_length(&line[start..], is_of_id)?;
-    Some((start..end, equals(line, end)?))
+    let start = indent_length(line);
+    let end = start + name_length(&line[start..], is_id_char)?;
+    Some((start..end, after_equals(line, end)?))
 }
 
-/// Where begins what follows the `=` behind byte `at`.
-fn equals(text: &str, at: usize) -> Option<usize> {
-    let at = at + indent(&text[at..]);
+/// The start of the text after the `=` that follows byte `at`.
+fn after_equals(text: &str, at: usize) -> Option<usize> {
+    let at = at + indent_length(&text[at..]);
     let rest = text[at..].strip_prefix('=')?;
-    (!rest.starts_with('=')).then(|| at + 1 + indent(rest))
+    (!rest.starts_with('=')).then(|| at + 1 + indent_length(rest))
 }
 
-/// The length of the name that `text` begins with, quotes included.
+/// The length of the name at the start of `text`, quotes included.
 fn name_length(text: &str, is_part: fn(char) -> bool) -> Option<usize> {
     if text.starts_with('"') {
-        return quoted_name(text).map(|(_, length)| length);
+        return quoted_prefix(text).map(|(_, length)| length);
     }
     let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
-    text.starts_with(is_first).then_some(length)
+    text.starts_with(is_first_char).then_some(length)
 }
 
-/// Whether `id` needs no quotes.
+/// Returns true if `id` needs no quotes.
 pub(super) fn is_bare_id(id: &str) -> bool {
-    is_bare(id, is_of_id)
+    is_bare(id, is_id_char)
 }
 
-/// Whether the name of an argument needs no quotes.
+/// Returns true if the name of an argument needs no quotes.
 pub(super) fn is_bare_argument(name: &str) -> bool {
-    is_bare(name, is_of_argument)
+    is_bare(name, is_argument_char)
 }
 
-/// Whether the name of a tool needs no quotes.
+/// Returns true if the name of a tool needs no quotes.
 pub(super) fn is_bare_tool(name: &str) -> bool {
-    is_bare(name, is_of_tool)
+    is_bare(name, is_tool_char)
 }
 
 fn is_bare(name: &str, is_part: fn(char) -> bool) -> bool {
-    name.starts_with(is_first) && name.chars().all(is_part)
+    name.starts_with(is_first_char) && name.chars().all(is_part)
 }
 
-fn is_first(c: char) -> bool {
+fn is_first_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn is_of_id(c: char) -> bool {
-    is_first(c) || c == '-'
+fn is_id_char(c: char) -> bool {
+    is_first_char(c) || c == '-'
 }
 
-fn is_of_argument(c: char) -> bool {
-    is_of_id(c) || c == '.'
+fn is_argument_char(c: char) -> bool {
+    is_id_char(c) || c == '.'
 }
 
-fn is_of_tool(c: char) -> bool {
-    is_of_argument(c) || matches!(c, '/' | ':')
+fn is_tool_char(c: char) -> bool {
+    is_argument_char(c) || matches!(c, '/' | ':')
 }
 
-fn indent(text: &str) -> usize {
+fn indent_length(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
@@ -203,16 +205,20 @@ mod tests {
     use super::*;
 
     fn shown(line: &str) -> String {
-        match beginning(line) {
-            Some(Beginning::Step(Head { id, body })) => {
+        match line_start(line) {
+            Some(LineStart::Step(StepHead { id, body })) => {
                 let id = &line[id];
                 match body {
-                    Body::Call(tool, at) => format!("{id} calls {} {}", &line[tool], &line[at..]),
-                    Body::Object(at) | Body::Reference(at) => format!("{id} is {}", &line[at..]),
+                    StepBody::CallFields(tool, at) => {
+                        format!("{id} calls {} {}", &line[tool], &line[at..])
+                    }
+                    StepBody::Object(at) | StepBody::Reference(at) => {
+                        format!("{id} is {}", &line[at..])
+                    }
                 }
             }
-            Some(Beginning::Plan(at)) => format!("plan {}", &line[at..]),
-            Some(Beginning::Return(at)) => format!("return{}", &line[at..]),
+            Some(LineStart::Plan(at)) => format!("plan {}", &line[at..]),
+            Some(LineStart::Return(at)) => format!("return{}", &line[at..]),
             None => fault(line).map_or_else(|| "words".to_owned(), |(message, _)| message),
         }
     }

@@ -1,4 +1,4 @@
-//! Planwright's own dialect in lines: everything that its JSON says, in fewer words.
+//! Planwright's own dialect in lines: everything that its JSON expresses, in fewer words.
 //!
 //! ```text
 //! plan {"title": "Heights", "inputs": {"unit": {"default": "m"}}}
@@ -6,32 +6,34 @@
 //! kilimanjaro = search(query="height of Kilimanjaro", unit=${inputs.unit})
 //! ratio = math(expression="${everest.height} / ${kilimanjaro.height}") {"retry": 2}
 //! both = ${[everest.height, kilimanjaro.height]}
-//! told = {"plan": "tell-somebody", "args": {"ratio": ${ratio}}}
+//! report = {"plan": "send-report", "args": {"ratio": ${ratio}}}
 //! return {"ratio": ${ratio}, "heights": ${both}}
 //! ```
 //!
-//! - A step is `id = tool(name=value, …)`, with its other fields behind the bracket, as one JSON object. A value without a name
-//!   goes to `positional`. A step that calls no tool is `id = {…}`, all of it in JSON, or `id = ${…}`, which is its `value`.
-//! - `plan {…}` holds the fields of the plan, and `return …` its `output`. Both may be left out.
-//! - Values are JSON, in which a reference may stand without quotes: `${a.b}` is `"${a.b}"`. What stands between the braces is
-//!   written as it is, so quotes in it need no escape. A text may go on over lines.
-//! - An id is written in quotes unless it is made of letters, digits, `_` and `-`; so is the name of an argument, which may hold
-//!   `.` as well, and that of a tool, which may also hold `/` and `:`.
-//! - A line goes on with the next one as long as a bracket, a text or a reference is open, unless that begins a step.
-//! - `#` outside of texts begins a comment, which says nothing: what is to be kept is a `note`. Other lines are for people, unless they
-//!   are meant as a step and are none.
+//! - A step is `id = tool(name=value, …)`, with its other fields after the bracket, as one JSON object. A value
+//!   without a name goes to `positional`. A step that calls no tool is `id = {…}`, all of it in JSON, or `id = ${…}`,
+//!   which is its `value`.
+//! - `plan {…}` holds the fields of the plan, and `return …` its `output`. Both are optional.
+//! - Values are JSON, in which a reference needs no quotes: `${a.b}` is `"${a.b}"`. The content of the braces is
+//!   written unchanged, so quotes in it need no escape. A text may span several lines.
+//! - An id is quoted unless it consists of letters, digits, `_` and `-`; so is the name of an argument, which may also
+//!   hold `.`, and that of a tool, which may also hold `/` and `:`.
+//! - A statement continues on the next line as long as a bracket, a text or a reference is open, unless that line
+//!   begins a step.
+//! - `#` outside of texts begins a comment, which has no meaning; text that should be preserved is a `note`. Other
+//!   lines are ignored, unless they look like a malformed step.
 
 mod call;
-mod follow;
-mod foreign;
+mod foreign_code;
 mod line;
 mod parse;
 mod print;
-mod reader;
+mod statement;
+mod stream;
 
 pub use parse::to_json;
 pub use print::from_json;
-pub use reader::{LineReader, plan_in};
+pub use stream::{LineReader, plan_in};
 
 use planwright_core::{Diagnostics, Plan};
 
@@ -57,7 +59,7 @@ impl Dialect for Lines {
 
     fn recognise(&self, document: &Document) -> Likeness {
         let text = document.root.as_text();
-        text.map_or(Likeness::No, |text| follow::likeness(text))
+        text.map_or(Likeness::No, |text| statement::likeness(text))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -1,31 +1,32 @@
-//! Reads the lines as the tree that the native reader makes of JSON, and hands it on: what they mean is decided there.
+//! Reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
 
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
 
-use super::call::Call;
-use super::follow::{Found, Kind, Statement, all};
-use super::line::{self, Beginning, Body, FORM, Head, name_at};
+use super::call::CallFields;
+use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
+use super::statement::{LineToken, Statement, StatementKind, all};
 use crate::document::{
-    Document, Entry, Findings, Item, ItemKind, Limits, LineValues, TAKE_LESS, quote, read_lines,
+    Document, Entry, Findings, Item, ItemKind, Limits, LineValueReader, REDUCE_SIZE, quote,
+    read_lines,
 };
-use crate::lines::Sheet;
+use crate::lowering::lines::LineContext;
 use crate::native::parse::parse as parse_tree;
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let (document, mut diagnostics) = tree(document);
+    let (document, mut diagnostics) = read_tree(document);
     let Some(document) = document else {
         return (None, diagnostics);
     };
-    let (plan, findings) = parse_tree(document);
-    diagnostics.extend(findings);
+    let (plan, sink) = parse_tree(document);
+    diagnostics.extend(sink);
     diagnostics.sort();
     (plan, diagnostics)
 }
 
-/// The native JSON of a plan in lines; nothing where some of it cannot be read.
+/// The native JSON of a plan in lines; `None` if part of it cannot be read.
 ///
 /// ```
 /// use planwright_dialects::native::lines::to_json;
@@ -35,19 +36,19 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 /// ```
 pub fn to_json(text: &str) -> Option<Value> {
     let (document, _) = read_lines(text, "plan", 0, &Limits::default());
-    let (document, findings) = tree(document?);
-    let document = document.filter(|_| !findings.has_errors())?;
+    let (document, sink) = read_tree(document?);
+    let document = document.filter(|_| !sink.has_errors())?;
     Some(document.root.to_value())
 }
 
-/// The text of `document` as a document whose root is what stands in the lines; nothing where there is no plan among them.
-fn tree(document: Document) -> (Option<Document>, Diagnostics) {
-    let mut findings = Findings::new();
+/// The document whose root is the tree of the lines in `document`; `None` if it has no plan.
+fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
+    let mut sink = Findings::new();
     let mut source = document.source;
     let text = Arc::clone(source.text());
-    let mut reader = Reader {
-        sheet: Sheet::new(&mut source, &mut findings, document.root.place),
-        values: LineValues::new(document.limits),
+    let mut reader = StatementReader {
+        context: LineContext::new(&mut source, &mut sink, document.root.place),
+        values: LineValueReader::new(document.limits),
         text: &text,
         root: document.root.place,
         fields: None,
@@ -55,9 +56,9 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
         output: None,
         indentation: None,
     };
-    reader.read(document.limits.findings);
+    reader.read(document.limits.diagnostics);
     let root = reader.finish();
-    let diagnostics = findings.finish(&source);
+    let diagnostics = sink.finish(&source);
     let document = root.map(|root| Document {
         root,
         source,
@@ -66,53 +67,55 @@ fn tree(document: Document) -> (Option<Document>, Diagnostics) {
     (document, diagnostics)
 }
 
-/// What every part of the reader needs.
-pub(super) struct Reader<'a> {
-    pub(super) sheet: Sheet<'a>,
-    pub(super) values: LineValues,
+/// The state of reading a plan in lines.
+pub(super) struct StatementReader<'a> {
+    pub(super) context: LineContext<'a>,
+    pub(super) values: LineValueReader,
     pub(super) text: &'a str,
     root: Place,
-    /// The fields of the plan, where there is a line of them.
+    /// The fields of the plan, if a line has them.
     fields: Option<Vec<Entry>>,
     steps: Vec<Item>,
     output: Option<Entry>,
-    /// The blanks before the first statement.
+    /// The indentation of the first statement.
     indentation: Option<&'a str>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, most: usize) {
+impl StatementReader<'_> {
+    fn read(&mut self, max_diagnostics: usize) {
         for found in all(self.text) {
             match found {
-                Found::Statement(statement) => self.statement(&statement),
-                Found::Apart(range) => {
+                LineToken::Statement(statement) => self.statement(&statement),
+                LineToken::OtherLine(range) => {
                     if let Some((message, help)) = line::fault(&self.text[range.clone()]) {
-                        self.sheet.complain(range, message, help);
+                        self.context.report_malformed(range, message, help);
                     }
                 }
-                Found::Fence(_) => {}
+                LineToken::Fence(_) => {}
             }
-            if self.sheet.findings.count() > most || self.values.is_used_up() {
+            // Further diagnostics would not be shown.
+            if self.context.sink.count() > max_diagnostics || self.values.is_exhausted() {
                 break;
             }
         }
     }
 
-    /// The tree as JSON would have it; nothing where no line says anything.
+    /// The tree as JSON would have it; `None` if no line has a meaning.
     fn finish(self) -> Option<Item> {
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
-            if !self.sheet.findings.has_errors() {
+            if !self.context.sink.has_errors() {
                 let message = "no line of the text is a step";
-                let finding = Diagnostic::error(Code::MalformedLine, message).help(FORM);
-                self.sheet.findings.push(self.root, finding);
+                let diagnostic = Diagnostic::error(Code::MalformedLine, message).help(FORM);
+                self.context.sink.push(self.root, diagnostic);
             }
             return None;
         }
         let steps = ItemKind::List(self.steps);
-        let mut entries = vec![entry("steps", steps, self.sheet.all_steps())];
+        let mut entries = vec![entry("steps", steps, self.context.all_steps())];
+        // The fields of `plan` come last, so that `steps` or `output` among them are reported as duplicates.
         entries.extend(self.output);
         let fields = self.fields.unwrap_or_default();
-        join(&mut entries, fields, "the plan", self.sheet.findings);
+        join(&mut entries, fields, "the plan", self.context.sink);
         Some(Item {
             kind: ItemKind::Object(entries),
             place: self.root,
@@ -125,23 +128,25 @@ impl Reader<'_> {
         if *self.indentation.get_or_insert(indentation) != indentation {
             let message = "the line is indented as if it belonged to another one".to_owned();
             let help = "a plan has no blocks: begin all steps in the same column, and give each its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`";
-            self.sheet.complain(statement.range.clone(), message, help);
+            self.context
+                .report_malformed(statement.range.clone(), message, help);
         }
-        match line::beginning(&self.text[statement.range.clone()]) {
-            Some(Beginning::Step(head)) => self.step(&head, statement),
-            Some(Beginning::Plan(brace)) => self.plan(start + brace, statement),
-            Some(Beginning::Return(end)) => self.output(start + end, statement),
+        match line::line_start(&self.text[statement.range.clone()]) {
+            Some(LineStart::Step(head)) => self.step(&head, statement),
+            Some(LineStart::Plan(brace)) => self.plan(start + brace, statement),
+            Some(LineStart::Return(end)) => self.output(start + end, statement),
             None => {}
         }
     }
 
     fn plan(&mut self, brace: usize, statement: &Statement) {
+        // The fields are read before the check for duplicates, so that their faults are reported as well.
         let fields = self.object(brace, statement, self.root, 0);
         if self.fields.is_some() {
             let message = "the plan's fields stand in two lines".to_owned();
             let range = statement.range.clone();
-            self.sheet
-                .complain(range, message, "write one line with `plan`");
+            self.context
+                .report_malformed(range, message, "write one line with `plan`");
             return;
         }
         self.fields = Some(fields);
@@ -153,7 +158,7 @@ impl Reader<'_> {
         if at == range.end {
             let help = "write `return` and a value, such as `return [\"id\"]`";
             let message = "`return` gives nothing back".to_owned();
-            self.sheet.complain(range, message, help);
+            self.context.report_malformed(range, message, help);
             return;
         }
         let spot = (self.root, PointerSegment::Key("output".into()));
@@ -163,58 +168,58 @@ impl Reader<'_> {
         self.expect_end(end, statement);
         if self.output.is_some() {
             let message = "the plan gives something back in two lines".to_owned();
-            self.sheet
-                .complain(range, message, "write one line with `return`");
+            self.context
+                .report_malformed(range, message, "write one line with `return`");
             return;
         }
         self.output = Some(entry_of("output", item));
     }
 
-    fn step(&mut self, head: &Head, statement: &Statement) {
+    fn step(&mut self, head: &StepHead, statement: &Statement) {
         let base = statement.range.start;
-        let place = self.sheet.step(self.steps.len(), statement.range.clone());
+        let place = self.context.step(self.steps.len(), statement.range.clone());
         let id = base + head.id.start..base + head.id.end;
-        // With the values in its body, these are those that the step has in JSON, or less.
+        // Together with the values in its body, the step has at most as many values as in JSON.
         let values = match &head.body {
-            Body::Object(_) | Body::Reference(_) => 1,
-            Body::Call(..) => 2,
+            StepBody::Object(_) | StepBody::Reference(_) => 1,
+            StepBody::CallFields(..) => 2,
         };
         if !self.values.count(values) {
             let message = "the text has too many values";
-            let finding = Diagnostic::error(Code::TooLarge, message).help(TAKE_LESS);
-            self.sheet.report(id, finding);
+            let diagnostic = Diagnostic::error(Code::TooLarge, message).help(REDUCE_SIZE);
+            self.context.report(id, diagnostic);
             return;
         }
         let text: Arc<str> = name_at(self.text, id.clone()).into();
-        let id = self.sheet.part(place, "id", id);
+        let id = self.context.part(place, "id", id);
         let mut entries = vec![entry("id", ItemKind::Text(text), id)];
         let options = match &head.body {
-            Body::Object(at) => self.object(base + at, statement, place, 2),
-            Body::Reference(at) => {
+            StepBody::Object(at) => self.object(base + at, statement, place, 2),
+            StepBody::Reference(at) => {
                 let spot = (place, PointerSegment::Key("value".into()));
                 let value = self.value(base + at, statement, spot, 3);
                 let end = value.as_ref().map(|(_, end)| *end);
-                // Without one it would do nothing, which is not what is wrong with it.
+                // Without a value the step would be reported for doing nothing, which is not its fault.
                 let nothing = || entry("value", ItemKind::Null, place);
                 let value = value.map(|(item, _)| entry_of("value", item));
                 entries.push(value.unwrap_or_else(nothing));
                 self.options(end, place, statement)
             }
-            Body::Call(tool, at) => {
+            StepBody::CallFields(tool, at) => {
                 let tool = base + tool.start..base + tool.end;
-                let call = Call::read(self, place, tool, base + at, statement);
+                let call = CallFields::read(self, place, tool, base + at, statement);
                 entries.extend(call.entries);
                 self.options(call.end, place, statement)
             }
         };
-        join(&mut entries, options, "the step", self.sheet.findings);
+        join(&mut entries, options, "the step", self.context.sink);
         self.steps.push(Item {
             kind: ItemKind::Object(entries),
             place,
         });
     }
 
-    /// The other fields of a step, behind what ends at byte `at`, where that has an end.
+    /// Reads the other fields of a step after byte `at`, the end of its action.
     fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<Entry> {
         let Some(at) = at else {
             return Vec::new();
@@ -227,15 +232,15 @@ impl Reader<'_> {
         Vec::new()
     }
 
-    /// The fields of the object that begins at byte `at`, with nothing behind it. They are those of what stands at `place`.
+    /// Reads the object that begins at byte `at` and ends the statement, as fields of the value at `place`.
     fn object(
         &mut self,
         at: usize,
         statement: &Statement,
         place: Place,
-        around: usize,
+        outer_depth: usize,
     ) -> Vec<Entry> {
-        match self.value(at, statement, (place, PointerSegment::Root), around) {
+        match self.value(at, statement, (place, PointerSegment::Root), outer_depth) {
             Some((item, end)) => {
                 self.expect_end(end, statement);
                 match item.kind {
@@ -247,17 +252,17 @@ impl Reader<'_> {
         }
     }
 
-    /// The value that begins at byte `at` and ends before `statement` does, and where.
+    /// Reads the value that begins at byte `at` within `statement`; returns its end as well.
     pub(super) fn value(
         &mut self,
         at: usize,
         statement: &Statement,
         spot: (Place, PointerSegment),
-        around: usize,
+        outer_depth: usize,
     ) -> Option<(Item, usize)> {
         let text = &self.text[..statement.range.end];
-        let to = (&mut *self.sheet.source, &mut *self.sheet.findings);
-        self.values.read((text, at), spot, around, to)
+        let to = (&mut *self.context.source, &mut *self.context.sink);
+        self.values.read((text, at), spot, outer_depth, to)
     }
 
     fn expect_end(&mut self, at: usize, statement: &Statement) {
@@ -271,17 +276,20 @@ impl Reader<'_> {
                 .trim_end();
             let range = at..at + line.len();
             let message = match statement.kind {
-                Kind::Step => "more follows the step",
-                Kind::Plan => "more follows the plan's fields",
-                Kind::Return => "more follows what is given back",
+                StatementKind::Step => "more follows the step",
+                StatementKind::Plan => "more follows the plan's fields",
+                StatementKind::Return => "more follows what is given back",
             };
             let message = format!("{message}: {}", quote(line));
-            self.sheet
-                .complain(range, message, "put it on a line of its own, or behind `#`");
+            self.context.report_malformed(
+                range,
+                message,
+                "put it on a line of its own, or behind `#`",
+            );
         }
     }
 
-    /// Where blanks and comments end that begin at byte `at`; not behind `end`.
+    /// The end of the blanks and comments that begin at byte `at`, at most `end`.
     pub(super) fn blank_end(&self, at: usize, end: usize) -> usize {
         let mut rest = self.text[at..end].trim_start();
         while rest.starts_with('#') {
@@ -294,26 +302,26 @@ impl Reader<'_> {
     }
 }
 
-/// Adds `more` to `entries`, unless a field is there already, which is a finding.
-fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, findings: &mut Findings) {
-    let given: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
+/// Adds `more` to `entries`; reports fields that exist already.
+fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Findings) {
+    let present: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
-        if given.contains(&entry.key) {
+        if present.contains(&entry.key) {
             let message = format!("{owner} has {} twice", quote(&entry.key));
-            let finding = Diagnostic::error(Code::DuplicateKey, message);
-            findings.push_key(&entry, finding.help("leave it out here"));
+            let diagnostic = Diagnostic::error(Code::DuplicateKey, message);
+            sink.push_at_key(&entry, diagnostic.help("leave it out here"));
         } else {
             entries.push(entry);
         }
     }
 }
 
-/// The field `key`, whose value stands at `place`.
+/// A field `key` whose value stands at `place`.
 pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> Entry {
     entry_of(key, Item { kind, place })
 }
 
-/// The field `key`, which no text has the key of.
+/// A field `key` without a key in the text.
 fn entry_of(key: &str, item: Item) -> Entry {
     Entry {
         key: key.into(),

@@ -1,4 +1,4 @@
-//! Writes any plan in lines, from what the native printer makes of it: nothing is lost.
+//! Writes any plan in lines without loss, from the native JSON of it.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use planwright_core::{Diagnostics, Object, Plan, Value};
 use super::line::{is_bare_argument, is_bare_id, is_bare_tool};
 use crate::native::print::write_plan;
 use crate::native::reference::is_reference;
-use crate::printing::Unsaid;
+use crate::printing::LossReport;
 
-/// Writes `plan`. The only things that cannot be said are those of the native printer.
+/// Writes `plan`. The only possible losses are those of the native printer.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
-    let mut unsaid = Unsaid::new("lines", plan);
-    let written = write_plan(plan, &mut unsaid);
-    unsaid.finish_text(&written, from_json)
+    let mut losses = LossReport::new("lines", plan);
+    let written = write_plan(plan, &mut losses);
+    losses.finish_text(&written, from_json)
 }
 
 /// A plan in native JSON, in lines.
@@ -32,6 +32,7 @@ pub fn from_json(plan: &Value) -> String {
     };
     let steps = fields.get("steps").and_then(Value::as_list);
     let steps = steps.unwrap_or_default();
+    // These two fields have lines of their own.
     let is_apart = |key: &str| matches!(key, "steps" | "output");
     let own = fields.iter().filter(|(key, _)| !is_apart(key));
     let own: Object = own
@@ -40,7 +41,7 @@ pub fn from_json(plan: &Value) -> String {
     let output = fields.get("output");
     if !own.is_empty() || (steps.is_empty() && output.is_none()) {
         text.push_str("plan ");
-        write_object(&own, &[], References::Quoted, &mut text);
+        write_object(&own, &[], ReferenceStyle::Quoted, &mut text);
         text.push('\n');
     }
     for step in steps.iter().filter_map(Value::as_object) {
@@ -49,7 +50,7 @@ pub fn from_json(plan: &Value) -> String {
     }
     if let Some(output) = output {
         text.push_str("return ");
-        write_value(output, References::Bare, &mut text);
+        write_value(output, ReferenceStyle::Bare, &mut text);
         text.push('\n');
     }
     text
@@ -59,7 +60,7 @@ fn write_step(step: &Object, text: &mut String) {
     let id = step.get("id").and_then(Value::as_text);
     write_name(id.unwrap_or_default(), is_bare_id, text);
     text.push_str(" = ");
-    let said: &[&str] = match (step.get("tool"), step.get("value")) {
+    let written: &[&str] = match (step.get("tool"), step.get("value")) {
         (Some(Value::Text(tool)), _) if has_arguments(step) => {
             write_name(tool, is_bare_tool, text);
             write_arguments(step, text);
@@ -70,17 +71,17 @@ fn write_step(step: &Object, text: &mut String) {
             &["id", "value"]
         }
         _ => {
-            write_object(step, &["id"], References::Bare, text);
+            write_object(step, &["id"], ReferenceStyle::Bare, text);
             return;
         }
     };
-    if step.keys().any(|key| !said.contains(&&**key)) {
+    if step.keys().any(|key| !written.contains(&&**key)) {
         text.push(' ');
-        write_object(step, said, References::Bare, text);
+        write_object(step, written, ReferenceStyle::Bare, text);
     }
 }
 
-/// Whether the arguments of a step are what arguments are.
+/// Returns true if the arguments of a step have the right types.
 fn has_arguments(step: &Object) -> bool {
     let is = |key, kind: fn(&Value) -> bool| step.get(key).is_none_or(kind);
     is("args", |args| args.as_object().is_some())
@@ -94,31 +95,33 @@ fn write_arguments(step: &Object, text: &mut String) {
     text.push('(');
     for value in unnamed.unwrap_or_default() {
         text.push_str(between);
-        write_value(value, References::Bare, text);
+        write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
     for (name, value) in named.into_iter().flatten() {
         text.push_str(between);
         write_name(name, is_bare_argument, text);
         text.push('=');
-        write_value(value, References::Bare, text);
+        write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
     text.push(')');
 }
 
-/// How a text that is nothing but a reference is written.
+/// The style of a text that is exactly one reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum References {
-    /// As it is.
+enum ReferenceStyle {
+    /// Without quotes.
     Bare,
-    /// As the text that it is where nothing is referred to, such as in the defaults of inputs.
+    /// With quotes: for values in which texts are never references, such as the defaults of inputs.
     Quoted,
 }
 
-fn write_value(value: &Value, references: References, text: &mut String) {
+fn write_value(value: &Value, references: ReferenceStyle, text: &mut String) {
     match value {
-        Value::Text(written) if references == References::Bare && is_bare_reference(written) => {
+        Value::Text(written)
+            if references == ReferenceStyle::Bare && is_bare_reference(written) =>
+        {
             text.push_str(written);
         }
         Value::List(items) => {
@@ -136,8 +139,8 @@ fn write_value(value: &Value, references: References, text: &mut String) {
     }
 }
 
-/// The fields of an object but those in `without`.
-fn write_object(fields: &Object, without: &[&str], references: References, text: &mut String) {
+/// Writes an object without the fields in `without`.
+fn write_object(fields: &Object, without: &[&str], references: ReferenceStyle, text: &mut String) {
     text.push('{');
     let mut between = "";
     for (key, value) in fields.iter().filter(|(key, _)| !without.contains(&&***key)) {
@@ -160,7 +163,7 @@ fn quoted(text: &str) -> String {
     Value::text(text).to_json()
 }
 
-/// Whether `text` is nothing but a reference, and may stand without quotes: on one line.
+/// Returns true if `text` is exactly one reference, and can be written without quotes on one line.
 fn is_bare_reference(text: &str) -> bool {
     !text.contains(char::is_control) && is_reference(text)
 }

@@ -1,4 +1,4 @@
-//! Slots: what they hold first, what they are meant to hold, and which of them a step writes.
+//! Slots: initial values, schemas, and the writes of a step.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use planwright_core::plan::{Content, Method, SlotKind, SlotPath, SlotSchema, Tar
 use planwright_core::{Code, Diagnostic};
 
 use super::fields::choice;
-use super::{Reader, slot_kind};
+use super::plan::{NativeReader, slot_kind};
 use crate::document::{Entry, Fields, Item, quote};
-use crate::native::slot;
-use crate::native::words::METHODS;
+use crate::native::choices::METHODS;
+use crate::native::reference::read_slot;
 
-impl Reader<'_> {
-    /// What the slots hold before the first step: an object by kind, or a list of such objects.
+impl NativeReader<'_> {
+    /// The initial values of slots: an object by kind, or a list of such objects.
     pub(super) fn contents(&mut self, item: &Item) -> Vec<Content> {
         let mut contents = Vec::new();
         for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
-            let Some(mut fields) = Fields::of(group, "`slots`", self.findings) else {
+            let Some(mut fields) = Fields::of(group, "`slots`", self.sink) else {
                 continue;
             };
-            let instance = fields.text("instance", self.findings).map(Arc::clone);
+            let instance = fields.text("instance", self.sink).map(Arc::clone);
             for (kind, entry) in self.by_kind(fields, group) {
                 if entry.item.as_object().is_none() {
-                    self.findings
-                        .wrong_type(&entry.item, &entry.key, "an object");
+                    self.sink
+                        .push_wrong_type(&entry.item, &entry.key, "an object");
                     continue;
                 }
                 contents.push(Content {
@@ -37,11 +37,11 @@ impl Reader<'_> {
         contents
     }
 
-    /// What the slots are meant to hold: schemas by kind, or a list of such objects.
+    /// The schemas of slots by kind, or a list of such objects.
     pub(super) fn slot_schemas(&mut self, item: &Item) -> Vec<SlotSchema> {
         let mut schemas = Vec::new();
         for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
-            let Some(fields) = Fields::of(group, "`slot_schemas`", self.findings) else {
+            let Some(fields) = Fields::of(group, "`slot_schemas`", self.sink) else {
                 continue;
             };
             for (kind, entry) in self.by_kind(fields, group) {
@@ -55,16 +55,16 @@ impl Reader<'_> {
         schemas
     }
 
-    /// The fields of `group` that are called as kinds of slots, in the order of the text.
+    /// The fields of `group` that are kinds of slots, in the order of the text.
     fn by_kind<'i>(
         &mut self,
         mut fields: Fields<'_>,
         group: &'i Item,
     ) -> Vec<(SlotKind, &'i Entry)> {
-        for (word, _) in crate::native::words::KINDS {
+        for (word, _) in crate::native::choices::KINDS {
             fields.entry(word);
         }
-        fields.finish(self.findings);
+        fields.finish(self.sink);
         group
             .as_object()
             .unwrap_or_default()
@@ -73,7 +73,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Where a step's output goes: a slot, or an object that says more.
+    /// The writes of a step: a slot, or an object with further fields.
     pub(super) fn writes(&mut self, item: &Item) -> Option<Writes> {
         if item.as_text().is_some() {
             return Some(Writes {
@@ -83,15 +83,15 @@ impl Reader<'_> {
             });
         }
         if item.as_object().is_none() {
-            self.findings
-                .wrong_type(item, "writes", "a slot or an object");
+            self.sink
+                .push_wrong_type(item, "writes", "a slot or an object");
             return None;
         }
-        let mut fields = Fields::of(item, "`writes`", self.findings)?;
+        let mut fields = Fields::of(item, "`writes`", self.sink)?;
         let to = fields.optional("to");
         let one_of = fields.optional("one_of");
-        let method = choice(&mut fields, "method", METHODS, self.findings);
-        fields.finish(self.findings);
+        let method = choice(&mut fields, "method", METHODS, self.sink);
+        fields.finish(self.sink);
         let targets = match (to, one_of) {
             (Some(to), None) => {
                 if to.as_list().is_some_and(<[Item]>::is_empty) {
@@ -153,14 +153,14 @@ impl Reader<'_> {
     /// A slot such as `state.user` or `vars["odd name"]`.
     fn slot_path(&mut self, item: &Item, field: &str) -> Option<SlotPath> {
         let Some(text) = item.as_text() else {
-            self.findings.wrong_type(item, field, "a slot");
+            self.sink.push_wrong_type(item, field, "a slot");
             return None;
         };
-        let Some((kind, keys)) = slot::read(text) else {
+        let Some((kind, keys)) = read_slot(text) else {
             let message = format!("{} is no slot", quote(text));
-            let finding = Diagnostic::error(Code::InvalidFieldValue, message);
+            let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
             let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
-            self.findings.push(item.place, finding.help(help));
+            self.sink.push(item.place, diagnostic.help(help));
             return None;
         };
         if kind == SlotKind::Inputs {

@@ -10,25 +10,25 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, StepId, Value};
 
 use super::fields::{bound, bound_of, names, time, wrong_word};
-use super::{Reader, slot_kind, warn_of_root};
+use super::plan::{NativeReader, slot_kind, warn_about_reserved_id};
 use crate::document::{Fields, Item, ItemKind, quote};
 use crate::lowering::{lower, text_or_number};
+use crate::native::choices::{KINDS, all};
 use crate::native::reference::is_readable;
-use crate::native::words::{KINDS, all};
 
-/// The rounds of a `repeat` that says nothing about them.
-const USUAL_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+/// The maximum rounds of a `repeat` without `max`.
+const DEFAULT_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
-impl Reader<'_> {
-    /// The step that `item` is; nothing where it has no id.
+impl NativeReader<'_> {
+    /// Lowers `item` to a step; `None` if it has no id.
     pub(super) fn step(&mut self, item: &Item) -> Option<Step> {
-        let mut fields = Fields::of(item, "the step", self.findings)?;
+        let mut fields = Fields::of(item, "the step", self.sink)?;
         let id = fields
-            .required("id", self.findings)
-            .and_then(|id| text_or_number(id, "id", self.findings));
-        let title = fields.text("title", self.findings).map(Arc::clone);
+            .required("id", self.sink)
+            .and_then(|id| text_or_number(id, "id", self.sink));
+        let title = fields.text("title", self.sink).map(Arc::clone);
         let action = self.action(&mut fields);
-        let args = match fields.object("args", self.findings) {
+        let args = match fields.object("args", self.sink) {
             Some(args) => lower(args, &mut self.templates()),
             None => Node::literal(Value::empty_object(), item.place),
         };
@@ -37,12 +37,12 @@ impl Reader<'_> {
         let mut step = Step::new(StepId::new(text.unwrap_or_default()), action, args);
         step.place = item.place;
         step.title = title;
-        let positional = fields.list("positional", self.findings).unwrap_or_default();
+        let positional = fields.list("positional", self.sink).unwrap_or_default();
         step.positional = positional
             .iter()
             .map(|item| lower(item, &mut self.templates()))
             .collect();
-        step.after = names(&mut fields, "after", self.findings);
+        step.after = names(&mut fields, "after", self.sink);
         if let Some(when) = fields.optional("when") {
             step.when = self.condition(when, "when");
         }
@@ -59,31 +59,32 @@ impl Reader<'_> {
         if let Some(retry) = fields.optional("retry") {
             step.retry = self.retry(retry);
         }
-        step.timeout = time(&mut fields, "timeout", self.findings);
-        if fields.boolean("approval", self.findings) == Some(true) {
+        step.timeout = time(&mut fields, "timeout", self.sink);
+        if fields.boolean("approval", self.sink) == Some(true) {
             step.approval = Approval::Ask;
         }
-        if fields.boolean("idempotent", self.findings) == Some(true) {
+        if fields.boolean("idempotent", self.sink) == Some(true) {
             step.idempotency = Idempotency::Idempotent;
         }
-        if fields.boolean("alone", self.findings) == Some(true) {
+        if fields.boolean("alone", self.sink) == Some(true) {
             step.company = Company::Alone;
         }
-        step.instance = fields.text("instance", self.findings).map(Arc::clone);
-        step.note = fields.text("note", self.findings).map(Arc::clone);
-        fields.finish(self.findings);
+        step.instance = fields.text("instance", self.sink).map(Arc::clone);
+        step.note = fields.text("note", self.sink).map(Arc::clone);
+        fields.finish(self.sink);
+        // A missing id ends the step only here, so that the faults of all fields are reported.
         id?;
-        warn_of_root(&step, id_place, self.findings);
+        warn_about_reserved_id(&step, id_place, self.sink);
         Some(step)
     }
 
-    /// What the step does: exactly one of `tool`, `plan` and `value`.
+    /// The action of a step: exactly one of `tool`, `plan` and `value`.
     fn action(&mut self, fields: &mut Fields<'_>) -> Action {
         let tool = fields.optional("tool");
         let plan = fields.optional("plan");
         let value = fields.entry("value").map(|entry| &entry.item);
         let scopes = self.scopes(fields);
-        let given: Vec<&str> = [
+        let present: Vec<&str> = [
             tool.map(|_| "`tool`"),
             plan.map(|_| "`plan`"),
             value.map(|_| "`value`"),
@@ -91,8 +92,8 @@ impl Reader<'_> {
         .into_iter()
         .flatten()
         .collect();
-        if given.len() > 1 {
-            let message = format!("the step has {}", given.join(" and "));
+        if present.len() > 1 {
+            let message = format!("the step has {}", present.join(" and "));
             self.report(
                 fields.place(),
                 Code::ConflictingFields,
@@ -100,7 +101,7 @@ impl Reader<'_> {
                 "keep one of them",
             );
         }
-        if given.is_empty() {
+        if present.is_empty() {
             self.report(
                 fields.place(),
                 Code::MissingField,
@@ -116,6 +117,7 @@ impl Reader<'_> {
                 "leave `scopes` out",
             );
         }
+        // Conflicts are reported above; one action is still lowered for further checks.
         let action = match (tool, plan, value) {
             (Some(tool), ..) => self.name(tool, "tool").map(Action::Tool),
             (None, Some(plan), _) => self
@@ -129,7 +131,7 @@ impl Reader<'_> {
 
     fn name(&mut self, item: &Item, field: &str) -> Option<Name> {
         let Some(text) = item.as_text() else {
-            self.findings.wrong_type(item, field, "text");
+            self.sink.push_wrong_type(item, field, "text");
             return None;
         };
         Some(Name {
@@ -143,8 +145,8 @@ impl Reader<'_> {
             return Some(PlanTarget::Inline(Box::new(self.plan(item)?)));
         }
         if item.as_text().is_none() {
-            self.findings
-                .wrong_type(item, "plan", "the name of a plan or a plan");
+            self.sink
+                .push_wrong_type(item, "plan", "the name of a plan or a plan");
             return None;
         }
         self.name(item, "plan").map(PlanTarget::Named)
@@ -152,54 +154,56 @@ impl Reader<'_> {
 
     fn scopes(&mut self, fields: &mut Fields<'_>) -> Vec<SlotKind> {
         let mut scopes = Vec::new();
-        for item in fields.list("scopes", self.findings).unwrap_or_default() {
+        for item in fields.list("scopes", self.sink).unwrap_or_default() {
             let Some(word) = item.as_text() else {
-                self.findings.wrong_type(item, "scopes", "a list of texts");
+                self.sink.push_wrong_type(item, "scopes", "a list of texts");
                 continue;
             };
             if let Some(kind) = slot_kind(word) {
                 scopes.push(kind);
             } else {
                 let known: Vec<&str> = all(KINDS).collect();
-                wrong_word(item, "scopes", word, &known, self.findings);
+                wrong_word(item, "scopes", word, &known, self.sink);
             }
         }
         scopes
     }
 
-    /// A condition: `${…}` and nothing else, or a truth value.
+    /// A condition: exactly one `${…}`, or a truth value.
     fn condition(&mut self, item: &Item, field: &'static str) -> Option<Node> {
         let text = match &item.kind {
             ItemKind::Bool(_) => return Some(Node::literal(item.to_value(), item.place)),
             ItemKind::Text(text) => text,
             _ => {
-                self.findings.wrong_type(item, field, "a condition");
+                self.sink.push_wrong_type(item, field, "a condition");
                 return None;
             }
         };
-        let before = self.findings.count();
+        let before = self.sink.count();
         let node = lower(item, &mut self.templates());
         if matches!(node.kind, NodeKind::Reference(_)) {
             return Some(node);
         }
-        if self.findings.count() == before {
+        // A malformed reference was reported already.
+        if self.sink.count() == before {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
-            let mut finding = Diagnostic::error(Code::MalformedReference, message).help(help);
+            let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
+            // A fix is safe only if the whole text is an expression.
             if !text.contains("${") && is_readable(text, &mut self.patterns) {
-                finding = finding.fix(format!("${{{}}}", text.trim()));
+                diagnostic = diagnostic.fix(format!("${{{}}}", text.trim()));
             }
-            self.findings.push(item.place, finding);
+            self.sink.push(item.place, diagnostic);
         }
         None
     }
 
-    /// The list of a `for_each`: itself, or `items` beside `max_parallel`, which may also stand in the step.
+    /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also stand in the
+    /// step.
     fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
         let item = fields.optional("for_each");
         let beside = fields.optional("max_parallel");
-        let mut max_parallel =
-            beside.and_then(|item| bound_of(item, "max_parallel", self.findings));
+        let mut max_parallel = beside.and_then(|item| bound_of(item, "max_parallel", self.sink));
         let Some(item) = item else {
             if let Some(beside) = beside {
                 self.report(
@@ -212,12 +216,13 @@ impl Reader<'_> {
             return None;
         };
         let over = if item.as_object().is_some() {
-            let mut inner = Fields::of(item, "`for_each`", self.findings)?;
-            let items = inner.required("items", self.findings);
-            if let Some(bound) = bound(&mut inner, "max_parallel", self.findings) {
+            let mut inner = Fields::of(item, "`for_each`", self.sink)?;
+            let items = inner.required("items", self.sink);
+            // The bound inside of `for_each` overrides the one beside it.
+            if let Some(bound) = bound(&mut inner, "max_parallel", self.sink) {
                 max_parallel = Some(bound);
             }
-            inner.finish(self.findings);
+            inner.finish(self.sink);
             items?
         } else {
             item
@@ -229,10 +234,11 @@ impl Reader<'_> {
             NodeKind::Text(_) | NodeKind::Object(_) => false,
         };
         if !is_list {
+            // A text with a malformed marker became a literal, which was reported already.
             let is_text = over.as_text().is_some_and(|text| text.contains("${"));
             if !is_text || matches!(node.kind, NodeKind::Text(_)) {
-                self.findings
-                    .wrong_type(over, "for_each", "a list or one `${…}`");
+                self.sink
+                    .push_wrong_type(over, "for_each", "a list or one `${…}`");
             }
         }
         Some(ForEach {
@@ -242,13 +248,13 @@ impl Reader<'_> {
     }
 
     fn repeat(&mut self, item: &Item) -> Option<Repeat> {
-        let mut fields = Fields::of(item, "`repeat`", self.findings)?;
-        let until = fields.required("until", self.findings);
+        let mut fields = Fields::of(item, "`repeat`", self.sink)?;
+        let until = fields.required("until", self.sink);
         let max = match fields.optional("max") {
-            Some(max) => bound_of(max, "max", self.findings),
-            None => Some(USUAL_ROUNDS),
+            Some(max) => bound_of(max, "max", self.sink),
+            None => Some(DEFAULT_ROUNDS),
         };
-        fields.finish(self.findings);
+        fields.finish(self.sink);
         let until = self.condition(until?, "until")?;
         Some(Repeat { until, max: max? })
     }
@@ -259,21 +265,21 @@ impl Reader<'_> {
                 "fail" => OnError::Fail,
                 "continue" => OnError::Continue,
                 _ => {
-                    wrong_word(item, "on_error", word, &["fail", "continue"], self.findings);
+                    wrong_word(item, "on_error", word, &["fail", "continue"], self.sink);
                     OnError::Fail
                 }
             };
         }
         if item.as_object().is_none() {
-            self.findings
-                .wrong_type(item, "on_error", "`fail`, `continue` or an object");
+            self.sink
+                .push_wrong_type(item, "on_error", "`fail`, `continue` or an object");
             return OnError::Fail;
         }
-        let Some(mut fields) = Fields::of(item, "`on_error`", self.findings) else {
+        let Some(mut fields) = Fields::of(item, "`on_error`", self.sink) else {
             return OnError::Fail;
         };
-        let output = fields.required("output", self.findings);
-        fields.finish(self.findings);
+        let output = fields.required("output", self.sink);
+        fields.finish(self.sink);
         output.map_or(OnError::Fail, |output| {
             OnError::Output(lower(output, &mut self.templates()))
         })
@@ -282,15 +288,15 @@ impl Reader<'_> {
     fn retry(&mut self, item: &Item) -> Option<Retry> {
         if item.as_object().is_none() {
             return Some(Retry {
-                attempts: bound_of(item, "retry", self.findings)?,
+                attempts: bound_of(item, "retry", self.sink)?,
                 delay: None,
             });
         }
-        let mut fields = Fields::of(item, "`retry`", self.findings)?;
-        let attempts = fields.required("attempts", self.findings);
-        let attempts = attempts.and_then(|item| bound_of(item, "attempts", self.findings));
-        let delay = time(&mut fields, "delay", self.findings);
-        fields.finish(self.findings);
+        let mut fields = Fields::of(item, "`retry`", self.sink)?;
+        let attempts = fields.required("attempts", self.sink);
+        let attempts = attempts.and_then(|item| bound_of(item, "attempts", self.sink));
+        let delay = time(&mut fields, "delay", self.sink);
+        fields.finish(self.sink);
         Some(Retry {
             attempts: attempts?,
             delay,

@@ -1,4 +1,4 @@
-//! Any plan at all, with everything that a plan can say.
+//! Arbitrary plans with all features.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -345,7 +345,7 @@ fn output() -> impl Strategy<Value = Output> {
     ]
 }
 
-/// A plan with plans inside of its steps, `depth` levels of them.
+/// A plan with `depth` levels of inner plans.
 pub(crate) fn plan(depth: u32) -> BoxedStrategy<Plan> {
     let texts = (
         prop::option::of(word()),

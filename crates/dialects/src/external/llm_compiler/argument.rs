@@ -1,0 +1,312 @@
+//! Scans the arguments of a call, before references are resolved.
+
+use std::ops::Range;
+
+use planwright_core::{Code, Diagnostic, Value};
+
+use super::python_string::PythonString;
+use planwright_core::value::number::unkept_number;
+
+use crate::document::{is_number, number_out_of_range, quote};
+use crate::lowering::lines::{ValueBudget, digit_count};
+
+/// An argument of a call.
+#[derive(Debug)]
+pub(super) struct Argument {
+    /// The bytes of its name, if it has one.
+    pub(super) name: Option<Range<usize>>,
+    pub(super) value: ArgumentValue,
+}
+
+/// A value as it is written.
+#[derive(Debug)]
+pub(super) struct ArgumentValue {
+    pub(super) kind: ArgumentKind,
+    pub(super) range: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum ArgumentKind {
+    /// A value without text.
+    Plain(Value),
+    /// A text, an unquoted reference, or unquoted words.
+    Text(PythonString),
+    List(Vec<ArgumentValue>),
+    Object(Vec<(String, ArgumentValue)>),
+}
+
+/// A fault in the arguments, and its byte.
+#[derive(Debug)]
+pub(super) struct ArgumentError {
+    pub(super) at: usize,
+    pub(super) diagnostic: Box<Diagnostic>,
+}
+
+impl ArgumentError {
+    pub(super) fn new(at: usize, message: impl Into<String>, help: &str) -> Self {
+        let diagnostic = Diagnostic::error(Code::MalformedLine, message);
+        Self {
+            at,
+            diagnostic: Box::new(diagnostic.help(help)),
+        }
+    }
+}
+
+type ScanResult<T> = Result<T, ArgumentError>;
+
+/// A scanner of arguments.
+pub(super) struct ArgumentScanner<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    budget: &'a mut ValueBudget,
+}
+
+impl<'a> ArgumentScanner<'a> {
+    /// A scanner of the arguments that begin at byte `at` of `text` and nest no deeper than `depth`.
+    pub(super) fn new(text: &'a str, at: usize, depth: usize, budget: &'a mut ValueBudget) -> Self {
+        Self {
+            text,
+            at,
+            depth,
+            budget,
+        }
+    }
+
+    /// The arguments up to the `)`, and the byte after it.
+    pub(super) fn arguments(mut self) -> ScanResult<(Vec<Argument>, usize)> {
+        let mut arguments = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.take(')') {
+                return Ok((arguments, self.at));
+            }
+            let name = self.name();
+            let value = self.value(self.depth)?;
+            arguments.push(Argument { name, value });
+            self.skip_blanks();
+            if !self.take(',') && !self.rest().starts_with(')') {
+                return Err(self.fault(
+                    "`,` or `)`",
+                    "put texts in quotes, and a comma between arguments",
+                ));
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> ScanResult<ArgumentValue> {
+        self.skip_blanks();
+        let start = self.at;
+        if !self.budget.take_value() {
+            let message = "the text has too many values";
+            return Err(ArgumentError::new(
+                start,
+                message,
+                "make several plans of it",
+            ));
+        }
+        let kind = match self.rest().chars().next() {
+            Some('"' | '\'') => self.quoted()?,
+            Some('[') => ArgumentKind::List(self.items(']', depth)?),
+            Some('(') => self.tuple(depth)?,
+            Some('{') => ArgumentKind::Object(self.fields(depth)?),
+            Some('$') => self.marker()?,
+            _ => ArgumentKind::Plain(self.word()?),
+        };
+        Ok(ArgumentValue {
+            kind,
+            range: start..self.at,
+        })
+    }
+
+    fn quoted(&mut self) -> ScanResult<ArgumentKind> {
+        let Some(quoted) = PythonString::read(self.text, self.at) else {
+            let message = "a text is never closed";
+            let help = "add the quote that it began with";
+            return Err(ArgumentError::new(self.at, message, help));
+        };
+        self.at = quoted.range.end;
+        Ok(ArgumentKind::Text(quoted))
+    }
+
+    /// The values between the next bracket and `end`.
+    fn items(&mut self, end: char, depth: usize) -> ScanResult<Vec<ArgumentValue>> {
+        let depth = self.nested_depth(depth)?;
+        self.at += 1;
+        let mut items = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.take(end) {
+                return Ok(items);
+            }
+            items.push(self.value(depth)?);
+            self.skip_blanks();
+            if !self.take(',') && !self.rest().starts_with(end) {
+                return Err(self.fault(&format!("`,` or `{end}`"), "close what was opened"));
+            }
+        }
+    }
+
+    /// Reads a tuple as a list; brackets around one value without a comma have no meaning.
+    fn tuple(&mut self, depth: usize) -> ScanResult<ArgumentKind> {
+        let start = self.at;
+        let mut items = self.items(')', depth)?;
+        // `(1,)` is a tuple of one, `(1)` is a number.
+        let has_comma = self.text[start..self.at - 1].trim_end().ends_with(',');
+        Ok(match (items.pop(), items.is_empty()) {
+            (Some(only), true) if !has_comma => only.kind,
+            (last, _) => ArgumentKind::List(items.into_iter().chain(last).collect()),
+        })
+    }
+
+    fn fields(&mut self, depth: usize) -> ScanResult<Vec<(String, ArgumentValue)>> {
+        let depth = self.nested_depth(depth)?;
+        self.at += 1;
+        let mut fields = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.take('}') {
+                return Ok(fields);
+            }
+            let at = self.at;
+            let key = match self.value(depth)?.kind {
+                ArgumentKind::Text(quoted) => quoted.text,
+                _ => {
+                    let message = "a key is no text in quotes";
+                    return Err(ArgumentError::new(at, message, "put keys in quotes"));
+                }
+            };
+            self.skip_blanks();
+            if !self.take(':') {
+                return Err(self.fault("`:`", "a key is followed by a colon and its value"));
+            }
+            fields.push((key, self.value(depth)?));
+            self.skip_blanks();
+            if !self.take(',') && !self.rest().starts_with('}') {
+                return Err(self.fault("`,` or `}`", "close what was opened"));
+            }
+        }
+    }
+
+    /// An unquoted `$1` or `${1}`.
+    fn marker(&mut self) -> ScanResult<ArgumentKind> {
+        let rest = &self.rest()[1..];
+        let length = match rest.strip_prefix('{') {
+            Some(inside) => inside.find('}').map(|end| end + 2),
+            None => Some(digit_count(rest)).filter(|length| *length > 0),
+        };
+        let Some(length) = length.filter(|length| !rest[..*length].contains('\n')) else {
+            return Err(self.fault("a reference", "write `$1` or `${1}`, and texts in quotes"));
+        };
+        let range = self.at..self.at + 1 + length;
+        self.at = range.end;
+        Ok(ArgumentKind::Text(PythonString::plain(self.text, range)))
+    }
+
+    /// A number or a keyword such as `True`.
+    fn word(&mut self) -> ScanResult<Value> {
+        let rest = self.rest();
+        let length = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '-')))
+            .unwrap_or(rest.len());
+        let word = &rest[..length];
+        let value = match word {
+            "True" | "true" => Some(true.into()),
+            "False" | "false" => Some(false.into()),
+            "None" | "null" => Some(Value::Null),
+            _ => match number(word) {
+                Some(number) if unkept_number(&number).is_some() => {
+                    return Err(ArgumentError {
+                        at: self.at,
+                        diagnostic: Box::new(number_out_of_range(word)),
+                    });
+                }
+                Some(number) => Value::from_json(&number).ok(),
+                None => None,
+            },
+        };
+        let Some(value) = value else {
+            return Err(self.fault("a value", "put texts in quotes"));
+        };
+        self.at += length;
+        Ok(value)
+    }
+
+    /// The name before a `=`, if the next argument has one.
+    fn name(&mut self) -> Option<Range<usize>> {
+        let name = name_length(self.rest())?;
+        let range = self.at..self.at + name;
+        self.at = range.end;
+        self.skip_blanks();
+        self.at += 1;
+        Some(range)
+    }
+
+    fn nested_depth(&self, depth: usize) -> ScanResult<usize> {
+        depth.checked_sub(1).ok_or_else(|| {
+            let message = "the arguments are nested too deeply";
+            ArgumentError::new(self.at, message, "nest them less")
+        })
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        let found = self.rest().starts_with(wanted);
+        if found {
+            self.at += wanted.len_utf8();
+        }
+        found
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn fault(&self, wanted: &str, help: &'static str) -> ArgumentError {
+        let found = match self.rest().lines().next() {
+            Some(line) if !line.is_empty() => quote(line.trim_end()),
+            Some(_) => "the end of the line".to_owned(),
+            None => "the end of the text".to_owned(),
+        };
+        ArgumentError::new(self.at, format!("expected {wanted}, found {found}"), help)
+    }
+}
+
+/// Returns true if arguments that begin like this are meant as Python syntax.
+pub(super) fn is_structured(arguments: &str) -> bool {
+    arguments.starts_with(['"', '\'', '[', '{']) || name_length(arguments).is_some()
+}
+
+/// The length of the name before a `=`.
+fn name_length(text: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let first = text.chars().next()?;
+    if !(first.is_alphabetic() || first == '_') {
+        return None;
+    }
+    let length = text.find(|c| !is_part(c))?;
+    let after = text[length..].trim_start();
+    (after.starts_with('=') && !after.starts_with("==")).then_some(length)
+}
+
+/// The JSON form of a number in JSON or Python syntax.
+fn number(word: &str) -> Option<String> {
+    let plain = word.strip_prefix('+').unwrap_or(word);
+    let signless = plain.strip_prefix('-').unwrap_or(plain);
+    if !signless.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    // Python allows `1.`, `.5` and `1_000`, JSON does not.
+    let full = if plain.ends_with('.') {
+        format!("{plain}0")
+    } else if signless.starts_with('.') {
+        plain.replacen('.', "0.", 1)
+    } else {
+        plain.replace('_', "")
+    };
+    is_number(&full).then_some(full)
+}

@@ -1,0 +1,302 @@
+//! Lowers an mcp-cli plan: all steps first, then their arguments, because any step may write a variable.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Action, Input, InputKind, Method, Name, Node, NodeKind, SlotKind, SlotPath, Step, Targets,
+    Writes,
+};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Object, Place, Plan, Source, Sources, StepId, Value,
+};
+
+use super::reference::{VariableMarker, has_stray_brace};
+use super::variables::{Origin, StepLink, VariableWriters};
+use crate::document::{Document, Fields, Findings, Item, quote};
+use crate::lowering::{References, lower, lower_template, text_or_number, tool_action};
+use crate::printing::ObjectBuilder;
+
+/// Reads a plan.
+pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+    let mut sink = Findings::new();
+    let mut source = document.source;
+    let plan = plan(&document.root, &mut source, &mut sink);
+    let diagnostics = sink.finish(&source);
+    let sources = Sources::one(source);
+    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+}
+
+fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
+    let mut fields = Fields::of(root, "the plan", sink)?;
+    let id = fields.optional("id");
+    let name = id.and_then(|id| text_or_number(id, "id", sink));
+    let title = fields.text("title", sink).map(Arc::clone);
+    let description = fields.text("description", sink).map(Arc::clone);
+    let metadata = metadata(&mut fields, sink);
+    let inputs = inputs(&mut fields, sink);
+    let items = fields.required_list("steps", sink);
+    fields.finish(sink);
+    let items = items?;
+    let drafts: Vec<IndexedStep<'_>> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(position, item)| IndexedStep::read(item, position, sink))
+        .collect();
+    // If no step could be read, an empty plan would hide that.
+    if drafts.is_empty() && !items.is_empty() {
+        return None;
+    }
+    Some(Plan {
+        name: name.map(|name| name.text),
+        title,
+        description,
+        steps: lower_steps(&drafts, &inputs, source, sink),
+        inputs,
+        metadata,
+        place: root.place,
+        ..Plan::default()
+    })
+}
+
+fn metadata(fields: &mut Fields<'_>, sink: &mut Findings) -> Value {
+    let mut own = ObjectBuilder::default();
+    if fields.list("tags", sink).is_some() {
+        own.optional("tags", fields.optional("tags").map(Item::to_value));
+    }
+    let metadata = fields.object("metadata", sink).map(Item::to_value);
+    let is_foreign = metadata
+        .as_ref()
+        .and_then(Value::as_object)
+        .is_some_and(is_foreign_metadata);
+    own.optional("metadata", metadata.clone());
+    let own = own.build();
+    match metadata {
+        // Metadata of another dialect stands there unwrapped.
+        Some(metadata) if is_foreign && own.get("tags").is_none() => metadata,
+        _ if own == Value::empty_object() => Value::Null,
+        _ => own,
+    }
+}
+
+/// Returns true if `fields` are metadata of another dialect, and not the `tags` and `metadata` of this one.
+pub(super) fn is_foreign_metadata(fields: &Object) -> bool {
+    let is_own = |(key, value): (&Arc<str>, &Value)| match &**key {
+        "tags" => value.as_list().is_some(),
+        "metadata" => value.as_object().is_some(),
+        _ => false,
+    };
+    !fields.iter().all(is_own)
+}
+
+fn inputs(fields: &mut Fields<'_>, sink: &mut Findings) -> Vec<Input> {
+    let writers = fields.object("variables", sink);
+    let entries = writers.and_then(Item::as_object).unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| Input {
+            name: Arc::clone(&entry.key),
+            kind: InputKind::Variable,
+            schema: Value::Null,
+            default: Some(entry.item.to_value()),
+            place: entry.item.place,
+        })
+        .collect()
+}
+
+/// A step whose arguments are not lowered yet.
+struct IndexedStep<'a> {
+    id: Arc<str>,
+    title: Option<Arc<str>>,
+    action: Action,
+    args: Option<&'a Item>,
+    after: Vec<Name>,
+    result: Option<Name>,
+    place: Place,
+}
+
+impl<'a> IndexedStep<'a> {
+    fn read(item: &'a Item, position: usize, sink: &mut Findings) -> Option<Self> {
+        let mut fields = Fields::of(item, "the step", sink)?;
+        let index = fields.optional("index");
+        let id = match index.map(|index| text_or_number(index, "index", sink)) {
+            Some(Some(name)) => name.text,
+            _ => (position + 1).to_string().into(),
+        };
+        let title = fields.text("title", sink).map(Arc::clone);
+        let (action, args) = call(&mut fields, sink);
+        let after = fields.list("depends_on", sink).unwrap_or_default();
+        let after = after
+            .iter()
+            .filter_map(|item| text_or_number(item, "depends_on", sink))
+            .collect();
+        let result = fields.optional("result_variable");
+        let result = result.and_then(|item| result_variable(item, sink));
+        // The status in a saved picture of the plan says nothing about this run.
+        fields.entry("_status");
+        fields.finish(sink);
+        Some(Self {
+            id,
+            title,
+            action,
+            args,
+            after,
+            result,
+            place: item.place,
+        })
+    }
+
+    fn link(&self) -> StepLink<'_> {
+        StepLink {
+            index: &self.id,
+            after: self.after.iter().map(|name| &*name.text).collect(),
+            result: self.result.as_ref().map(|name| &*name.text),
+        }
+    }
+}
+
+fn result_variable(item: &Item, sink: &mut Findings) -> Option<Name> {
+    let Some(text) = item.as_text() else {
+        sink.push_wrong_type(item, "result_variable", "text");
+        return None;
+    };
+    if text.trim().is_empty() {
+        let message = "the name in `result_variable` is blank";
+        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
+        sink.push(
+            item.place,
+            diagnostic.help("leave it out where nothing reads it"),
+        );
+        return None;
+    }
+    Some(Name {
+        text: Arc::clone(text),
+        place: item.place,
+    })
+}
+
+/// The call of a step: `tool` with `args`, or the only entry of `tool_calls`.
+fn call<'a>(fields: &mut Fields<'a>, sink: &mut Findings) -> (Action, Option<&'a Item>) {
+    let Some(calls) = fields.optional("tool_calls") else {
+        let action = tool_action(fields, sink);
+        return (action, fields.object("args", sink));
+    };
+    for other in ["tool", "args"] {
+        if let Some(item) = fields.optional(other) {
+            let message = format!("the step has both `tool_calls` and `{other}`");
+            let diagnostic = Diagnostic::error(Code::ConflictingFields, message);
+            sink.push(item.place, diagnostic.help("keep one of them"));
+        }
+    }
+    let nothing = (Action::Value(Node::default()), None);
+    let Some(calls) = calls.as_list() else {
+        sink.push_wrong_type(calls, "tool_calls", "a list");
+        return nothing;
+    };
+    let [only] = calls else {
+        let message = format!("the step has {} calls in `tool_calls`", calls.len());
+        let diagnostic = Diagnostic::error(Code::ConflictingFields, message);
+        sink.push(
+            fields.place(),
+            diagnostic.help("make one step of each call"),
+        );
+        return nothing;
+    };
+    let Some(mut call) = Fields::of(only, "the call", sink) else {
+        return nothing;
+    };
+    let name = call.required_text("name", sink);
+    let args = call.object("args", sink);
+    call.entry("id");
+    call.finish(sink);
+    let action = name.map_or(Action::Value(Node::default()), |(text, place)| {
+        Action::Tool(Name {
+            text: Arc::clone(text),
+            place,
+        })
+    });
+    (action, args)
+}
+
+fn lower_steps(
+    drafts: &[IndexedStep<'_>],
+    inputs: &[Input],
+    source: &mut Source,
+    sink: &mut Findings,
+) -> Vec<Step> {
+    let links: Vec<StepLink<'_>> = drafts.iter().map(IndexedStep::link).collect();
+    let writers = VariableWriters::of(&links);
+    let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
+    let mut steps = Vec::with_capacity(drafts.len());
+    for (reader, draft) in drafts.iter().enumerate() {
+        let mut scope = StepScope {
+            reader,
+            drafts,
+            writers: &writers,
+            declared: &declared,
+            source,
+            sink,
+        };
+        let args = match draft.args {
+            Some(item) => lower(item, &mut scope),
+            None => Node::literal(Value::empty_object(), draft.place),
+        };
+        let id = StepId::new(Arc::clone(&draft.id));
+        let mut step = Step::new(id, draft.action.clone(), args);
+        step.title.clone_from(&draft.title);
+        step.place = draft.place;
+        step.after.clone_from(&draft.after);
+        step.writes = draft.result.as_ref().map(writes);
+        steps.push(step);
+    }
+    steps
+}
+
+fn writes(variable: &Name) -> Writes {
+    Writes {
+        targets: Targets::All(vec![SlotPath {
+            kind: SlotKind::Vars,
+            keys: vec![Arc::clone(&variable.text)],
+            place: variable.place,
+        }]),
+        method: Method::Set,
+        place: variable.place,
+    }
+}
+
+/// The reference syntax, and the variables that one step can read.
+struct StepScope<'a> {
+    reader: usize,
+    drafts: &'a [IndexedStep<'a>],
+    writers: &'a VariableWriters<'a>,
+    declared: &'a HashSet<&'a str>,
+    source: &'a mut Source,
+    sink: &'a mut Findings,
+}
+
+impl References for StepScope<'_> {
+    fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
+        let (reader, drafts) = (self.reader, self.drafts);
+        let (writers, declared) = (self.writers, self.declared);
+        let borders = (&mut *self.source, &mut *self.sink);
+        let kind = lower_template(text, place, b"\"", borders, &mut |inside, place| {
+            let origin = |name: &str| match writers.origin(name, reader, declared.contains(name)) {
+                Origin::Step(position) => Some(StepId::new(Arc::clone(&drafts[position].id))),
+                Origin::Initial => None,
+            };
+            Ok(VariableMarker::read(inside)?.resolve(&origin, inside, place))
+        });
+        if let NodeKind::Text(parts) = &kind
+            // `${a}}` looks like a whole reference, but is text with a brace.
+            && has_stray_brace(parts)
+        {
+            let message = format!("{} has a `}}` too many", quote(text));
+            let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+            self.sink.push(
+                place,
+                diagnostic.help("take away what follows the first `}`"),
+            );
+        }
+        kind
+    }
+}

@@ -1,0 +1,12 @@
+//! Conversion of values with places to nodes of a plan: the parts that all dialects share.
+
+pub(crate) mod lines;
+pub(crate) mod path;
+mod values;
+
+pub use values::{References, lower};
+
+pub(crate) use values::{
+    CallContext, Fragment, LowerResult, MarkedText, NoReferences, lower_fields, lower_fragments,
+    lower_template, object_or_json_text, parse_calls, text_or_number, tool_action,
+};

@@ -1,0 +1,281 @@
+//! Conversion of values with places to nodes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, Step, TextPart};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources};
+
+use crate::document::template::{self, Piece};
+use crate::document::{
+    Document, Entry, Fields, Findings, Item, ItemKind, Limits, Offsets, read_inside,
+};
+
+/// The reference syntax of a dialect. All other values are the same in every dialect.
+pub trait References {
+    /// The meaning of a text: itself, or something with references.
+    fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
+        let _ = place;
+        NodeKind::Literal(Arc::clone(text).into())
+    }
+
+    /// The meaning of an object, if it is more than its fields.
+    fn object(&mut self, item: &Item, entries: &[Entry]) -> Option<Node> {
+        let _ = (item, entries);
+        None
+    }
+
+    /// The key that is written as `key`.
+    fn key(&mut self, key: &Arc<str>) -> Arc<str> {
+        Arc::clone(key)
+    }
+}
+
+/// Lowers `item` to a node.
+pub fn lower(item: &Item, references: &mut dyn References) -> Node {
+    match &item.kind {
+        ItemKind::Text(text) => Node {
+            kind: references.text(text, item.place),
+            place: item.place,
+        },
+        ItemKind::List(items) => {
+            let items = items.iter().map(|item| lower(item, references)).collect();
+            Node::list(items, item.place)
+        }
+        ItemKind::Object(entries) => {
+            if let Some(node) = references.object(item, entries) {
+                return node;
+            }
+            lower_fields(item.place, entries, references)
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {
+            Node::literal(item.to_value(), item.place)
+        }
+    }
+}
+
+/// Lowers an object field by field, even if it looks like a reference.
+pub(crate) fn lower_fields(
+    place: Place,
+    entries: &[Entry],
+    references: &mut dyn References,
+) -> Node {
+    let fields = entries
+        .iter()
+        .map(|entry| Field {
+            key: references.key(&entry.key),
+            value: lower(&entry.item, references),
+        })
+        .collect();
+    Node::object(fields, place)
+}
+
+/// A value, or the diagnostic that explains why there is none.
+pub(crate) type LowerResult<T> = Result<T, Box<Diagnostic>>;
+
+/// Lowers a text with markers `${…}`: `quotes` open and close quoted text inside of a marker, and `read` turns the
+/// content of the braces into a reference.
+pub(crate) fn lower_template(
+    text: &Arc<str>,
+    place: Place,
+    quotes: &[u8],
+    (source, sink): (&mut Source, &mut Findings),
+    read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
+) -> NodeKind {
+    let fragments = template::split(text, quotes)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Literal(literal) => Fragment::Literal(literal),
+            Piece::Marker(inside, range) => Fragment::Marker(inside, range),
+            Piece::Unclosed(range) => Fragment::Fault(Box::new(unclosed()), range),
+        })
+        .collect();
+    let whole = MarkedText {
+        text,
+        place,
+        offsets: None,
+    };
+    lower_fragments(whole, fragments, (source, sink), read)
+}
+
+/// A piece of a text after its references were found.
+pub(crate) enum Fragment<'a> {
+    /// Literal text, escapes resolved.
+    Literal(Cow<'a, str>),
+    /// A reference: the text for `read`, and the bytes of the whole marker.
+    Marker(&'a str, Range<usize>),
+    /// A malformed reference: its diagnostic and its bytes.
+    Fault(Box<Diagnostic>, Range<usize>),
+}
+
+/// A text that was split into fragments.
+pub(crate) struct MarkedText<'a> {
+    pub(crate) text: &'a Arc<str>,
+    pub(crate) place: Place,
+    /// The places of its bytes, unless they follow from JSON escapes.
+    pub(crate) offsets: Option<Offsets>,
+}
+
+/// Lowers a text that was split into `fragments`: to itself, one whole reference, or text with references.
+///
+/// A text with a fault becomes a literal, so that the rest of the plan can still be checked.
+pub(crate) fn lower_fragments(
+    whole: MarkedText<'_>,
+    fragments: Vec<Fragment<'_>>,
+    (source, sink): (&mut Source, &mut Findings),
+    read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
+) -> NodeKind {
+    let MarkedText {
+        text,
+        place,
+        mut offsets,
+    } = whole;
+    // A marker that is the whole text keeps the type of the value; inside of longer text, the value is inserted as
+    // text.
+    if let [Fragment::Marker(inside, range)] = fragments.as_slice()
+        && range.len() == text.len()
+    {
+        return match read(inside, place) {
+            Ok(reference) => NodeKind::Reference(reference),
+            Err(diagnostic) => {
+                sink.push(place, *diagnostic);
+                NodeKind::Literal(Arc::clone(text).into())
+            }
+        };
+    }
+    let mut parts = Vec::with_capacity(fragments.len());
+    let mut sound = true;
+    for fragment in fragments {
+        let (outcome, range) = match fragment {
+            Fragment::Literal(literal) => {
+                parts.push(TextPart::Literal(literal.into()));
+                continue;
+            }
+            Fragment::Marker(inside, range) => (Ok(inside), range),
+            Fragment::Fault(diagnostic, range) => (Err(diagnostic), range),
+        };
+        let offsets = offsets.get_or_insert_with(|| Offsets::of(source, place));
+        let marker = offsets.place(source, place, range);
+        match outcome.and_then(|inside| read(inside, marker)) {
+            Ok(reference) => parts.push(TextPart::Reference(reference)),
+            Err(diagnostic) => {
+                sink.push(marker, *diagnostic);
+                sound = false;
+            }
+        }
+    }
+    if !sound {
+        return NodeKind::Literal(Arc::clone(text).into());
+    }
+    match parts.as_slice() {
+        [] => NodeKind::Literal("".into()),
+        // A text whose only markers were escapes is a plain text.
+        [TextPart::Literal(literal)] => NodeKind::Literal(Arc::clone(literal).into()),
+        _ => NodeKind::Text(parts),
+    }
+}
+
+fn unclosed() -> Diagnostic {
+    Diagnostic::error(Code::MalformedReference, "`${` is never closed")
+        .help("add `}`, or write `$${` for a literal `${`")
+}
+
+/// The reference syntax of dialects without references.
+#[derive(Debug)]
+pub(crate) struct NoReferences;
+
+impl References for NoReferences {}
+
+/// The object in `item`, or in the JSON text that `item` holds; blank text stands for an empty object. Diagnostics
+/// call it `field`.
+pub(crate) fn object_or_json_text(
+    item: &Item,
+    field: &str,
+    (source, limits): (&mut Source, &Limits),
+    sink: &mut Findings,
+) -> Option<Item> {
+    let object = match &item.kind {
+        ItemKind::Text(text) if text.trim().is_empty() => Item {
+            kind: ItemKind::Object(Vec::new()),
+            place: item.place,
+        },
+        ItemKind::Text(_) => {
+            let (read, diagnostics) = read_inside(source, item, limits);
+            sink.extend(diagnostics);
+            read?
+        }
+        _ => item.clone(),
+    };
+    if object.as_object().is_none() {
+        sink.push_wrong_type(&object, field, "an object");
+        return None;
+    }
+    Some(object)
+}
+
+/// The action of a step: the call of the tool in `tool`. Without a tool, which is reported, the step does nothing, so
+/// that the rest of the plan can still be checked.
+pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut Findings) -> Action {
+    match fields.required_text("tool", sink) {
+        Some((text, place)) => Action::Tool(Name {
+            text: Arc::clone(text),
+            place,
+        }),
+        None => Action::Value(Node::default()),
+    }
+}
+
+/// The id, index or name in `item`: text, or a whole number as text.
+pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut Findings) -> Option<Name> {
+    let text = match &item.kind {
+        ItemKind::Text(text) => Arc::clone(text),
+        ItemKind::Number(number) if !number.is_f64() => number.to_string().into(),
+        _ => {
+            sink.push_wrong_type(item, field, "text or a whole number");
+            return None;
+        }
+    };
+    Some(Name {
+        text,
+        place: item.place,
+    })
+}
+
+/// The state of reading one call.
+pub(crate) struct CallContext<'a> {
+    pub(crate) source: &'a mut Source,
+    pub(crate) limits: &'a Limits,
+    pub(crate) sink: &'a mut Findings,
+}
+
+/// Reads a message of a model's API as a plan. `find` returns the items that may be calls, or `None` if the document
+/// is not a message; `step` reads the call at a position.
+pub(crate) fn parse_calls(
+    document: Document,
+    find: impl for<'a> FnOnce(&'a Item, &mut Findings) -> Option<Vec<&'a Item>>,
+    step: impl Fn(&Item, usize, CallContext<'_>) -> Option<Step>,
+) -> (Option<Plan>, Diagnostics) {
+    let mut sink = Findings::new();
+    let mut source = document.source;
+    let plan = find(&document.root, &mut sink).and_then(|calls| {
+        let read = |(position, item): (usize, &&Item)| {
+            let context = CallContext {
+                source: &mut source,
+                limits: &document.limits,
+                sink: &mut sink,
+            };
+            step(item, position, context)
+        };
+        let steps: Vec<Step> = calls.iter().enumerate().filter_map(read).collect();
+        // If no call could be read, an empty plan would hide that.
+        (!steps.is_empty() || calls.is_empty()).then(|| Plan {
+            steps,
+            place: document.root.place,
+            ..Plan::default()
+        })
+    });
+    let diagnostics = sink.finish(&source);
+    let sources = Sources::one(source);
+    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+}

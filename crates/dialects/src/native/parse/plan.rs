@@ -1,0 +1,214 @@
+//! Lowers the fields of a plan.
+
+use std::sync::Arc;
+
+use planwright_core::expression::PatternBudget;
+use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, Value};
+
+use super::fields::{choice, names};
+use crate::document::{Document, Fields, Findings, Item, ItemKind};
+use crate::lowering::lower;
+use crate::native::choices::{
+    KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, value_of,
+};
+use crate::native::foreign_references;
+use crate::native::reference::{NativeTemplates, plain};
+
+/// Reads a plan.
+pub(in crate::native) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+    let mut sink = Findings::new();
+    let mut source = document.source;
+    let mut reader = NativeReader {
+        source: &mut source,
+        sink: &mut sink,
+        patterns: PatternBudget::default(),
+    };
+    let plan = reader.plan(&document.root);
+    let diagnostics = sink.finish(&source);
+    let sources = Sources::one(source);
+    let plan = plan.map(|mut plan| {
+        share_sources(&mut plan, &sources);
+        plan
+    });
+    (plan, diagnostics)
+}
+
+/// Shares the sources with the plans inside of the plan.
+fn share_sources(plan: &mut Plan, sources: &Sources) {
+    plan.sources = sources.clone();
+    for step in &mut plan.steps {
+        if let Action::Plan(call) = &mut step.action
+            && let PlanTarget::Inline(inner) = &mut call.target
+        {
+            share_sources(inner, sources);
+        }
+    }
+}
+
+/// The state of reading a native plan.
+pub(super) struct NativeReader<'a> {
+    pub(super) source: &'a mut Source,
+    pub(super) sink: &'a mut Findings,
+    /// The budget for compiling patterns that are known while reading.
+    pub(super) patterns: PatternBudget,
+}
+
+impl NativeReader<'_> {
+    pub(super) fn templates(&mut self) -> NativeTemplates<'_> {
+        NativeTemplates {
+            source: self.source,
+            sink: self.sink,
+            patterns: &mut self.patterns,
+        }
+    }
+
+    pub(super) fn report(&mut self, place: Place, code: Code, message: &str, help: &str) {
+        let diagnostic = Diagnostic::error(code, message);
+        self.sink.push(place, diagnostic.help(help));
+    }
+
+    pub(super) fn plan(&mut self, root: &Item) -> Option<Plan> {
+        let mut fields = Fields::of(root, "the plan", self.sink)?;
+        let mut plan = Plan {
+            name: fields.text("name", self.sink).map(Arc::clone),
+            title: fields.text("title", self.sink).map(Arc::clone),
+            description: fields.text("description", self.sink).map(Arc::clone),
+            inputs: self.inputs(&mut fields),
+            ordering: choice(&mut fields, "ordering", ORDERINGS, self.sink),
+            on_failure: choice(&mut fields, "on_failure", ON_FAILURES, self.sink),
+            sharing: choice(&mut fields, "sharing", SHARINGS, self.sink),
+            mode: choice(&mut fields, "mode", MODES, self.sink),
+            metadata: fields
+                .optional("metadata")
+                .map(Item::to_value)
+                .unwrap_or_default(),
+            place: root.place,
+            ..Plan::default()
+        };
+        if let Some(slots) = fields.optional("slots") {
+            plan.contents = self.contents(slots);
+        }
+        if let Some(schemas) = fields.optional("slot_schemas") {
+            plan.slot_schemas = self.slot_schemas(schemas);
+        }
+        plan.instances = names(&mut fields, "instances", self.sink)
+            .into_iter()
+            .map(|name| name.text)
+            .collect();
+        let output = fields.optional("output");
+        if let Some(output) = output {
+            plan.output = self.output(output);
+        }
+        let items = fields.required_list("steps", self.sink);
+        fields.finish(self.sink);
+        // All other fields are read before, so that their faults are reported even without steps.
+        let items = items?;
+        plan.steps = items.iter().filter_map(|item| self.step(item)).collect();
+        foreign_references::check(items, output, &plan.inputs, self.sink);
+        // If no step could be read, an empty plan would hide that.
+        (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
+    }
+
+    fn inputs(&mut self, fields: &mut Fields<'_>) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        let declared = fields.object("inputs", self.sink);
+        for entry in declared.and_then(Item::as_object).unwrap_or_default() {
+            inputs.extend(self.input(&entry.key, &entry.item));
+        }
+        let variables = fields.object("vars", self.sink);
+        let variables = variables.and_then(Item::as_object).unwrap_or_default();
+        inputs.extend(variables.iter().map(|entry| Input {
+            name: Arc::clone(&entry.key),
+            kind: InputKind::Variable,
+            schema: Value::Null,
+            default: Some(entry.item.to_value()),
+            place: entry.item.place,
+        }));
+        inputs
+    }
+
+    fn input(&mut self, name: &Arc<str>, item: &Item) -> Option<Input> {
+        let mut input = Input {
+            name: Arc::clone(name),
+            kind: InputKind::Input,
+            schema: Value::Null,
+            default: None,
+            place: item.place,
+        };
+        let entries = match &item.kind {
+            ItemKind::Object(entries) => entries,
+            ItemKind::Null | ItemKind::Bool(true) => return Some(input),
+            ItemKind::Bool(false) => {
+                input.schema = false.into();
+                return Some(input);
+            }
+            _ => {
+                self.sink.push_wrong_type(item, "inputs", "a JSON Schema");
+                return None;
+            }
+        };
+        // `default` and `x-variable` belong to the input, all other fields to its schema.
+        let mut schema = planwright_core::Object::default();
+        for entry in entries {
+            match &*entry.key {
+                "default" => input.default = Some(entry.item.to_value()),
+                "x-variable" => match entry.item.kind {
+                    ItemKind::Bool(true) => input.kind = InputKind::Variable,
+                    ItemKind::Bool(false) => {}
+                    _ => self
+                        .sink
+                        .push_wrong_type(&entry.item, "x-variable", "true or false"),
+                },
+                _ => {
+                    schema.insert(Arc::clone(&entry.key), entry.item.to_value());
+                }
+            }
+        }
+        if !schema.is_empty() {
+            input.schema = schema.into();
+        }
+        Some(input)
+    }
+
+    /// Reads the output: a list of plain texts is a list of step ids; `{"value": …}` is the value, even if it looks
+    /// like such a list.
+    fn output(&mut self, item: &Item) -> Output {
+        if let Some([only]) = item.as_object()
+            && &*only.key == "value"
+        {
+            return Output::Value(lower(&only.item, &mut self.templates()));
+        }
+        let ids: Option<Vec<Name>> = item.as_list().and_then(|items| {
+            items
+                .iter()
+                .map(|item| {
+                    Some(Name {
+                        text: plain(item.as_text()?)?.into(),
+                        place: item.place,
+                    })
+                })
+                .collect()
+        });
+        match ids {
+            Some(ids) => Output::Steps(ids),
+            None => Output::Value(lower(item, &mut self.templates())),
+        }
+    }
+}
+
+/// The kind of slots with the name `word`.
+pub(super) fn slot_kind(word: &str) -> Option<SlotKind> {
+    value_of(KINDS, word)
+}
+
+/// Warns if the step's id has a meaning in references.
+pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Findings) {
+    let id = step.id.as_str();
+    if REFERENCE_ROOTS.contains(&id) {
+        let message = format!("a step is called `{id}`, which means something else in references");
+        let help = format!("call it something else, or refer to it with `steps[\"{id}\"]`");
+        let diagnostic = Diagnostic::warning(Code::InvalidId, message);
+        sink.push(place, diagnostic.help(help));
+    }
+}

@@ -1,4 +1,0 @@
-//! Tests of the native dialect.
-
-mod printing;
-mod reading;

@@ -1,0 +1,4 @@
+//! Tests of the native dialect.
+
+mod parse;
+mod print;

@@ -1,0 +1,139 @@
+//! The report of what a dialect cannot express.
+
+use std::time::Duration;
+
+use planwright_core::diagnostic::Tally;
+use planwright_core::plan::Targets;
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value};
+
+use super::size::{WrittenSize, text_oversize};
+use crate::document::Limits;
+
+/// The losses of printing one plan in a dialect: what the dialect cannot express.
+#[derive(Debug)]
+pub(crate) struct LossReport<'a> {
+    dialect: &'static str,
+    plan: Place,
+    sources: &'a Sources,
+    diagnostics: Diagnostics,
+    tally: Tally,
+    /// The differences that were reported.
+    differences: Vec<&'static str>,
+}
+
+impl<'a> LossReport<'a> {
+    /// An empty report.
+    pub(crate) fn new(dialect: &'static str, plan: &'a Plan) -> Self {
+        Self {
+            dialect,
+            plan: plan.place,
+            sources: &plan.sources,
+            diagnostics: Diagnostics::new(),
+            tally: Tally::default(),
+            differences: Vec::new(),
+        }
+    }
+
+    /// Reports that the dialect cannot express `what` at `place`, which would change what the plan does.
+    pub(crate) fn error(&mut self, place: Place, what: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        self.push(place, Diagnostic::error(Code::Unprintable, message));
+    }
+
+    /// Reports the same with an advice.
+    pub(crate) fn error_with_help(&mut self, place: Place, what: &str, help: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        let diagnostic = Diagnostic::error(Code::Unprintable, message);
+        self.push(place, diagnostic.help(help));
+    }
+
+    /// Warns, once per plan, that the system of the dialect behaves differently in `what`; `difference` says how.
+    pub(crate) fn difference(&mut self, place: Place, what: &'static str, difference: &str) {
+        // Every reference could repeat the warning, so it is given once per plan.
+        if !self.differences.contains(&what) {
+            self.differences.push(what);
+            let message = format!("the {} dialect cannot say {what}", self.dialect);
+            self.push(
+                place,
+                Diagnostic::warning(Code::Unprintable, message).help(difference),
+            );
+        }
+    }
+
+    /// Reports that the dialect cannot express `what` at `place`, without which the plan does almost the same.
+    pub(crate) fn warning(&mut self, place: Place, what: &str) {
+        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        self.push(place, Diagnostic::warning(Code::Unprintable, message));
+    }
+
+    /// Reports that `time` at `place` is longer than any reader accepts.
+    pub(crate) fn duration_too_long(&mut self, place: Place, time: Duration) {
+        let what = format!("a time of {} s", time.as_secs());
+        self.error_with_help(place, &what, "leave a limit out where there is to be none");
+    }
+
+    /// Reports `targets` at `place` if they are a choice among less than two slots.
+    pub(crate) fn report_single_choice(&mut self, targets: &Targets, place: Place) {
+        if let Targets::OneOf(slots) = targets
+            && slots.len() < 2
+        {
+            let help = "give one slot for success and one for failure";
+            self.error_with_help(place, "a choice among less than two slots", help);
+        }
+    }
+
+    fn push(&mut self, place: Place, diagnostic: Diagnostic) {
+        if self.tally.count(diagnostic.severity) {
+            self.diagnostics.push(diagnostic.at(place, self.sources));
+        }
+    }
+
+    /// The diagnostics; the last one states how many were left out.
+    fn into_diagnostics(mut self) -> Diagnostics {
+        self.tally.tell_rest(&mut self.diagnostics);
+        self.diagnostics
+    }
+
+    /// The JSON text of `plan`, unless it would lose something essential, and the diagnostics.
+    pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
+        self.finish_text(plan, |plan| {
+            serde_json::to_string_pretty(plan).unwrap_or_else(|_| plan.to_json()) + "\n"
+        })
+    }
+
+    /// The text that `write` makes of `plan`, unless it would lose something essential, and the diagnostics.
+    pub(crate) fn finish_text(
+        mut self,
+        plan: &Value,
+        write: impl FnOnce(&Value) -> String,
+    ) -> (Option<String>, Diagnostics) {
+        if self.tally.has_errors() {
+            return (None, self.into_diagnostics());
+        }
+        self.report_oversize(self.plan, plan);
+        if self.tally.has_errors() {
+            return (None, self.into_diagnostics());
+        }
+        let text = write(plan);
+        if let Some(oversize) = text_oversize(&text, &Limits::default()) {
+            self.push(self.plan, oversize);
+        }
+        (Some(text), self.into_diagnostics())
+    }
+
+    /// Reports `written`, a JSON text at `place`, if it exceeds what readers accept by default.
+    pub(crate) fn report_oversize(&mut self, place: Place, written: &Value) {
+        let extent = WrittenSize::of(written);
+        // Beyond this depth no setting lets a reader accept the text; everything less is only a warning, see
+        // DESIGN.md.
+        if extent.depth > Limits::DEEPEST {
+            let what = format!("a plan that is nested {} levels deep", extent.depth);
+            let help = "let what lies deeper be an input of the run, or come from a step";
+            self.error_with_help(place, &what, help);
+            return;
+        }
+        for diagnostic in extent.oversize(&Limits::default()) {
+            self.push(place, diagnostic);
+        }
+    }
+}
