@@ -1,22 +1,22 @@
-//! How Planwright speaks the Model Context Protocol. No other crate knows `rmcp`.
+//! The Model Context Protocol in Planwright, client and server side. No other crate uses `rmcp`.
 #![warn(missing_docs)]
 
-/// `mcp.json`: which servers there are.
+/// The configuration of servers in `mcp.json`.
 mod config;
 
-/// The revisions of MCP that are spoken.
+/// The supported revisions of MCP.
 mod revision;
 
 /// Servers that are started, called and stopped.
 mod client;
 
-/// Processes by their numbers and starts.
+/// Processes identified by their id and start time.
 pub mod process_table;
 
-/// What ends servers once the process that started them is gone.
+/// A supervisor process that ends servers after their parent has died.
 mod supervisor;
 
-/// Our own server, in front of others.
+/// The gateway: an MCP server in front of other servers.
 #[cfg(feature = "gateway")]
 pub mod gateway;
 

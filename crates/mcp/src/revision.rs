@@ -1,8 +1,8 @@
-//! The revisions of MCP that are spoken.
+//! The supported revisions of MCP.
 
 use rmcp::model::ProtocolVersion;
 
-/// The revisions that are spoken, the oldest first.
+/// The supported revisions, oldest first.
 pub(crate) const REVISIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2024_11_05,
     ProtocolVersion::V_2025_03_26,
@@ -11,7 +11,7 @@ pub(crate) const REVISIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// The revision called `name`, if it is spoken.
+/// Returns the supported revision `name`.
 pub(crate) fn named(name: &str) -> Option<&'static ProtocolVersion> {
     REVISIONS.iter().find(|revision| revision.as_str() == name)
 }

@@ -1,11 +1,11 @@
-//! A process between this one and a server, which ends the server and all that it has started once this process is gone.
+//! A process between this one and a server that ends the server and its descendants after this process has died.
 //!
-//! A server sees that its client is gone when its input ends, and may ignore that; a `SIGKILL` leaves nobody to end it.
-//! So a program that starts servers may start them through itself: first as their supervisor, which is told by the
-//! kernel that its parent has died and adopts every orphan among its descendants, then as the server itself, which
-//! is killed if its supervisor is.
+//! A server can ignore that its input ends, and after a `SIGKILL` no process is left to end it. So a program can start
+//! servers through itself, in two stages: first as their supervisor, which the kernel notifies of its parent's death
+//! and which adopts every orphan among its descendants; then as the server itself, which the kernel kills together with
+//! its supervisor.
 //!
-//! Linux only: elsewhere servers are started directly.
+//! Supervision is available on Linux only; on other systems, servers are started directly.
 
 use std::ffi::OsString;
 #[cfg(target_os = "linux")]
@@ -20,10 +20,10 @@ use crate::config::ProgramConfig;
 #[cfg(target_os = "linux")]
 pub(crate) use work::KILL;
 
-/// The first argument by which a program knows that it is to call [`supervise`].
+/// The first argument of a program that must call [`supervise`].
 pub const SUPERVISE: &str = "--planwright-supervise";
 
-/// The program that starts servers: one whose `main` calls [`supervise`] if its first argument is [`SUPERVISE`].
+/// The program that supervises servers: its `main` calls [`supervise`] if its first argument is [`SUPERVISE`].
 #[derive(Clone, Debug)]
 #[cfg_attr(
     not(target_os = "linux"),
@@ -35,7 +35,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts servers through `program`.
+    /// Creates a supervisor that runs `program`.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -43,26 +43,26 @@ impl Supervisor {
         }
     }
 
-    /// The folders that commands are searched in, as `PATH` has them, so that one that does not exist is reported as it
-    /// is without a supervisor.
+    /// Sets the directories in which commands are searched, in the format of `PATH`, so that a missing command is
+    /// reported as it is without a supervisor.
     #[must_use]
     pub fn search_path(mut self, path: Option<OsString>) -> Self {
         self.search_path = path;
         self
     }
 
-    /// Starts servers through the program that this process runs, which stays the same if its file is replaced. `None`
-    /// where that is not possible.
+    /// Creates a supervisor that runs the executable of this process, even if its file has been replaced. Returns
+    /// `None` if the system does not support that.
     pub fn this_program() -> Option<Self> {
         let program = PathBuf::from("/proc/self/exe");
         (cfg!(target_os = "linux") && program.exists()).then(|| Self::new(program))
     }
 
-    /// The command that starts the server under supervision.
+    /// Returns the command that starts the server under supervision.
     ///
     /// # Errors
     ///
-    /// There is no such command, or it is not a program.
+    /// Fails if the command does not exist or is not executable.
     #[cfg(target_os = "linux")]
     pub(crate) fn command(&self, config: &ProgramConfig) -> io::Result<std::process::Command> {
         self.find(config)?;
@@ -75,7 +75,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Searches the command as the system will.
+    /// Searches for the command as the system does.
     #[cfg(target_os = "linux")]
     fn find(&self, config: &ProgramConfig) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
@@ -97,7 +97,7 @@ impl Supervisor {
             None => self.search_path.clone(),
         };
         let Some(path) = path else {
-            // The system has folders of its own for that.
+            // Without `PATH` the system uses default directories, which this search does not know.
             return Ok(());
         };
         let mut trouble = io::Error::from(io::ErrorKind::NotFound);
@@ -112,8 +112,8 @@ impl Supervisor {
     }
 }
 
-/// Does the work of a [`Supervisor`]: runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the
-/// exit status of this process. To be called first of all in `main`, before there is any other thread.
+/// Runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the exit status of this process. Must
+/// be called at the start of `main`, before any other thread exists.
 pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     work::supervise(&arguments.into_iter().collect::<Vec<_>>())
 }
@@ -138,22 +138,22 @@ mod work {
     use super::SUPERVISE;
     use crate::process_table::{descendants, kill_all};
 
-    /// The argument in place of the parent's number by which the second stage is known: it becomes the server.
+    /// The argument that marks the second stage, which becomes the server.
     const BECOME: &str = "become";
 
-    /// The pause between two looks at processes that are to end, in milliseconds, and how many of them pass before those
-    /// that were told to end are killed.
+    /// The interval between two checks of terminating processes, in milliseconds, and the number of checks before they
+    /// are killed.
     const PAUSE: u8 = 10;
     const GRACE: u32 = 50;
 
-    /// The statuses of a shell for a command that cannot be run, and of `timeout` for one that failed itself.
+    /// The exit statuses of a shell for a command that cannot be run, and of `timeout` for its own failure.
     const NOT_RUN: u8 = 126;
     const FAILED: u8 = 125;
 
-    /// Tells the supervisor to kill everything.
+    /// Requests the supervisor to kill all descendants.
     pub(crate) const KILL: Signal = Signal::SIGUSR1;
 
-    /// Tells it that its parent may have died.
+    /// Notifies the supervisor that its parent may have died.
     const PARENT: Signal = Signal::SIGUSR2;
 
     pub(super) fn supervise(arguments: &[OsString]) -> u8 {
@@ -170,13 +170,13 @@ mod work {
         parent == Some(parent_id())
     }
 
-    /// Becomes the server, which the kernel kills as soon as the supervisor is gone.
+    /// Executes the server, which the kernel kills when the supervisor dies.
     fn become_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         let [program, args @ ..] = command else {
             return Err(Errno::EINVAL);
         };
-        // It may have died before.
+        // The supervisor may have died before `set_pdeathsig` took effect.
         if !is_parent(supervisor) {
             return Ok(FAILED);
         }
@@ -184,12 +184,12 @@ mod work {
         handled().thread_unblock()?;
         let error = Command::new(program).args(args).exec();
         let said = format!("`{}` could not be run: {error}\n", program.display());
-        // It may be closed, and there is no other place to say it.
+        // Standard error may be closed, and no other channel is available.
         let _ = io::stderr().write_all(said.as_bytes());
         Ok(NOT_RUN)
     }
 
-    /// The signals that a supervisor takes as they come.
+    /// Returns the signals that a supervisor handles.
     fn handled() -> SigSet {
         SigSet::from_iter([
             Signal::SIGCHLD,
@@ -201,14 +201,14 @@ mod work {
         ])
     }
 
-    /// What is going on.
+    /// The state of the shutdown.
     #[derive(Clone, Copy)]
     enum Phase {
         /// The server runs.
         Running,
-        /// Everything that is left has been told to end, and is killed after so many pauses.
+        /// All descendants have received `SIGTERM` and are killed after this number of intervals.
         Ending(u32),
-        /// Everything that is left is being killed.
+        /// All descendants are being killed.
         Killing,
     }
 
@@ -223,10 +223,10 @@ mod work {
     impl Supervision {
         /// Starts the server.
         fn begin(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
-            // Before the look at the parent: from here on its death is told.
+            // This precedes the check of the parent, so that its death is never missed.
             prctl::set_pdeathsig(PARENT)?;
             prctl::set_child_subreaper(true)?;
-            // It may die the death of its server, which need not leave two cores.
+            // The supervisor may end by the signal of its server, and one core dump is enough.
             prctl::set_dumpable(false)?;
             let handled = handled();
             handled.thread_block()?;
@@ -241,7 +241,7 @@ mod work {
                 .args(command)
                 .spawn()
                 .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
-            // Its pipes are the server's alone: whoever reads them sees when the server closes them.
+            // Only the server may hold the pipes, so that their readers notice when the server closes them.
             if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
                 dup2_stdin(&nothing)?;
                 dup2_stdout(&nothing)?;
@@ -256,7 +256,7 @@ mod work {
             })
         }
 
-        /// Waits until nothing that the server has started is left.
+        /// Waits until all descendants have ended. Returns the exit status.
         fn run(mut self) -> u8 {
             loop {
                 if !self.reap() {
@@ -282,7 +282,7 @@ mod work {
                     }
                     Err(Errno::EINTR) => {}
                     Ok(_) => self.take_signal(),
-                    // Without it nothing would be noticed any more.
+                    // Without `poll`, the supervisor would notice no further event.
                     Err(_) => self.phase = Phase::Killing,
                 }
             }
@@ -294,7 +294,7 @@ mod work {
             };
             match i32::try_from(signal.ssi_signo).map(Signal::try_from) {
                 Ok(Ok(KILL)) => self.phase = Phase::Killing,
-                // It comes as well if only the thread that started this process has ended.
+                // The kernel sends the signal also if only the thread that started this process has ended.
                 Ok(Ok(PARENT)) if parent_id() != self.parent => self.end(),
                 Ok(Ok(signal @ (Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))) => {
                     pass_on(signal);
@@ -303,7 +303,7 @@ mod work {
             }
         }
 
-        /// Tells everything that is left to end.
+        /// Sends `SIGTERM` to all descendants.
         fn end(&mut self) {
             if matches!(self.phase, Phase::Running) {
                 pass_on(Signal::SIGTERM);
@@ -311,7 +311,7 @@ mod work {
             }
         }
 
-        /// Takes note of the children that have ended. Whether there are any left.
+        /// Reaps the children that have ended. Returns true if any are left.
         fn reap(&mut self) -> bool {
             loop {
                 match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -324,16 +324,16 @@ mod work {
         }
     }
 
-    /// Sends a signal to everything that this process has started.
+    /// Sends a signal to all descendants.
     fn pass_on(signal: Signal) {
         for pid in descendants(&[id()]) {
             let pid = i32::try_from(pid).unwrap_or_default();
-            // What has ended meanwhile needs no signal.
+            // A process that has ended meanwhile needs no signal.
             let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 
-    /// Ends this process as the server ended: with its status, or by its signal.
+    /// Ends this process as the server has ended: with its status, or by its signal.
     fn finish(status: WaitStatus) -> u8 {
         match status {
             WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(FAILED),
@@ -342,7 +342,7 @@ mod work {
                 own.add(signal);
                 let _ = own.thread_unblock();
                 let _ = raise(signal);
-                // It is one that does not end a process.
+                // The signal does not end a process by default.
                 FAILED
             }
             _ => FAILED,

@@ -1,8 +1,8 @@
-//! Tasks that end with whoever started them.
+//! Tasks that end with their owner.
 
 use tokio::task::AbortHandle;
 
-/// A task that is aborted when this is dropped.
+/// A guard that aborts a task when dropped.
 #[derive(Debug)]
 pub(super) struct AbortOnDrop(pub(super) AbortHandle);
 

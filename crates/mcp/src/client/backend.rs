@@ -1,4 +1,4 @@
-//! Calls of the engine, sent to a server.
+//! Tool backends of the engine that call a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use super::session::Session;
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
 
-/// How often one call may be asked for more input, or be put off by the server.
+/// The maximum number of rounds in which a server requests input or postpones a call.
 const ROUND_LIMIT: u32 = 10;
 
-/// The first pause before a call that was put off is sent again; it doubles from round to round.
+/// The initial pause before a postponed call is sent again; it doubles with each round.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The longest such pause.
+/// The maximum pause.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Calls the tools of one server.
+/// A backend that calls the tools of one server.
 #[derive(Debug)]
 pub(super) struct ServerBackend {
     server: Arc<Server>,
@@ -36,7 +36,7 @@ pub(super) struct ServerBackend {
 }
 
 impl ServerBackend {
-    /// What the server asks or tells while a call is under way goes to `caller`.
+    /// Creates a backend whose calls are made for `caller`, which receives the server's requests and notifications.
     pub(super) fn new(server: Arc<Server>, caller: Option<Arc<dyn Caller>>) -> Self {
         Self { server, caller }
     }
@@ -48,7 +48,7 @@ impl ServerBackend {
         ToolOutput::from_call_result(&result)
     }
 
-    /// Sends the call until there is a result. What the server wants to know in between the caller is asked.
+    /// Repeats the call until the result is complete. The caller answers input requests in between.
     async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
         let mut params = params(call)?;
         let mut pause = FIRST_PAUSE;
@@ -86,7 +86,7 @@ impl ServerBackend {
         })
     }
 
-    /// Sends the call once. Progress restarts its clock, questions to people pause it.
+    /// Sends the call once. Progress restarts the clock of the call, requests to people pause it.
     async fn send(
         &self,
         session: &Session,
@@ -126,7 +126,7 @@ impl ServerBackend {
         )))
     }
 
-    /// What a failed request means to a plan:
+    /// Converts a failed request for the engine:
     ///
     /// | what happened | failure | may it have been carried out? |
     /// | --- | --- | --- |
@@ -137,7 +137,7 @@ impl ServerBackend {
     /// | the answer cannot be read | on the way | unknown |
     /// | the connection was lost before the answer | on the way | unknown |
     ///
-    /// Only where it was not carried out, it may be sent again unasked.
+    /// The engine retries a call on its own only if it was not carried out.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
         match error {
             RequestError::Refused(error) => refusal(error),
@@ -148,16 +148,16 @@ impl ServerBackend {
     }
 }
 
-/// What a result says that it is.
+/// The kind of a result.
 enum ResultKind {
     Complete,
     InputRequired,
-    /// Something that this client does not know: the call may be under way, or done.
+    /// A kind that this client does not support: the call may be running or done.
     Unknown(String),
 }
 
-/// The kind of a result. A server may ask by a result only if it speaks a revision that has it (`asks_by_results`), and only for something:
-/// each further round sends the call again.
+/// Returns the kind of a result. A server may request input by a result only if its revision supports that
+/// (`asks_by_results`), and only if it requests anything, because each further round repeats the call.
 fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
     match result.get("resultType") {
         None | Some(Value::Null) => ResultKind::Complete,
@@ -172,7 +172,7 @@ fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
     }
 }
 
-/// Whether a result of the kind `input_required` has requests, or a state to come back with.
+/// Returns true if a result of the kind `input_required` has requests or a state to send back.
 pub(crate) fn asks_for_something(result: &Value) -> bool {
     let requests = result.get("inputRequests").and_then(Value::as_object);
     requests.is_some_and(|requests| !requests.is_empty())
@@ -188,7 +188,7 @@ impl ToolBackend for ServerBackend {
     }
 }
 
-/// The call as a server takes it.
+/// Returns the parameters of `tools/call`.
 fn params(call: &ToolCall) -> Result<Value, ToolError> {
     if call.args.as_object().is_none() {
         let message = format!(

@@ -1,4 +1,4 @@
-//! Where the newest view hangs, and whom it rings when it is exchanged.
+//! Publishes the latest server view and notifies subscribers when it changes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,24 +7,24 @@ use tokio::sync::{broadcast, watch};
 
 use super::view::{ChangeCounts, UpstreamServer, UpstreamView};
 
-/// How many notifications are kept for a listener that is slow; it loses the oldest then.
+/// The number of notifications buffered for a slow receiver, which then loses the oldest.
 const NOTIFICATIONS_KEPT: usize = 256;
 
-/// A notification of a server that belongs to no request.
+/// A notification of a server that is unrelated to any request.
 #[derive(Clone, Debug)]
 pub struct UpstreamNotification {
     /// The server.
     pub server: Arc<str>,
-    /// What it is about, such as `notifications/resources/updated`.
+    /// The method, such as `notifications/resources/updated`.
     pub method: Arc<str>,
-    /// Its parameters, as they came.
+    /// The parameters, unchanged.
     pub params: Value,
 }
 
-/// The newest view and its watchers.
+/// The latest view and its subscribers.
 #[derive(Debug)]
 pub(super) struct Board {
-    // A plain mutex: it is held while one view is exchanged for the next, and never across a wait.
+    // Held only while one view replaces another, never across an await.
     view: Mutex<Arc<UpstreamView>>,
     ticks: watch::Sender<u64>,
     notifications: broadcast::Sender<UpstreamNotification>,
@@ -56,14 +56,14 @@ impl Board {
         self.notifications.subscribe()
     }
 
-    /// Makes the next view, in which the server at `index` is another. The `change` says what is counted.
+    /// Publishes a view in which `change` has modified the server at `index` and the counters.
     pub(super) fn change(
         &self,
         index: usize,
         change: impl FnOnce(&mut UpstreamServer, &mut ChangeCounts),
     ) {
         let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever holds the view before keeps it as it was.
+        // Copy on write: readers of the previous view keep it unchanged.
         let UpstreamView {
             servers, changes, ..
         } = Arc::make_mut(&mut view);
@@ -75,7 +75,7 @@ impl Board {
     }
 
     pub(super) fn notify(&self, notification: UpstreamNotification) {
-        // That nobody listens is no failure.
+        // Sending fails only if no receiver exists, which is fine.
         let _ = self.notifications.send(notification);
     }
 }

@@ -1,4 +1,4 @@
-//! For whom a request is made, and what becomes of it.
+//! The client that a request is made for, and request errors.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,16 +10,18 @@ use planwright_engine::backend::{RetryAdvice, ToolError};
 use super::object::with;
 use super::upstream_client::UpstreamClient;
 
-/// The client for whom a request is made. What the server asks or tells while the request is under way goes to it.
+/// The client that a request is made for. It receives the requests and notifications that the server sends while the
+/// request is in flight.
 pub trait Caller: Send + Sync + 'static {
-    /// Tells the client something: `notifications/progress` with the token that the client gave, `notifications/message`.
+    /// Sends the client a notification: `notifications/progress` with the client's own token, or
+    /// `notifications/message`.
     fn notify(&self, method: &str, params: Value);
 
-    /// Asks the client something: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Sends the client a request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
-    /// Asks the client something about `subject`, by which another process recognises the question: a digest of the call that
-    /// a person decides about.
+    /// Sends the client a request about `subject`, a digest of the call that a person decides about, by which another
+    /// process recognises the request.
     fn ask_about(
         &self,
         subject: &str,
@@ -30,63 +32,61 @@ pub trait Caller: Send + Sync + 'static {
         self.ask(method, params)
     }
 
-    /// States that the request is served by `work`, which can be continued in another process if this one ends while the client
-    /// is asked something.
+    /// Associates the request with `work`, which another process can continue if this one ends while the client is
+    /// asked.
     fn bind(&self, work: &str) {
         let _ = work;
     }
 
-    /// What goes into `_meta` of each request that is made for it: `traceparent`, `tracestate`, `baggage`. An object, or
-    /// `null` where there is nothing.
+    /// Returns the `_meta` of requests for the client (`traceparent`, `tracestate`, `baggage`): an object or `null`.
     fn meta(&self) -> Value;
 
-    /// How the client can be asked, by which a server that several clients use is spoken to.
+    /// Returns the abilities of the client, by which a shared server selects a session.
     fn abilities(&self) -> Option<UpstreamClient> {
         None
     }
 
-    /// Who the client is, where several callers may be the same: one for each of its requests, say. Callers that do not
-    /// tell are clients of their own.
+    /// Returns the identity of the client, which several callers may share. A caller without one is a client of its
+    /// own.
     fn client(&self) -> Option<Arc<str>> {
         None
     }
 }
 
-/// The field of an error's data, and its value, by which a Planwright in front of servers tells its client that the request
-/// may have been carried out.
+/// The field of an error's data, and its value, that report an unknown outcome to the client of a gateway.
 const OUTCOME: &str = "outcome";
 const UNKNOWN: &str = "unknown";
 
-/// Why a request has no result: the JSON-RPC error as it came, or one of ours.
+/// The error of a request: a JSON-RPC error of the server, unchanged, or our own.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct UpstreamError {
-    /// What kind of error it is.
+    /// The JSON-RPC error code.
     pub code: i64,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
-    /// What else is known.
+    /// Additional data.
     pub data: Option<Value>,
 }
 
 impl UpstreamError {
-    /// The code of errors that no server sent: it could not be reached, or its answer could not be read.
+    /// The code of our own errors: the server is unreachable, or its response is unreadable.
     pub const UNAVAILABLE: i64 = -32603;
 
-    /// The code of a request for which something in it is wrong, such as the name of the server.
+    /// The code of invalid parameters, such as an unknown server name.
     pub const INVALID: i64 = -32602;
 
-    /// The code of a request that is not known.
+    /// The code of an unknown method.
     pub const UNKNOWN_METHOD: i64 = -32601;
 
-    /// The codes of errors that say that a request ended before its outcome was known: those of the MCP SDKs and of the
-    /// Language Server Protocol for a request that timed out or was cancelled, and the statuses that gateways hand on.
+    /// The codes of errors with an unknown outcome: those of the MCP SDKs and of the Language Server Protocol for
+    /// timeouts and cancellations, and the statuses that gateways pass through.
     const UNCERTAIN_CODES: [i64; 7] = [-32001, -32800, -32802, 408, 499, 502, 504];
 
-    /// The code that the MCP SDKs give to a lost connection, and many servers to everything.
+    /// The code of a lost connection in the MCP SDKs, and of any error in many servers.
     const SERVER_ERROR: i64 = -32000;
 
-    /// Whether the request may have been carried out although this is the answer.
+    /// Returns true if the request may have been carried out in spite of the error.
     pub(super) fn is_uncertain(&self) -> bool {
         let outcome = self.data.as_ref().and_then(|data| data.get(OUTCOME));
         outcome.and_then(Value::as_text) == Some(UNKNOWN)
@@ -95,7 +95,7 @@ impl UpstreamError {
                 && self.message.to_lowercase().contains("connection closed")
     }
 
-    /// The refusal of a `requestState` that leads nowhere, or not for this request of this client.
+    /// Creates the error for a `requestState` that is unknown, or not valid for this request of this client.
     pub fn unknown_state() -> Self {
         Self::new(
             Self::INVALID,
@@ -103,7 +103,7 @@ impl UpstreamError {
         )
     }
 
-    /// An error without data.
+    /// Creates an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -114,7 +114,7 @@ impl UpstreamError {
 }
 
 impl From<ToolError> for UpstreamError {
-    /// Says so if the request may have been carried out: a client that repeats what has failed must know.
+    /// Marks errors with an unknown outcome, which a client must know before it repeats the request.
     fn from(error: ToolError) -> Self {
         let data = match error.retry {
             RetryAdvice::Uncertain => with(&error.data, OUTCOME, Value::from(UNKNOWN)),

@@ -1,4 +1,4 @@
-//! What servers list, without characters that cannot be seen.
+//! Removal of invisible characters from the lists of servers.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use planwright_core::text::{is_visible, visible, without_hidden_texts};
 
 use super::log::brief;
 
-/// Leaves out entries whose `key` has characters that cannot be seen. `what` says what the entries are.
+/// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
 pub(super) fn refuse(
     entries: &mut Vec<Value>,
     (what, key): (&str, &str),
@@ -26,7 +26,7 @@ pub(super) fn refuse(
     });
 }
 
-/// Leaves out such characters in the texts of entries.
+/// Removes invisible characters from the texts of entries.
 pub(super) fn clean(
     entries: &mut [Value],
     (what, key): (&str, &str),
@@ -48,10 +48,10 @@ fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
     entry.get(key).and_then(Value::as_text).unwrap_or_default()
 }
 
-/// An entry without what is hidden in its texts; `None` if there is nothing of the kind.
+/// Returns an entry without invisible characters, or `None` if it has none.
 fn cleaned(entry: &Value, key: &str) -> Option<Value> {
     let texts = without_hidden_texts(entry);
-    // The name of a resource only describes it.
+    // The name of a resource is only descriptive: its key is the URI.
     let label = match entry.get("name") {
         Some(Value::Text(name)) if key != "name" && !is_visible(name) => Some(visible(name)),
         _ => None,

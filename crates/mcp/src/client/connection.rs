@@ -1,4 +1,4 @@
-//! The one task that sends and receives on a connection.
+//! The task that sends and receives the messages of a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use super::http::HttpFailure;
 use super::mailbox::{Mailbox, RequestError};
 
-/// A connection that is open. What comes in goes to its mailbox. Dropping it, and all that may send on it, closes it.
+/// A connection to a server. Dropping it, and all that may send on it, closes it.
 #[derive(Debug)]
 pub(super) struct Connection {
     queue: mpsc::UnboundedSender<Outgoing>,
     is_over: Arc<AtomicBool>,
 }
 
-/// What may send on a connection, but does not keep it open.
+/// A sender that does not keep the connection open.
 #[derive(Clone, Debug)]
 pub(super) struct Sender(mpsc::WeakUnboundedSender<Outgoing>);
 
@@ -29,17 +29,17 @@ enum Outgoing {
     End,
 }
 
-/// What it means that one message could not be sent.
+/// The consequence of a message that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendFailure {
-    /// None can be sent any more.
+    /// The connection is broken for all messages.
     EndsTheConnection,
-    /// It concerns that message alone.
+    /// Only this message has failed.
     ConcernsTheMessage,
 }
 
 impl Connection {
-    /// Goes on over `transport`, on which hands were shaken.
+    /// Takes over `transport` after the handshake.
     pub(super) fn open<T>(transport: T, mailbox: Arc<Mailbox>, failure: SendFailure) -> Self
     where
         T: Transport<RoleClient> + 'static,
@@ -56,18 +56,18 @@ impl Connection {
         Self { queue, is_over }
     }
 
-    /// Sends `message` after all that was sent before. One that does not get through fails the request that it is.
+    /// Queues `message`. If sending fails, so does the request that it contains.
     pub(super) fn send(&self, message: ClientJsonRpcMessage) {
-        // The task that is gone has failed all requests, this one included.
+        // If the task has ended, it has failed all requests, including this one.
         let _ = self.queue.send(Outgoing::Message(Box::new(message)));
     }
 
-    /// Closes the connection, after all that was sent before.
+    /// Closes the connection after the queued messages are sent.
     pub(super) fn end(&self) {
         let _ = self.queue.send(Outgoing::End);
     }
 
-    /// Whether nothing will come or go any more.
+    /// Returns true if the connection is closed.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -78,7 +78,7 @@ impl Connection {
 }
 
 impl Sender {
-    /// Sends `message`, if the connection is still open.
+    /// Queues `message` if the connection is open.
     pub(super) fn send(&self, message: ClientJsonRpcMessage) {
         if let Some(queue) = self.0.upgrade() {
             let _ = queue.send(Outgoing::Message(Box::new(message)));
@@ -106,14 +106,14 @@ async fn run<T>(
                 }
                 Some(Outgoing::End) | None => break,
             },
-            // What came is where it belongs already.
+            // The transport has already routed the message.
             received = transport.receive() => if received.is_none() { break },
             Some((id, outcome)) = sends.next(), if !sends.is_empty() => {
                 let Err(error) = outcome else {
                     continue;
                 };
                 let error = match failure {
-                    // A server that takes no messages any more may still hold its output open.
+                    // A server that reads no more messages may still hold its output open.
                     SendFailure::EndsTheConnection => {
                         is_over.store(true, Ordering::Relaxed);
                         RequestError::Lost(None)
@@ -128,7 +128,7 @@ async fn run<T>(
     }
     is_over.store(true, Ordering::Relaxed);
     mailbox.close();
-    // Its other end is gone, or about to be; there is nothing to be done about it.
+    // The other end is gone or about to be, so an error has no consequence.
     let _ = transport.close().await;
 }
 

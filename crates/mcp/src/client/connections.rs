@@ -1,4 +1,4 @@
-//! The connections to all servers.
+//! The servers of one run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +12,10 @@ use super::options::ConnectOptions;
 use super::server::Server;
 use crate::config::{ConfigProblem, ServersConfig};
 
-/// The servers of a configuration, as far as they are needed and could be started.
+/// The running servers of a configuration.
 ///
-/// Dropping this and all backends made from it kills the servers; [`Connections::shutdown`] lets them end in peace.
+/// Dropping this and all backends created from it kills the servers; [`Connections::shutdown`] lets them end on their
+/// own first.
 pub struct Connections {
     servers: Vec<Arc<Server>>,
     tools: Vec<Tool>,
@@ -22,23 +23,23 @@ pub struct Connections {
     warnings: Vec<String>,
 }
 
-/// Why a server is not there.
+/// The reason why a server is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ServerFailure {
     /// The server.
     pub server: Arc<str>,
-    /// What went wrong.
+    /// The error, as one clause.
     pub message: String,
-    /// The way out.
+    /// A hint how to fix it.
     pub help: String,
-    /// The end of what it wrote on its standard error; empty where it wrote nothing.
+    /// The end of the server's standard error output, may be empty.
     pub stderr: String,
 }
 
 impl ServerFailure {
-    /// Why a server cannot even be started, where the problem is one server's.
+    /// Converts a configuration problem of a single server.
     pub(super) fn unusable(problem: &ConfigProblem) -> Option<Self> {
         Some(Self {
             server: Arc::clone(problem.server.as_ref()?),
@@ -50,11 +51,11 @@ impl ServerFailure {
 }
 
 impl Connections {
-    /// Starts the servers that are needed, all at the same time, and lists their tools.
+    /// Starts the required servers concurrently, and lists their tools.
     ///
-    /// This never fails as a whole: what did not start stands in [`Connections::failures`], the rest works. It
-    /// returns when the last server is ready or has failed, so at the latest after the longest start timeout.
-    /// Needs a tokio runtime with time and input/output switched on.
+    /// This never fails as a whole: servers that did not start are listed in [`Connections::failures`]. It returns when
+    /// the last server is ready or has failed, so at the latest after the longest start timeout. It needs a tokio
+    /// runtime with time and I/O enabled.
     pub async fn connect(config: &ServersConfig, options: ConnectOptions) -> Self {
         let options = Arc::new(options);
         let servers: Vec<Arc<Server>> = config
@@ -91,27 +92,27 @@ impl Connections {
         connections
     }
 
-    /// The tools of all servers, in the order of the configuration and of each server's list.
+    /// Returns the tools of all servers, in the order of the configuration and of each server's list.
     pub fn tools(&self) -> &[Tool] {
         &self.tools
     }
 
-    /// The servers that did not start, and why.
+    /// Returns the failures of the servers that did not start.
     pub fn failures(&self) -> &[ServerFailure] {
         &self.failures
     }
 
-    /// What was odd about the servers that did.
+    /// Returns the warnings about the tool lists of the running servers.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The names of the servers that started.
+    /// Returns the names of the running servers.
     pub fn servers(&self) -> impl Iterator<Item = &Arc<str>> {
         self.servers.iter().map(|server| &server.config.name)
     }
 
-    /// What calls the tools of each server.
+    /// Returns a backend for each running server.
     pub fn backends(&self) -> Backends {
         let mut backends = Backends::new();
         for server in &self.servers {
@@ -122,7 +123,8 @@ impl Connections {
         backends
     }
 
-    /// The last 64 KiB of what the server `name` wrote on its standard error, without the secrets of its configuration.
+    /// Returns the last 64 KiB of the standard error output of the server `name`, with the secrets of its configuration
+    /// redacted.
     pub fn stderr(&self, name: &str) -> Option<String> {
         let server = self
             .servers
@@ -131,7 +133,7 @@ impl Connections {
         Some(server.log.text())
     }
 
-    /// Stops all servers, each with all that it started. Calls from now on fail.
+    /// Stops all servers and their descendants. Later calls fail.
     pub async fn shutdown(&self) {
         join_all(self.servers.iter().map(|server| server.stop())).await;
     }

@@ -1,4 +1,4 @@
-//! Who deals with what a server says of its own accord.
+//! Handles the requests and notifications that a server sends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -18,26 +18,25 @@ use super::object::{with, without};
 use super::under_way::{UnderWay, Whose};
 use super::watcher::{ListKind, Watcher};
 
-/// Hands on what a server asks and tells: to the client that it is for, to whoever follows the server's lists, or to
-/// nobody.
+/// Routes server-initiated requests and notifications to the right client, or to the observer of the server.
 ///
-/// Over pipes a server does not say for which request it asks or tells something (but for progress, which has a token). So
-/// what it says there while requests of several clients are under way on the connection is refused or dropped: one client never sees
-/// what may be another's.
+/// Over pipes, messages of a server do not name the request that they relate to (except progress, which has a token).
+/// So while requests of several clients are in flight on the connection, such requests are refused and such
+/// notifications dropped: a client never sees what may belong to another.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) under_way: UnderWay,
     capabilities: Value,
     watcher: Option<Weak<dyn Watcher>>,
     sender: OnceLock<Sender>,
-    // Where subscriptions wait that the server may end, on a session that has such.
+    // The router with the subscription requests that the server may end, on stateless sessions.
     subscriptions: Option<Weak<Mailbox>>,
-    // What the server has asked and has no answer yet. A plain mutex: it is held for one look-up.
+    // The tasks that answer pending requests of the server. Held for single accesses only.
     asks: Mutex<HashMap<RequestId, AbortHandle>>,
 }
 
 impl Desk {
-    /// A desk for servers that were told of these `capabilities`.
+    /// Creates a handler for a server that was connected to with these `capabilities`.
     pub(super) fn new(
         capabilities: Value,
         watcher: Option<Weak<dyn Watcher>>,
@@ -53,18 +52,18 @@ impl Desk {
         }
     }
 
-    /// What the server was told that its clients can do.
+    /// Returns the capabilities that were declared to the server.
     pub(super) fn capabilities(&self) -> &Value {
         &self.capabilities
     }
 
-    /// Where answers go.
+    /// Sets the sender of responses.
     pub(super) fn answer_through(&self, sender: Sender) {
-        // There is one connection for each desk, and this is called once.
+        // Each handler has one connection, so this is called once.
         let _ = self.sender.set(sender);
     }
 
-    /// Whether the server was told that the client can answer `method`.
+    /// Returns true if the declared capabilities include requests of `method`.
     pub(super) fn can_be_asked(&self, method: &str) -> bool {
         let capability = match method {
             "elicitation/create" => "elicitation",
@@ -89,7 +88,8 @@ impl Desk {
         }
     }
 
-    /// The server takes back what it asked; where servers ask nothing, it ends a subscription.
+    /// Handles a cancellation: of a pending request, or of a subscription on stateless sessions, in which servers send
+    /// no requests.
     fn cancelled(&self, id: &RequestId) {
         match &self.subscriptions {
             None => {
@@ -111,7 +111,7 @@ impl Desk {
         self.watcher.as_ref()?.upgrade()
     }
 
-    /// What becomes of a notification that is about nothing in particular.
+    /// Forwards a notification to the client that it belongs to.
     fn pass_on(&self, method: &str, params: Value, about: Option<&RequestId>) {
         match self.under_way.whose(about) {
             Whose::One(caller) => caller.notify(method, params),
@@ -131,7 +131,6 @@ impl Desk {
     }
 }
 
-/// Where the connection's task meets the desk. A type of its own, so that what the desk starts can keep the desk.
 #[derive(Debug)]
 pub(super) struct Hearing(pub(super) Arc<Desk>);
 
@@ -159,7 +158,8 @@ impl Listener for Hearing {
                 let answer = caller.ask(method, params);
                 let pauses = desk.under_way.pause_clocks(about);
                 let key = canonical(id.clone());
-                // The lock is held until the task is in the table: it may be done at once.
+                // The lock is held until the task is in the table, because the task may finish and remove itself at
+                // once.
                 let mut asks = desk.asks();
                 let desk = Arc::clone(desk);
                 let task = tokio::spawn(async move {
@@ -215,7 +215,7 @@ impl Listener for Hearing {
     }
 }
 
-/// What a server gets whose question nobody can answer.
+/// Returns the response to a request that no client can answer.
 fn unasked(method: &str) -> Result<Value, UpstreamError> {
     match method {
         "elicitation/create" => Ok(Value::object([("action", Value::from("decline"))])),
@@ -237,7 +237,7 @@ fn request_id(id: &Value) -> Option<RequestId> {
     }
 }
 
-/// The number of a subscription is between us and the server.
+/// Removes the subscription id, which only the server and this client share.
 fn without_subscription(params: &Value) -> Value {
     match params.get("_meta") {
         None => params.clone(),

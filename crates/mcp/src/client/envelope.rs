@@ -1,4 +1,4 @@
-//! What a message is, looked at without `rmcp`'s models.
+//! JSON-RPC messages, parsed without `rmcp`'s models.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Vi
 
 use super::caller::UpstreamError;
 
-/// The parts of a JSON-RPC message, each as it came.
+/// The members of a JSON-RPC message, unchanged.
 #[derive(Debug)]
 pub(super) struct Envelope {
     pub(super) id: Option<RequestId>,
@@ -20,12 +20,12 @@ pub(super) struct Envelope {
     pub(super) error: Option<Value>,
 }
 
-/// Reads a message that is sound.
+/// Parses a message. Returns `None` if it is unreadable.
 pub(super) fn read(bytes: &[u8]) -> Option<Envelope> {
     parse(bytes).ok()
 }
 
-/// Why a message from a server is no answer that can be read, in one clause.
+/// Returns the reason why a message is not a readable response, as one clause.
 pub(super) fn fault(bytes: &[u8]) -> String {
     let fault = match parse(bytes) {
         Err(error) => return json_fault(&error),
@@ -46,12 +46,13 @@ pub(super) fn fault(bytes: &[u8]) -> String {
 
 fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
     let mut envelope: Envelope = serde_json::from_slice(bytes)?;
-    // As in JSON-RPC 1.0, some servers write `null` for whichever of the two there is not.
+    // As in JSON-RPC 1.0, some servers write both members and set one to `null`.
     envelope.error.take_if(|error| error.is_null());
     if envelope.error.is_some() {
         envelope.result.take_if(|result| result.is_null());
     }
-    // What a tool gives must not be rounded on its way. Bounds in schemas are no data: those of a list may be.
+    // Numbers in the output of a tool must not be rounded. Lists are exempt, because schemas in them may have large
+    // bounds.
     if envelope.result.as_ref().is_some_and(holds_data)
         && let Some(number) = oversized_integer(bytes)
     {
@@ -61,7 +62,7 @@ fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
     Ok(envelope)
 }
 
-/// Whether `result` is that of a call, and not a list or a greeting.
+/// Returns true if `result` is that of a call, not of a list or handshake request.
 fn holds_data(result: &Value) -> bool {
     let lists = [
         "tools",
@@ -75,7 +76,7 @@ fn holds_data(result: &Value) -> bool {
         .is_some_and(|fields| !lists.iter().any(|list| fields.contains_key(*list)))
 }
 
-/// An error as it came. One that is none still says what it is.
+/// Converts an error object. Any other value becomes the message of an error.
 pub(super) fn error(error: Value) -> UpstreamError {
     let code = error.get("code").and_then(|code| match code {
         Value::Number(number) => number.as_i64(),
@@ -89,7 +90,7 @@ pub(super) fn error(error: Value) -> UpstreamError {
     }
 }
 
-/// Some servers give a number back as a text.
+/// Normalizes an id: some servers return a number as a string.
 pub(super) fn canonical(id: RequestId) -> RequestId {
     match &id {
         RequestId::String(text) => text.parse().map_or(id, RequestId::Number),
@@ -97,7 +98,7 @@ pub(super) fn canonical(id: RequestId) -> RequestId {
     }
 }
 
-/// The reader's words without the place that it appends to them, which nobody can look at.
+/// Returns the message of a JSON error without its position, which the user cannot look up.
 fn json_fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
@@ -125,7 +126,7 @@ impl<'de> Deserialize<'de> for Envelope {
                     result: None,
                     error: None,
                 };
-                // A derived reader would make nothing of a result that is `null`.
+                // A derived implementation would read a `null` result as a missing one.
                 while let Some(key) = access.next_key::<Cow<'de, str>>()? {
                     match &*key {
                         "id" => envelope.id = access.next_value()?,

@@ -1,20 +1,20 @@
-//! The resources of one server that somebody wants to hear of.
+//! The subscribed resources of one server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// The addresses of resources, and for how many each is followed.
+/// The URIs of subscribed resources, each with its number of subscribers.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    // A plain mutex: it is held for one look-up, and never across a wait.
+    // Held for single accesses only, never across an await.
     addresses: Mutex<BTreeMap<Arc<str>, usize>>,
     ticks: watch::Sender<u64>,
 }
 
 impl Followed {
-    /// One more follows `uri`. Whether it is the first.
+    /// Adds a subscriber of `uri`. Returns true if it is the first.
     pub(super) fn add(&self, uri: &Arc<str>) -> bool {
         let mut addresses = self.addresses();
         let count = addresses.entry(Arc::clone(uri)).or_default();
@@ -27,7 +27,7 @@ impl Followed {
         is_first
     }
 
-    /// One less follows `uri`. Whether it was the last.
+    /// Removes a subscriber of `uri`. Returns true if it was the last.
     pub(super) fn remove(&self, uri: &Arc<str>) -> bool {
         let mut addresses = self.addresses();
         let Some(count) = addresses.get_mut(uri) else {
@@ -45,12 +45,12 @@ impl Followed {
         is_last
     }
 
-    /// All that are followed.
+    /// Returns all subscribed URIs.
     pub(super) fn all(&self) -> Vec<Arc<str>> {
         self.addresses().keys().cloned().collect()
     }
 
-    /// Ticks when they change.
+    /// Returns a counter that changes with the set of URIs.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.ticks.subscribe()
     }

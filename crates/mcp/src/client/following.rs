@@ -1,4 +1,4 @@
-//! Hearing of changes of a resource.
+//! A subscription to changes of a resource.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::caller::UpstreamError;
 use super::session::Session;
 use super::upstream::Upstream;
 
-/// Keeps a server telling of changes of a resource until it is dropped.
+/// A guard that keeps a resource subscription until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropping this ends it"]
 pub struct ResourceFollowing {
@@ -28,7 +28,7 @@ impl ResourceFollowing {
             upstream: Arc::clone(upstream),
             uri,
         };
-        // On a stateless session whoever keeps it subscribed sees to it.
+        // On a stateless session, the monitor's subscription task includes the URI.
         if is_first && !session.greeting.is_stateless {
             let params = following.params();
             let outcome = session.request("resources/subscribe", &params, None).await;
@@ -49,14 +49,14 @@ impl Drop for ResourceFollowing {
         if !self.upstream.followed.remove(&self.uri) {
             return;
         }
-        // Without a runtime the connection is gone, and the server with it.
+        // Without a runtime, the connection and the server are gone.
         if let Some(session) = self.upstream.server.running()
             && !session.greeting.is_stateless
             && let Ok(runtime) = Handle::try_current()
         {
             let params = self.params();
             runtime.spawn(async move {
-                // A server that goes on telling is not heard.
+                // Notifications without subscribers are dropped, so a failure has no effect.
                 let _ = session
                     .request("resources/unsubscribe", &params, None)
                     .await;

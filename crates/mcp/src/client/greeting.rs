@@ -1,5 +1,3 @@
-//! What a server says of itself as hands are shaken.
-
 use std::sync::Arc;
 
 use planwright_core::Value;
@@ -8,12 +6,12 @@ use rmcp::model::ProtocolVersion;
 use super::handshake::{DISCOVER, INITIALIZE};
 use super::mailbox::Mailbox;
 
-/// What a server says of itself, as it came; `null` where it says nothing.
+/// The description of a server in its handshake response, unchanged; `null` for missing fields.
 #[derive(Clone, Debug)]
 pub(super) struct Greeting {
-    /// The revision that is spoken with it.
+    /// The negotiated revision.
     pub(super) revision: Arc<str>,
-    /// Whether each request says for itself who makes it, in this revision.
+    /// True if each request carries the client's identity and capabilities, as the revision requires.
     pub(super) is_stateless: bool,
     pub(super) info: Value,
     pub(super) capabilities: Value,
@@ -21,7 +19,7 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
-    /// Reads what has arrived in `mailbox` while hands were shaken.
+    /// Takes the handshake response from `mailbox`.
     pub(super) fn take(mailbox: &Mailbox, revision: &ProtocolVersion) -> Self {
         let is_stateless = !revision.has_initialize();
         let discovered = mailbox.greeting(&DISCOVER);
@@ -46,13 +44,13 @@ impl Greeting {
         }
     }
 
-    /// Whether the server says that it has `capability`.
+    /// Returns true if the server declares `capability`.
     pub(super) fn has(&self, capability: &str) -> bool {
         let declared = self.capabilities.get(capability);
         declared.is_some_and(|declared| !declared.is_null())
     }
 
-    /// Whether the server says that `capability` has `feature`.
+    /// Returns true if the server declares `feature` of `capability`.
     pub(super) fn offers(&self, capability: &str, feature: &str) -> bool {
         let declared = self.capabilities.get(capability);
         declared.and_then(|declared| declared.get(feature)?.as_bool()) == Some(true)

@@ -1,11 +1,11 @@
-//! Finds out which revision of MCP a server speaks.
+//! The handshake, which negotiates the revision of MCP.
 //!
 //! Revision 2026-07-28 begins with `server/discover` and has no `initialize`; earlier ones refuse `server/discover`
-//! with an error, upon which `initialize` follows on the same connection. A server started for a client of an earlier revision
-//! gets `initialize` first, since it may ask its client by requests, which 2026-07-28 does not have. A server that answers
-//! neither way within a short time gets both, and the first good answer counts: so a server that needs long to get up, as
-//! `npx` does where it downloads first, is waited for whatever it speaks. (`rmcp` has this handshake too, but there the late refusal of
-//! `server/discover` is taken for the answer to `initialize`, and the connection fails.)
+//! with an error, and then get `initialize` on the same connection. A server that is started for a client of an earlier
+//! revision gets `initialize` first, because it may send requests to its client, which 2026-07-28 does not have. A
+//! server that responds to neither within a short time gets both, and the first successful response counts; so a server
+//! that starts slowly, such as an `npx` download, works with either revision. (`rmcp` has this handshake, too, but it
+//! takes the late refusal of `server/discover` for the response to `initialize`, and fails.)
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use rmcp::transport::Transport;
 
 use super::log::brief;
 
-// Ids that no other request will ever have: they count up from 0.
+// Ids that no other request has: those count up from 0.
 pub(super) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
 pub(super) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 
-/// Why there is no connection.
+/// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
     #[error("it closed the connection before it said what it speaks")]
@@ -37,24 +37,24 @@ pub(super) enum HandshakeError {
     Unexpected,
 }
 
-/// Which greetings a server gets, in this order, until it answers one of them.
+/// The handshake requests to send, in this order, until the server accepts one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greetings {
     first: Greeting,
     then: Option<Greeting>,
 }
 
-/// One way to greet a server.
+/// A handshake request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Greeting {
-    /// `server/discover`, at the newest revision.
+    /// `server/discover` with the latest revision.
     Discover,
-    /// `initialize`, which proposes this revision.
+    /// `initialize` with this revision.
     Initialize(ProtocolVersion),
 }
 
 impl Greetings {
-    /// Prefers the newest revision, or one with `initialize` if `is_earlier`.
+    /// Prefers the latest revision, or the latest with `initialize` if `is_earlier`.
     pub(super) fn preferring(is_earlier: bool) -> Self {
         let initialize = Greeting::Initialize(ProtocolVersion::LATEST_WITH_INITIALIZE);
         let (first, then) = if is_earlier {
@@ -68,7 +68,7 @@ impl Greetings {
         }
     }
 
-    /// Proposes `revision` and nothing else.
+    /// Offers only `revision`.
     pub(super) fn only(revision: &ProtocolVersion) -> Self {
         let first = if revision.has_initialize() {
             Greeting::Initialize(revision.clone())
@@ -95,8 +95,8 @@ impl Greeting {
     }
 }
 
-/// Connects as `client` and says what the other side is. A server that is silent on the first of `greetings` for as long as
-/// `patience` gets the other one as well.
+/// Negotiates a revision as `client` and returns the server's description. A server that is silent for `patience` after
+/// the first request gets the second one as well.
 pub(super) async fn shake_hands<T>(
     transport: &mut T,
     client: &ClientConfig,
@@ -108,7 +108,7 @@ where
 {
     let Greetings { first, mut then } = greetings;
     send(transport, first.message(client)).await?;
-    // The greetings that may still be answered, the latest at the end.
+    // The requests that are still pending, the latest last.
     let mut open = vec![first];
     let mut has_asked_again = false;
     let patience = tokio::time::sleep(patience);
@@ -144,7 +144,7 @@ where
                 _ => return Err(HandshakeError::Unexpected),
             },
             ServerJsonRpcMessage::Error(error) => {
-                // An error without an id answers the latest greeting.
+                // An error without an id answers the latest request.
                 let answered = match &error.id {
                     Some(id) => open.iter().position(|one| matches(id, &one.id())),
                     None => open.len().checked_sub(1),
@@ -180,7 +180,7 @@ where
             }
             ServerJsonRpcMessage::Notification(_) => continue,
         };
-        // Whatever it was, the server is awake and does not want that greeting.
+        // Any such response means that the server is running and does not accept that request.
         greet_next(transport, client, &mut then, &mut open).await?;
         if open.is_empty() {
             return Err(refusal);
@@ -188,7 +188,7 @@ where
     }
 }
 
-/// Sends the greeting that was not sent yet, if there is one.
+/// Sends the second request, unless it was sent.
 async fn greet_next<T: Transport<RoleClient>>(
     transport: &mut T,
     client: &ClientConfig,
@@ -210,7 +210,7 @@ async fn send<T: Transport<RoleClient>>(
     sent.map_err(|error| HandshakeError::Send(error.to_string()))
 }
 
-/// Whether an error means that the newest revision is spoken and this client not wanted.
+/// Returns true if an error means that the server supports the latest revision but rejects this client.
 fn is_final(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -218,7 +218,8 @@ fn is_final(code: ErrorCode) -> bool {
     )
 }
 
-/// Whether a server that refuses the revision says that it speaks that very revision: then it was not meant.
+/// Returns true if a server rejects the latest revision and yet lists it as supported. The rejection is then an error
+/// of the server, and the request is repeated once.
 fn speaks_the_newest(error: &ErrorData) -> bool {
     let supported = error.data.as_ref().and_then(|data| data.get("supported"));
     let mut supported = supported
@@ -229,7 +230,7 @@ fn speaks_the_newest(error: &ErrorData) -> bool {
         && supported.any(|version| version == ProtocolVersion::LATEST.as_str())
 }
 
-/// Some servers give a number back as a text.
+/// Compares ids as text, because some servers return a number as a string.
 fn matches(id: &RequestId, expected: &RequestId) -> bool {
     id == expected || id.to_string() == expected.to_string()
 }

@@ -1,5 +1,3 @@
-//! Answers to what a server asks in place of a result.
-
 use std::sync::Arc;
 
 use futures::future::try_join_all;
@@ -9,8 +7,8 @@ use planwright_engine::backend::ToolError;
 use super::caller::Caller;
 use super::desk::Desk;
 
-/// The answers to the questions in `result`, all asked at the same time. A question to a person is declined where nobody
-/// can be asked; any other cannot be.
+/// Sends the input requests of `result` to the caller, concurrently, and returns the responses. Without a caller, an
+/// elicitation is declined, and any other request fails.
 pub(super) async fn answer(
     result: &Value,
     desk: &Desk,

@@ -1,28 +1,28 @@
-//! Lines from a server, bounded, and what is mended in them.
+//! Length-limited lines of a stream, and repair of invalid text in them.
 
 use std::borrow::Cow;
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// A buffer that has grown beyond this is given back once its line is done.
+/// The maximum buffer capacity that is retained between lines.
 const KEPT_CAPACITY: usize = 1 << 20;
 
-/// How much is asked for at once: what a pipe holds on Linux.
+/// The read size: the capacity of a pipe on Linux.
 const READ_AHEAD: usize = 64 << 10;
 
-/// Reads lines of at most `limit` bytes.
+/// A reader of lines of at most `limit` bytes.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     read: BufReader<R>,
     line: Vec<u8>,
     is_done: bool,
-    /// Whether the line goes on beyond the limit.
+    /// True if the line is longer than the limit.
     is_cut: bool,
     limit: usize,
 }
 
-/// A line, or what of it is within the limit.
+/// A complete line, or the part of a longer one within the limit.
 #[cfg(feature = "gateway")]
 pub(crate) enum Line<'a> {
     Whole(&'a [u8]),
@@ -40,23 +40,22 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line without its end; nothing at the end of the stream. A last line without an end is no message,
-    /// since its writer died over it. Dropping the future loses nothing: the next call goes on where it stopped.
+    /// Returns the next line without its terminator, or `None` at the end of the stream. An unterminated last line is
+    /// dropped, because its writer died before it was complete. Cancel safe: dropping the future loses nothing.
     ///
     /// # Errors
     ///
-    /// The stream's own, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
+    /// Returns an error of the stream, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
     pub(super) async fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.advance(false).await?;
         Ok(self.is_done.then(|| self.line.trim_ascii()))
     }
 
-    /// The next line as [`next`](Self::next) gives it, but that of a line beyond the limit the beginning comes, and the rest is
-    /// skipped.
+    /// Returns the next line like [`next`](Self::next), but truncates a line beyond the limit and skips its rest.
     ///
     /// # Errors
     ///
-    /// The stream's own.
+    /// Returns an error of the stream.
     #[cfg(feature = "gateway")]
     pub(crate) async fn next_or_beginning(&mut self) -> io::Result<Option<Line<'_>>> {
         self.advance(true).await?;
@@ -69,7 +68,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }))
     }
 
-    /// Reads to the end of a line, after which the line is done, or to the end of the stream.
+    /// Reads to the end of a line, which is then complete, or to the end of the stream.
     async fn advance(&mut self, cuts: bool) -> io::Result<()> {
         if self.is_done {
             self.line.clear();
@@ -101,9 +100,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// Makes text that no strict reader takes into text that it does: bytes that are not UTF-8, and halves of surrogate
-/// pairs such as `\ud83d`, which servers in JavaScript and Python write where they cut a text within an emoji. Either
-/// becomes the replacement character. Nothing where there is nothing to mend.
+/// Replaces bytes that are not UTF-8, and lone surrogates such as `\ud83d`, with the replacement character, so that a
+/// strict parser accepts the text. Servers in JavaScript and Python write lone surrogates when they cut a text within
+/// an emoji. Returns `None` if the text needs no repair.
 pub(super) fn mend(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let mended = replace_lone_surrogates(&text);
@@ -121,7 +120,7 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
     while let Some(offset) = text[from..].find('\\') {
         let at = from + offset;
         from = match surrogate_at(text, at) {
-            // Any other escape is two bytes long as far as this is concerned; it may be a backslash itself.
+            // Any other escape is skipped as two bytes; it may be an escaped backslash.
             None => text[at + 1..]
                 .chars()
                 .next()

@@ -1,4 +1,4 @@
-//! What a connection runs over, apart from the messages themselves.
+//! The state of a transport besides its messages.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use super::http::HttpLink;
 use super::process::Process;
 
-/// How long an ended server is waited for to learn how it ended.
+/// The time to wait for the exit status of a server.
 const POST_MORTEM: Duration = Duration::from_millis(200);
 
-/// How long a program may be silent on the newest greeting before it gets the older one as well.
+/// The time without a response after which a child process gets the second handshake request as well.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The way to a server. Dropping it leaves nothing behind.
+/// A handle of a transport. Dropping it ends a child process and its descendants.
 #[derive(Debug)]
 pub(super) enum Link {
-    /// A program of ours, over its pipes.
+    /// A child process, over its pipes.
     Process {
         process: Process,
-        /// Why this side ended the connection, once it did.
+        /// The reason why this side has closed the connection.
         fault: Arc<OnceLock<String>>,
     },
-    /// A server somewhere else.
+    /// A remote server.
     Http(HttpLink),
 }
 
@@ -30,16 +30,17 @@ impl Link {
         Self::Process { process, fault }
     }
 
-    /// How long to wait for the answer to the newest greeting before the older one is sent as well.
+    /// Returns the time to wait for the response to the first handshake request before the second is sent as well.
     pub(super) fn patience(&self) -> Duration {
         match self {
             Self::Process { .. } => PATIENCE,
-            // An answer belongs to its request there, so there is nothing to guess at; the start has a limit of its own.
+            // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
+            // own.
             Self::Http(_) => Duration::MAX,
         }
     }
 
-    /// Why this side ended the connection, in one clause, where it did.
+    /// Returns the reason why this side has closed the connection, as one clause.
     pub(super) fn fault(&self) -> Option<String> {
         match self {
             Self::Process { fault, .. } => fault.get().cloned(),
@@ -47,7 +48,7 @@ impl Link {
         }
     }
 
-    /// Why there is no connection any more, in one clause, where that can be told.
+    /// Returns the reason why the connection is closed, as one clause, if known.
     pub(super) async fn end(&self) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(fault);
@@ -61,7 +62,7 @@ impl Link {
         }
     }
 
-    /// What to do about a server that did not start.
+    /// Returns a hint for a server that did not start.
     pub(super) fn help(&self) -> String {
         match self {
             Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
@@ -72,7 +73,7 @@ impl Link {
         }
     }
 
-    /// Whether one message that could not be sent means that none can.
+    /// Returns the consequence of a message that could not be sent.
     pub(super) fn is_deaf_once_sending_failed(&self) -> bool {
         match self {
             Self::Process { .. } => true,
@@ -80,7 +81,7 @@ impl Link {
         }
     }
 
-    /// Ends what is at the other end, as far as it is ours, after its messages have ended.
+    /// Ends the child process, or waits for the end of the HTTP session, after the connection is closed.
     pub(super) async fn stop(&self, grace: Duration) {
         match self {
             Self::Process { process, .. } => process.stop(grace).await,

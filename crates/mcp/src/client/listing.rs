@@ -1,4 +1,4 @@
-//! What a server lists, all pages of it.
+//! The lists of a server, with all pages.
 
 use std::collections::HashSet;
 
@@ -13,24 +13,24 @@ use super::session::{Session, StartError};
 use super::tools;
 use crate::config::ServerConfig;
 
-/// The most pages that a list may have.
+/// The maximum number of pages of a list.
 const PAGE_LIMIT: usize = 1000;
 
-/// The most faults of one list that are told apart; the rest is only counted.
+/// The maximum number of reported warnings of a list; further ones are only counted.
 const MOST_WARNINGS: usize = 10;
 
-/// What entries of `tools/list` are, and what tells them apart.
+/// The kind of the entries of `tools/list`, and their key.
 const TOOL: (&str, &str) = ("tool", "name");
 
 impl Session {
-    /// All entries of a list, as they came: `method` asks for it, in `field` they are. A server without such things need
-    /// not know the request.
+    /// Requests a list by `method` and returns all entries in `field`, unchanged. A server without this list may not
+    /// know the method.
     pub(super) async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, RequestError> {
         let (entries, _) = self.pages(method, field).await?;
         Ok(entries)
     }
 
-    /// All entries of a list, and whether these are all.
+    /// Requests a list and returns its entries, and whether the list is complete.
     async fn pages(&self, method: &str, field: &str) -> Result<(Vec<Value>, bool), RequestError> {
         let mut found = Vec::new();
         let mut params = Value::empty_object();
@@ -59,7 +59,7 @@ impl Session {
         Ok((found, false))
     }
 
-    /// All tools of the server.
+    /// Requests and converts the tools of the server.
     pub(super) async fn list_tools(&self, config: &ServerConfig) -> Result<ToolList, StartError> {
         let (mut entries, is_whole) = match self.pages("tools/list", "tools").await {
             Ok(pages) => pages,
@@ -92,7 +92,7 @@ impl Session {
             &entries,
             &mut warnings,
         );
-        // Tools are pinned as they are stated; clients are told of what can be seen.
+        // Pins need the original definitions, clients get the visible text, so this follows the conversion.
         clean(&mut entries, TOOL, &config.name, &mut warnings);
         bound(&config.name, &mut warnings);
         Ok(ToolList {
@@ -120,7 +120,7 @@ impl Session {
     }
 }
 
-/// Leaves so many of the warnings of a server that people read them.
+/// Limits the number of warnings, so that people read them.
 pub(super) fn bound(server: &str, warnings: &mut Vec<String>) {
     let unshown = warnings.len().saturating_sub(MOST_WARNINGS);
     if unshown > 0 {
@@ -140,9 +140,9 @@ pub(super) fn bound(server: &str, warnings: &mut Vec<String>) {
 #[derive(Debug)]
 pub(super) struct ToolList {
     pub(super) tools: Vec<Tool>,
-    /// The entries that they were read from, without what is hidden in their texts.
+    /// The entries of `tools/list`, without invisible characters in their texts.
     pub(super) entries: Vec<Value>,
-    /// What was odd about them.
+    /// Warnings about the list.
     pub(super) warnings: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub(super) struct ToolList {
 mod tests {
     use super::bound;
 
-    /// Compares what is left of so many warnings, and the last of them.
+    /// Compares the number of warnings left of `count`, and the last of them.
     #[track_caller]
     fn check(count: usize, kept: usize, last: &str) {
         let mut warnings: Vec<String> = (1..=count)

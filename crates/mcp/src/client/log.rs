@@ -1,4 +1,4 @@
-//! What a server wrote on its standard error: the end of it, in bounded memory.
+//! The end of a server's standard error output, in bounded memory.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -6,33 +6,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright_engine::run::Redactor;
 
-/// How much is kept, in bytes.
+/// The capacity in bytes.
 const CAPACITY: usize = 64 << 10;
 
-/// How much of it an error shows, in bytes.
+/// The number of bytes that an error shows.
 const SHOWN: usize = 2 << 10;
 
-/// How much of a line that is no message is kept, in bytes.
+/// The number of bytes stored of a line on standard output that is not a message.
 const NOISE_SHOWN: usize = 200;
 
-/// The last words of one server, over all its starts.
+/// The standard error output of one server across its starts.
 #[derive(Debug)]
 pub(super) struct Log {
-    // A plain mutex: it is held for a copy of at most the capacity, and never across a wait.
+    // Held for a copy of at most the capacity, never across an await.
     tail: Mutex<Tail>,
     redactor: Redactor,
 }
 
-/// The end of what was written.
+/// The end of the output.
 #[derive(Debug, Default)]
 struct Tail {
     bytes: VecDeque<u8>,
-    /// Whether something stood before it.
+    /// True if earlier output was dropped.
     is_cut: bool,
 }
 
 impl Log {
-    /// A log that never shows any of the `secrets`.
+    /// Creates a log that redacts the `secrets`.
     pub(super) fn new(secrets: Vec<Arc<str>>) -> Self {
         Self {
             tail: Mutex::default(),
@@ -40,7 +40,7 @@ impl Log {
         }
     }
 
-    /// Adds `bytes`, and forgets as many old ones as do not fit any more.
+    /// Appends `bytes`, and drops the oldest ones beyond the capacity.
     pub(super) fn add(&self, bytes: &[u8]) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let excess = (tail.bytes.len() + bytes.len()).saturating_sub(CAPACITY);
@@ -50,14 +50,14 @@ impl Log {
         tail.bytes.extend(&bytes[excess - old..]);
     }
 
-    /// Adds the beginning of a line on standard output that is no message.
+    /// Appends the beginning of a line on standard output that is not a message.
     pub(super) fn add_noise(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let shown = self.redactor.cut(&line, NOISE_SHOWN);
         self.add(format!("[on stdout, not a message] {shown}\n").as_bytes());
     }
 
-    /// All that is kept, behind an ellipsis if there was more.
+    /// Returns the stored output, after an ellipsis if earlier output was dropped.
     pub(super) fn text(&self) -> String {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, second) = tail.bytes.as_slices();
@@ -65,12 +65,12 @@ impl Log {
         let is_cut = tail.is_cut;
         drop(tail);
         let text = String::from_utf8_lossy(&bytes);
-        // The mark also says that a secret may have lost its beginning.
+        // The mark also tells the redactor that a secret may lack its beginning.
         let mark = if is_cut { "…" } else { "" };
         self.redactor.text(&format!("{mark}{text}")).into_owned()
     }
 
-    /// The end of it, in whole lines where there are any.
+    /// Returns the end of the output, in whole lines if possible.
     pub(super) fn tail(&self) -> String {
         let text = self.text();
         let text = text.trim_end();
@@ -87,7 +87,7 @@ impl Log {
     }
 }
 
-/// The beginning of what a server says in an error.
+/// Truncates a message of a server.
 pub(super) fn brief(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return Cow::Borrowed(text);
@@ -129,7 +129,7 @@ mod tests {
         noisy.add_noise(format!("{}tok-1234567890abcdef", "x".repeat(185)).as_bytes());
         let kept = noisy.text();
         assert!(!kept.contains("tok-"), "{kept}");
-        // In pieces, over two lines, without its beginning.
+        // In pieces, across two lines, without its beginning.
         let pieces = log();
         pieces.add(b"a tok-12345");
         pieces.add(b"67890abcdef b\ntok-1234567\n890abcdef c");

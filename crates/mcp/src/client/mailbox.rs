@@ -1,9 +1,9 @@
-//! Where messages arrive as they are, past `rmcp`'s models.
+//! Routes responses to pending requests without `rmcp`'s models.
 //!
-//! `rmcp` reads a message by trying some twenty shapes one after the other on a buffered copy, and keeps of a tool's
-//! result only the kinds of content that it knows. A result may be large, and must arrive as it was sent; a gateway hands
-//! on what it does not know. So messages are read here once, straight into shared values; `rmcp` still shakes hands and
-//! carries what is sent, and is told that something without content arrived.
+//! `rmcp` parses a message by trying some twenty types on a buffered copy, and keeps only the content types of a tool
+//! result that it knows. Results may be large and must arrive unchanged, and a gateway passes unknown fields through.
+//! So this module parses messages once, directly into shared values. `rmcp` still performs the handshake and sends
+//! messages; it receives an empty message in place of each routed one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,10 +18,10 @@ use super::envelope::{self, Envelope, canonical};
 use super::handshake::{DISCOVER, INITIALIZE};
 use super::outline::Outline;
 
-/// The requests that are under way, and who hears what the server has to say of its own accord.
+/// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]
 pub(super) struct Mailbox {
-    // A plain mutex: it is held for one look-up, and never across a wait.
+    // Held for single accesses only, never across an await.
     wanted: Mutex<Wanted>,
     listener: OnceLock<Arc<dyn Listener>>,
 }
@@ -34,7 +34,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// The id of the request under way if there is exactly one.
+    /// Returns the id of the pending request if there is exactly one.
     fn only_request(&self) -> Option<RequestId> {
         let mut ids = self.answers.keys();
         let first = ids.next()?;
@@ -42,43 +42,45 @@ impl Wanted {
     }
 }
 
-/// A result, or why there is none.
+/// The outcome of a request.
 pub(super) type Answer = Result<Value, RequestError>;
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// The server refused it.
+    /// The server has responded with an error.
     Refused(UpstreamError),
-    /// It did not arrive: why, in one clause.
+    /// The request did not reach the server, for this reason.
     Unsent(String),
-    /// It may have arrived, but its answer did not: why, in one clause, where that is not told by the connection as a whole.
+    /// The request may have reached the server, but its response was lost. The reason is `None` if it is that of the
+    /// whole connection.
     Lost(Option<String>),
-    /// Its answer came, but cannot be read: what was done is unknown.
+    /// The response is unreadable, so the outcome is unknown.
     Unreadable(String),
 }
 
-/// Whom messages of the server's own accord are told, in their order and before anything that comes after them. It must
-/// not wait.
+/// A handler of server-initiated messages. It is called in the order of the messages and before later ones are routed,
+/// so it must not block.
 pub(super) trait Listener: Send + Sync {
-    /// The server asks something, for the request that it is `about`, where that is known.
+    /// Handles a request that relates to the request `about`, if that is known.
     fn asked(&self, id: RequestId, method: &str, params: Value, about: Option<&RequestId>);
 
-    /// The server tells something, for the request that it is `about`, where that is known.
+    /// Handles a notification that relates to the request `about`, if that is known.
     fn told(&self, method: &str, params: Value, about: Option<&RequestId>);
 
-    /// The connection is gone.
+    /// Handles the end of the connection.
     fn ended(&self);
 }
 
 impl Mailbox {
-    /// From now on `listener` hears what is no answer. Until then `rmcp` does.
+    /// Sets the handler of server-initiated messages. Before that, `rmcp` gets them.
     pub(super) fn listen(&self, listener: Arc<dyn Listener>) {
-        // There is one listener for each connection, and this is called once.
+        // Each connection has one handler, so this is called once.
         let _ = self.listener.set(listener);
     }
 
-    /// Where the answer to the request `id` will arrive. Nothing arrives there once the connection is gone.
+    /// Registers the request `id` and returns the receiver of its outcome, which is closed without one when the
+    /// connection closes.
     pub(super) fn wait_for(&self, id: RequestId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let mut wanted = self.wanted();
@@ -88,31 +90,31 @@ impl Mailbox {
         receiver
     }
 
-    /// The answer to the request `id` is not wanted any more.
+    /// Removes the request `id`, whose outcome is no longer needed.
     pub(super) fn forget(&self, id: &RequestId) {
         self.wanted().answers.remove(id);
     }
 
-    /// The request `id` will have no answer.
+    /// Fails the request `id`.
     pub(super) fn fail(&self, id: &RequestId, error: RequestError) {
         let waiting = self.wanted().answers.remove(id);
         if let Some(waiting) = waiting {
-            // Whoever gave up waiting needs no answer.
+            // The caller may have stopped waiting.
             let _ = waiting.send(Err(error));
         }
     }
 
-    /// Of the result of the greeting `id` a copy is wanted, beside what `rmcp` makes of it.
+    /// Requests a copy of the result of the handshake request `id`, which `rmcp` gets as well.
     pub(super) fn copy_greeting(&self, id: RequestId) {
         self.wanted().greetings.insert(id, None);
     }
 
-    /// That copy.
+    /// Takes the copy of that result.
     pub(super) fn greeting(&self, id: &RequestId) -> Option<Value> {
         self.wanted().greetings.remove(id)?
     }
 
-    /// The connection is gone: nothing will arrive any more.
+    /// Closes the router and fails all pending requests.
     pub(super) fn close(&self) {
         let mut wanted = self.wanted();
         wanted.is_closed = true;
@@ -124,7 +126,7 @@ impl Mailbox {
         }
     }
 
-    /// Takes in a sound message. Gives it back where it is for `rmcp`.
+    /// Routes a valid message.
     pub(super) fn deliver(&self, message: Envelope, about: Option<&RequestId>) -> Delivery {
         let Envelope {
             id,
@@ -153,8 +155,8 @@ impl Mailbox {
         }
     }
 
-    /// Fails the request that an unreadable message answers, and returns its id: the one that the message names, else the
-    /// one that the message arrived for, else the only one under way.
+    /// Fails the request that an unreadable message answers, and returns its id: the id in the message, else the
+    /// request that the message arrived for, else the only pending request.
     pub(super) fn deliver_fault(
         &self,
         bytes: &[u8],
@@ -177,7 +179,7 @@ impl Mailbox {
         Some(id)
     }
 
-    /// Whether the answer to the request `id` has not arrived yet.
+    /// Returns true if the request `id` is pending.
     pub(super) fn is_waiting(&self, id: &RequestId) -> bool {
         self.wanted().answers.contains_key(id)
     }
@@ -198,9 +200,9 @@ impl Mailbox {
                 let _ = waiting.send(answer);
                 Delivery::Taken(Some(id))
             }
-            // Over HTTP, `rmcp` shakes hands again by itself once a session is forgotten.
+            // Over HTTP, `rmcp` repeats the handshake by itself when the server has dropped the session.
             None if [DISCOVER, INITIALIZE].contains(&id) => Delivery::NotTaken,
-            // A late answer to a request that was given up.
+            // The late response to a cancelled request.
             None if self.listener.get().is_some() => Delivery::Taken(Some(id)),
             None => Delivery::NotTaken,
         }
@@ -211,14 +213,14 @@ impl Mailbox {
     }
 }
 
-/// What became of a message.
+/// The result of routing a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum Delivery {
-    /// It is where it belongs; it was the answer to this request.
+    /// The message is routed; it was the response to this request.
     Taken(Option<RequestId>),
-    /// `rmcp` is to look at it.
+    /// The message is for `rmcp`.
     NotTaken,
-    /// It is none.
+    /// The message is invalid.
     NoMessage,
 }
 
@@ -237,7 +239,7 @@ mod tests {
 
     const ID: RequestId = RequestId::Number(7);
 
-    /// What becomes of `line` while the answer to the request 7 is wanted.
+    /// Returns the outcome of the request 7 after `line`.
     fn check(line: &str) -> Option<Answer> {
         let mailbox = Mailbox::default();
         let mut answer = mailbox.wait_for(ID);
@@ -322,7 +324,7 @@ mod tests {
             r#"{"id":"7","result":{"x":NaN}}"#,
             r#"{"result":{"id":8,"x":NaN},"jsonrpc":"2.0","id":7}"#,
             r#"{"result":{"x":NaN}, "id": 7, "jsonrpc": "2.0"}"#,
-            // It names no request, but there is only one under way.
+            // The message names no request, but only one is pending.
             r#"{"jsonrpc":"2.0","result":{"id":7,"x":NaN}}"#,
         ];
         for line in broken {

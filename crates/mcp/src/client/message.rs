@@ -1,4 +1,4 @@
-//! Which messages bypass `rmcp`, however they travel.
+//! Incoming messages of all transports, most of which bypass `rmcp`.
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -11,7 +11,7 @@ use super::envelope;
 use super::line::mend;
 use super::mailbox::{Delivery, Mailbox};
 
-/// Takes down what a message on its way out means to the mailbox. To be called in the order of the messages.
+/// Records an outgoing handshake request at the router. Must be called in the order of the messages.
 pub(super) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
     if let JsonRpcMessage::Request(request) = message
         && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
@@ -21,8 +21,8 @@ pub(super) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
     }
 }
 
-/// What `rmcp` gets of a message that came in. Nothing where it is none. A way to the server on which the answer to each
-/// request travels apart says which request a message is `about`.
+/// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
+/// which each request has its own response channel names the request that the message is `about`.
 pub(super) fn read(
     mailbox: &Mailbox,
     bytes: &[u8],
@@ -46,12 +46,12 @@ fn read_sound(
     }
 }
 
-/// What `rmcp` gets in place of an answer that went to the mailbox.
+/// Returns the placeholder of a routed response.
 fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
     JsonRpcMessage::response(ServerResult::empty(()), id)
 }
 
-/// What it gets in place of anything else that went there.
+/// Returns the placeholder of any other routed message.
 fn empty_notification() -> ServerJsonRpcMessage {
     let nothing = CustomNotification::new("", None);
     JsonRpcMessage::notification(ServerNotification::CustomNotification(nothing))

@@ -1,10 +1,8 @@
-//! What goes into `_meta` of a request.
-
 use planwright_core::{Object, Value};
 
 use super::caller::Caller;
 
-/// The field by which notifications say which subscription they are for.
+/// The field of notifications that names their subscription.
 pub(super) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -14,29 +12,29 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const PROGRESS_TOKEN: &str = "progressToken";
 const TOKEN_PREFIX: &str = "request-";
 
-/// How requests on a connection say who makes them.
+/// The identity of this client in requests.
 #[derive(Debug)]
 pub(super) struct Identity {
     /// The name and version of the client.
     pub(super) client: (String, String),
-    /// What the clients behind it can do.
+    /// The declared capabilities.
     pub(super) capabilities: Value,
-    /// The revision that is spoken, where each request says so itself.
+    /// The revision, if each request must carry it.
     pub(super) stateless_revision: Option<String>,
 }
 
-/// The token of the request `id`. A text: there are servers that take the number 0 for nothing.
+/// Returns the progress token of the request `id`: a string, because some servers ignore the number 0.
 fn progress_token(id: i64) -> Value {
     Value::from(format!("{TOKEN_PREFIX}{id}"))
 }
 
-/// Whose token this is.
+/// Returns the id of the request with this progress token.
 pub(super) fn request_of(token: &Value) -> Option<i64> {
     token.as_text()?.strip_prefix(TOKEN_PREFIX)?.parse().ok()
 }
 
-/// The `_meta` of the request `id`: what came with it, what its caller adds, what the revision wants; and the token by
-/// which the caller wants to hear of progress.
+/// Builds the `_meta` of the request `id` from the original one, the entries of its caller and those that the revision
+/// requires. Also returns the caller's own progress token.
 pub(super) fn of_request(
     came: Option<&Value>,
     id: i64,
@@ -53,7 +51,7 @@ pub(super) fn of_request(
         }
     }
     if token.is_some() || follows_progress {
-        // Two callers may have chosen the same token.
+        // Different callers may use the same token, so the server gets one of ours.
         meta.insert(PROGRESS_TOKEN.into(), progress_token(id));
     }
     match &identity.stateless_revision {
@@ -66,7 +64,7 @@ pub(super) fn of_request(
                     ("version", Value::from(version.as_str())),
                 ])
             });
-            // What nobody is there for cannot be asked of anybody.
+            // Without a caller, no client can answer requests.
             meta.entry(CLIENT_CAPABILITIES.into())
                 .or_insert_with(|| match caller {
                     Some(_) if identity.capabilities.as_object().is_some() => {
@@ -75,7 +73,7 @@ pub(super) fn of_request(
                     _ => Value::empty_object(),
                 });
         }
-        // Earlier revisions have said this once and for all.
+        // In earlier revisions the handshake has declared this.
         None => {
             for name in [
                 PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-//! Settings of the connections to servers.
+//! Options for starting, limiting and stopping servers.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,40 +8,41 @@ use std::time::Duration;
 use super::http::{Consent, Tokens};
 use crate::supervisor::Supervisor;
 
-/// How servers are started, limited and stopped.
+/// Options for starting, limiting and stopping servers.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// The servers that are needed; all of them where there is nothing here. The others are never started.
+    /// The names of the required servers; `None` requires all. The others are never started.
     pub only: Option<BTreeSet<String>>,
-    /// The longest that a server's start may take, where its configuration does not say.
+    /// The default start timeout of a server.
     pub start_timeout: Duration,
-    /// How long a server may take to end by itself once its input is closed, and again once it was told to.
+    /// The time that a server gets to end after its input is closed, and again after it has received `SIGTERM`.
     pub stop_grace: Duration,
-    /// The longest message that is taken from a server, in bytes.
+    /// The maximum length of a message from a server, in bytes.
     pub message_limit: usize,
-    /// How often in a row a server that stopped is started again without any call having succeeded.
+    /// The maximum number of restarts of a server without a successful call in between.
     pub restart_limit: u32,
-    /// How long after that many starts in vain one more is allowed, and again after each that is in vain, too. Never
-    /// where there is nothing here; [`Upstreams`](super::Upstreams), which live for long, take half a minute then.
+    /// The pause after which one more restart is allowed once the limit is reached; `None` allows no more.
+    /// [`Upstreams`](super::Upstreams), which live long, use 30 seconds instead of `None`.
     pub restart_pause: Option<Duration>,
-    /// The name and version under which servers know us.
+    /// The name and version of this client.
     pub client: (String, String),
-    /// Where the tokens of servers are kept that want some.
+    /// The storage of OAuth tokens.
     pub tokens: Tokens,
-    /// Who lets us into a server that wants a person's consent. Where nobody does, it fails and says so.
+    /// The prompt for a person's consent. Without it, a server that requires consent fails with a hint.
     pub consent: Option<Arc<dyn Consent>>,
-    /// What ends servers once this process is gone, however it ended. Without it they only see the end of their input.
+    /// The supervisor that ends servers after this process has died. Without it, servers only notice the end of their
+    /// input.
     pub supervisor: Option<Supervisor>,
-    /// What is told which processes servers run as.
+    /// The observer of server processes.
     pub processes: Option<Arc<dyn ProcessObserver>>,
 }
 
-/// Observes the processes that servers are started as. Its methods must not block.
+/// Observes the processes of servers. Its methods must not block.
 pub trait ProcessObserver: fmt::Debug + Send + Sync {
-    /// The process `pid` was started for `server`.
+    /// Reports that the process `pid` was started for `server`.
     fn started(&self, server: &str, pid: u32);
 
-    /// That process has ended, and with it everything that it had started.
+    /// Reports that the process and all its descendants have ended.
     fn ended(&self, pid: u32);
 }
 
@@ -67,7 +68,7 @@ impl Default for ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Whether the server `name` is to be started.
+    /// Returns true if the server `name` is required.
     pub(super) fn needs(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|names| names.contains(name))
     }

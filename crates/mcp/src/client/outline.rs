@@ -1,18 +1,18 @@
-//! The outline of a message that is not valid JSON: which request it answers, as far as its own fields say.
+//! The outline of an invalid JSON message: the request that it answers, according to its own members.
 //!
-//! Servers write `NaN`, nest too deeply, or cut a message off. Its result is lost then, but the request that it answers
-//! must not wait until its time is up. The scan tracks strings and nesting only, so that an `id` within a result is not
-//! taken for that of the message.
+//! Servers write `NaN`, nest too deeply, or truncate a message. Its result is lost then, but the request that it
+//! answers must fail at once instead of running into its timeout. The scan tracks strings and nesting only, so that an
+//! `id` within the result is not mistaken for that of the message.
 
 use rmcp::model::RequestId;
 
-/// How far from its ends a message is searched for its id if the scan finds none, in bytes.
+/// The number of bytes at the end of a message in which its id is searched if the scan finds none.
 const END_LENGTH: usize = 80;
 
-/// What the fields of a message say about it.
+/// The members of a message, as far as they can be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// The request that it answers, if its id can be read.
+    /// The id of the answered request, if it is readable.
     pub(super) id: Option<RequestId>,
     is_versioned: bool,
     has_method: bool,
@@ -21,7 +21,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Scans a message; of a batch, its first message.
+    /// Scans a message, or the first message of a batch.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut outline = Self::default();
         let text = bytes.trim_ascii_start();
@@ -59,12 +59,13 @@ impl Outline {
         outline
     }
 
-    /// Whether it answers the request that it names.
+    /// Returns true if the message is the response to the request `id`.
     pub(super) fn is_answer(&self) -> bool {
         !self.has_method && (self.is_versioned || self.has_result || self.has_error)
     }
 
-    /// Whether it can only be an answer although it names no request. An error without an id may be about a notification.
+    /// Returns true if the message must be a response although it has no id. An error without an id may relate to a
+    /// notification.
     pub(super) fn is_nameless_answer(&self) -> bool {
         self.id.is_none() && self.is_versioned && !self.has_method && !self.has_error
     }
@@ -81,7 +82,7 @@ impl Outline {
     }
 }
 
-/// The rest of a string whose opening quote is read, and what follows its end.
+/// Splits after the string whose opening quote is already read. Returns its content and the rest.
 fn split_string(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut is_escaped = false;
     let end = bytes.iter().position(|byte| match byte {
@@ -101,7 +102,7 @@ fn split_string(bytes: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The id that a value begins with: a number, or a number as a text.
+/// Reads the id at the start of a value: a number, or a number as a string.
 fn read_id(value: &[u8]) -> Option<RequestId> {
     let end = value
         .iter()
@@ -115,8 +116,8 @@ fn number(value: &str) -> Option<RequestId> {
     digits.parse().ok().map(RequestId::Number)
 }
 
-/// The id of a message whose strings or brackets are broken. It is searched for at the two ends, where servers write it:
-/// within the result it would be that of something else.
+/// Finds the id of a message with broken strings or brackets. It is searched at the end only, because an `id` within
+/// the result belongs to something else.
 fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
     const VERSION: &str = r#""jsonrpc":"2.0""#;
     let end = |bytes: &[u8]| -> String {
@@ -138,7 +139,7 @@ mod tests {
 
     use super::Outline;
 
-    /// The id that `line` names, and what it is.
+    /// Returns the id in `line` and the kind of the message.
     fn check(line: &str) -> String {
         let outline = Outline::of(line.as_bytes());
         let id = match &outline.id {

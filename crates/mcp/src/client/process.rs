@@ -1,8 +1,8 @@
-//! The process of a server, and everything that it starts in turn.
+//! The process of a server and its descendants.
 //!
-//! A server is the leader of a process group of its own, because wrappers such as `npx` and `uvx` start the real
-//! server as a child. Whatever ends a connection ends the whole group. With a [`Supervisor`](crate::Supervisor) that is
-//! the leader, and the end includes everything that the server has started, whichever group or session it is in.
+//! A server leads a process group of its own, because wrappers such as `npx` and `uvx` start the real server as a
+//! child, and the end of a connection must end the whole group. With a [`Supervisor`](crate::Supervisor), that is the
+//! leader, and it ends all descendants in any group or session.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -18,11 +18,11 @@ use super::options::ConnectOptions;
 use crate::config::ProgramConfig;
 use crate::supervisor::Supervisor;
 
-/// How long the rest of a group may take to end after it was told to. Its members are no children of ours, so there
-/// is no event to wait for, only a look from time to time.
+/// The time that the rest of a group gets to end after `SIGTERM`. Its members are not our children, so their end can
+/// only be polled.
 const GROUP_GRACE: Duration = Duration::from_millis(500);
 
-/// A running server. Dropping it kills the group at once.
+/// A server process. Dropping it kills the group at once.
 #[derive(Debug)]
 pub(super) struct Process {
     group: Group,
@@ -30,14 +30,14 @@ pub(super) struct Process {
     silence: watch::Receiver<bool>,
 }
 
-/// How far a server has come.
+/// The state of a server process.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// It runs.
+    /// The process is running.
     Running,
-    /// It has ended; others of its group may not have.
+    /// The process has ended; others of its group may be running.
     Ended(Option<ExitStatus>),
-    /// The whole group is gone. From now on its id may belong to somebody else.
+    /// The whole group has ended, and the system may reuse its id.
     Gone(Option<ExitStatus>),
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Pipes {
 }
 
 impl Process {
-    /// Starts the server `name`; its standard error goes to `log`.
+    /// Starts the server `name`, with its standard error connected to `log`.
     pub(super) fn start(
         name: &str,
         config: &ProgramConfig,
@@ -100,12 +100,12 @@ impl Process {
         Ok((process, Pipes { stdin, stdout }))
     }
 
-    /// Waits until the server has ended and all that it had to say has been read, for `patience` at most. How it
-    /// ended, where it did.
+    /// Waits until the server has ended and its standard error is read, for `patience` at most. Returns the exit
+    /// status.
     pub(super) async fn ended_within(&self, patience: Duration) -> Option<ExitStatus> {
         let mut phase = self.phase.clone();
         let mut silence = self.silence.clone();
-        // Either may stay open for longer than this, since a child of the server may hold it; that is no failure.
+        // Both may take longer, because a child of the server may hold the pipe; that is not a failure.
         let _ = tokio::time::timeout(patience, async {
             let _ = phase
                 .wait_for(|phase| !matches!(phase, Phase::Running))
@@ -116,7 +116,7 @@ impl Process {
         self.phase.borrow().status()
     }
 
-    /// Ends the server whose input has been closed: after `grace` it is told to, and after another `grace` made to.
+    /// Ends the server, whose input is closed: waits `grace`, sends `SIGTERM`, waits `grace` again, then kills it.
     pub(super) async fn stop(&self, grace: Duration) {
         if self.is_gone_within(grace).await {
             return;
@@ -126,7 +126,7 @@ impl Process {
             return;
         }
         self.group.kill();
-        // Nothing survives that, but it may take a moment until it shows.
+        // The processes die, but it may take a moment until the system reports that.
         self.is_gone_within(grace).await;
     }
 
@@ -145,7 +145,7 @@ impl Drop for Process {
     }
 }
 
-/// Whether servers can be supervised on this system.
+/// True if this system supports supervision.
 const IS_SUPERVISED: bool = cfg!(target_os = "linux");
 
 fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Result<Command> {
@@ -162,7 +162,7 @@ fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Resul
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A supervisor ends by itself, after all that it supervises.
+        // A supervisor ends by itself, after its descendants.
         .kill_on_drop(supervisor.is_none());
     for (name, value) in &config.env {
         match value {
@@ -190,7 +190,7 @@ async fn keep(mut stderr: ChildStderr, log: &Log) {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     leader: Option<nix::unistd::Pid>,
-    /// Whether the leader supervises the server.
+    /// True if the leader is a supervisor.
     is_supervised: bool,
 }
 
@@ -225,10 +225,10 @@ impl Group {
         self.send(nix::sys::signal::Signal::SIGKILL);
     }
 
-    /// Sends `signal` to the supervisor, which passes it on, else to the group.
+    /// Sends `signal` to the supervisor, which passes it on, or else to the group.
     fn send(self, signal: nix::sys::signal::Signal) {
         match self.leader {
-            // One that has ended needs no signal.
+            // A supervisor that has ended needs no signal.
             Some(leader) if self.is_supervised => {
                 let _ = nix::sys::signal::kill(leader, signal);
             }
@@ -238,10 +238,10 @@ impl Group {
         }
     }
 
-    /// Ends what is left of the group once its leader is gone. A supervisor has seen to that.
+    /// Ends the rest of the group after its leader has ended.
     async fn end(self) {
         if self.is_supervised {
-            // It may have been killed itself.
+            // The supervisor has ended its descendants, unless it was killed itself.
             self.signal(Some(nix::sys::signal::Signal::SIGKILL));
             return;
         }
@@ -259,7 +259,7 @@ impl Group {
     }
 }
 
-/// Where there are no process groups, the process itself is killed as its handle is dropped.
+/// A placeholder on systems without process groups, where dropping the child kills the process.
 #[cfg(not(unix))]
 #[derive(Clone, Copy, Debug)]
 struct Group;

@@ -1,4 +1,4 @@
-//! Requests on a connection.
+//! Requests and notifications of a session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use super::object::without;
 use super::session::Session;
 
 impl Session {
-    /// Sends a request and gives its result as it came. Dropping the future cancels the request.
+    /// Sends a request and returns its result unchanged. Dropping the future cancels the request.
     pub(super) async fn request(
         &self,
         method: &str,
@@ -27,7 +27,8 @@ impl Session {
         self.timed_request(method, params, caller, None).await
     }
 
-    /// As [`request`](Self::request), with a clock that progress of the request restarts and questions of the server pause.
+    /// Sends a request like [`request`](Self::request), with a clock that progress restarts and requests of the server
+    /// pause.
     pub(super) async fn timed_request(
         &self,
         method: &str,
@@ -62,11 +63,11 @@ impl Session {
             .send(ClientJsonRpcMessage::request(request, id));
         let answer = answer.await;
         guard.is_answered = true;
-        // The connection is gone, and with it whoever would have answered.
+        // A closed channel means that the connection is closed.
         answer.unwrap_or(Err(RequestError::Lost(None)))
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub(super) fn notify(&self, method: &str, params: &Value) {
         let params = (!params.is_null()).then(|| params.into());
         let notification = CustomNotification::new(method, params);
@@ -79,7 +80,7 @@ impl Session {
     }
 }
 
-/// The request as `rmcp` sends it: what it does not look at, it does not change.
+/// Returns the request as a custom request, which `rmcp` sends unchanged.
 fn custom_request(method: &str, params: &Value, meta: Value) -> ClientRequest {
     let params = match params.get("_meta") {
         Some(_) => without(params, &["_meta"]),
@@ -95,7 +96,7 @@ fn custom_request(method: &str, params: &Value, meta: Value) -> ClientRequest {
     ClientRequest::CustomRequest(request)
 }
 
-/// Tells the server that nobody waits for a request any more.
+/// Sends a cancellation when a caller stops waiting for its request.
 struct CancelOnDrop<'a> {
     session: &'a Session,
     number: i64,

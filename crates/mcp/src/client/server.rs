@@ -1,4 +1,4 @@
-//! One configured server over all its starts.
+//! A configured server across its starts.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -20,40 +20,40 @@ use super::session::{Session, StartError};
 use super::watcher::{Counterpart, Watcher};
 use crate::config::ServerConfig;
 
-/// A server, whether it runs or not.
+/// A configured server, running or not.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) config: Arc<ServerConfig>,
     pub(super) log: Arc<Log>,
     pub(super) options: Arc<ConnectOptions>,
     counterpart: OnceLock<Counterpart>,
-    // A plain mutex: it is held for one look, and never across a wait.
+    // Held for single accesses only, never across an await.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     life: Life,
-    /// When it was started last.
+    /// The time of the last start.
     started: Option<Instant>,
-    /// How often in a row it was started again without any call having succeeded.
+    /// The number of restarts since the last successful call.
     in_vain: u32,
 }
 
 #[derive(Debug, Default)]
 enum Life {
-    /// It was not started yet, or its last start failed.
+    /// Not started yet, or the last start failed.
     #[default]
     Down,
-    /// It is being started, for all who wait for it.
+    /// Starting; the future is shared by all waiting callers.
     Starting(Starting),
-    /// It runs, or has stopped without anybody having noticed.
+    /// Running, unless the session is closed, which is noticed at its next use.
     Up(Arc<Session>),
-    /// It is not to be started any more.
+    /// Stopped for good.
     Closed,
 }
 
-/// A start. It goes on where nobody waits for it, until the server itself is dropped.
+/// A start in progress. It continues without waiting callers until the server itself is dropped.
 type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
 
 impl Server {
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// Says on whose behalf it is started. The first word counts.
+    /// Sets the client and observer. Only the first call has an effect.
     pub(super) fn introduce(&self, counterpart: Counterpart) {
         self.counterpart.get_or_init(|| counterpart);
     }
@@ -85,7 +85,7 @@ impl Server {
         Ok(tools)
     }
 
-    /// Starts the server in the background if it does not run and may be started now.
+    /// Starts the server in the background if it is not running and the restart limit allows it.
     pub(super) fn wake(self: &Arc<Self>) {
         let mut state = self.state();
         let is_down = match &state.life {
@@ -98,7 +98,7 @@ impl Server {
         }
     }
 
-    /// The running server. One that does not run is started; one that stopped, a limited number of times in a row.
+    /// Returns the session, and starts the server if it is not running. Restarts are limited.
     pub(super) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, ToolError> {
         let name = &self.config.name;
         let (starting, is_first) = {
@@ -130,7 +130,7 @@ impl Server {
         })
     }
 
-    /// The session, if the server runs.
+    /// Returns the session if the server is running.
     pub(super) fn running(&self) -> Option<Arc<Session>> {
         match &self.state().life {
             Life::Up(session) if !session.is_over() => Some(Arc::clone(session)),
@@ -138,7 +138,7 @@ impl Server {
         }
     }
 
-    /// Takes down that a call has succeeded, so that the server may be started again as often as at first.
+    /// Records a successful call, which resets the restart limit.
     pub(super) fn has_worked(&self) {
         self.state().in_vain = 0;
     }
@@ -151,7 +151,7 @@ impl Server {
         }
     }
 
-    /// Why the server is not there, after a start that failed.
+    /// Returns the failure of a start, with the end of the standard error output.
     pub(super) fn failure(&self, error: StartError) -> ServerFailure {
         let name = &self.config.name;
         ServerFailure {
@@ -162,7 +162,7 @@ impl Server {
         }
     }
 
-    /// A failure on the way to the server, with its last words.
+    /// Returns a transport failure, with the end of the standard error output.
     pub(super) fn unavailable(&self, message: String) -> ToolError {
         let error = ToolError::unavailable(message);
         match self.log.tail() {
@@ -171,7 +171,7 @@ impl Server {
         }
     }
 
-    /// Why a request has no result, where the server itself said nothing.
+    /// Returns the failure of a request that the server did not answer.
     pub(super) async fn silence(&self, session: &Session, reason: Option<String>) -> ToolError {
         let reason = match reason {
             Some(reason) => reason,
@@ -181,7 +181,7 @@ impl Server {
         self.lost(format!("the server `{name}` did not answer: {reason}"))
     }
 
-    /// A failure after a request was sent: whether it was carried out is unknown.
+    /// Returns a failure with an unknown outcome: the request was sent and may have been carried out.
     pub(super) fn lost(&self, message: String) -> ToolError {
         ToolError {
             retry: RetryAdvice::Uncertain,
@@ -189,13 +189,13 @@ impl Server {
         }
     }
 
-    /// Why a request did not get to the server.
+    /// Returns the failure of a request that did not reach the server.
     pub(super) fn unsent(&self, reason: &str) -> ToolError {
         let name = &self.config.name;
         self.unavailable(format!("the server `{name}` was not reached: {reason}"))
     }
 
-    /// Why a request has no result, to whoever sent it as it is.
+    /// Converts a request error for a caller that passes requests through.
     pub(super) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
         match error {
             RequestError::Refused(error) => error,
@@ -205,19 +205,19 @@ impl Server {
         }
     }
 
-    /// What is said of an answer that cannot be read.
+    /// Returns the message about an unreadable response.
     pub(super) fn unreadable(&self, reason: &str) -> String {
         let name = &self.config.name;
         format!("the answer of the server `{name}` cannot be read: {reason}")
     }
 
-    /// The longest that a start may take.
+    /// Returns the start timeout.
     pub(super) fn start_timeout(&self) -> Duration {
         let configured = self.config.start_timeout;
         configured.unwrap_or(self.options.start_timeout)
     }
 
-    /// Whether the server may be started now.
+    /// Records a start, or fails if the restart limit is reached.
     fn admit(&self, state: &mut State) -> Result<(), ToolError> {
         let now = Instant::now();
         let Some(last) = state.started.replace(now) else {
@@ -251,7 +251,8 @@ impl Server {
         if let Some(watcher) = self.watcher() {
             watcher.starting();
         }
-        // A task of its own: whoever asked for the server may give up, and the next one needs it too.
+        // The start runs in a task of its own, because later callers need the server even if the first one stops
+        // waiting.
         let task = tokio::spawn(async move {
             let outcome = within(limit, start).await.map(Arc::new);
             match server.upgrade() {
@@ -297,7 +298,7 @@ impl Server {
         self.connecting().await
     }
 
-    /// A start that does not keep the server.
+    /// Returns a start that does not hold the server itself.
     fn connecting(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
         let config = Arc::clone(&self.config);
         let options = Arc::clone(&self.options);

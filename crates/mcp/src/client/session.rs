@@ -1,4 +1,4 @@
-//! One connection to one server.
+//! A session of a server: its connection, from start to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -25,7 +25,7 @@ use super::watcher::Counterpart;
 use crate::config::{ProgramConfig, Reach, ServerConfig};
 use crate::revision;
 
-/// A server that runs and that is connected.
+/// A started and connected server.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: Connection,
@@ -37,7 +37,7 @@ pub(super) struct Session {
     link: Link,
 }
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 #[derive(Clone, Debug)]
 pub(super) struct StartError {
     pub(super) message: String,
@@ -45,7 +45,7 @@ pub(super) struct StartError {
 }
 
 impl Session {
-    /// Starts a server and connects to it on behalf of `counterpart`.
+    /// Starts a server and connects to it for a client.
     pub(super) async fn start(
         config: &ServerConfig,
         options: &ConnectOptions,
@@ -76,7 +76,7 @@ impl Session {
         Self::over(transport, link, mailbox, (config, options), counterpart).await
     }
 
-    /// Connects over a `transport` whose messages arrive in `mailbox`.
+    /// Connects over a `transport` that routes its messages to `mailbox`.
     async fn over<T>(
         mut transport: T,
         link: Link,
@@ -132,23 +132,23 @@ impl Session {
         })
     }
 
-    /// Whether the connection is gone.
+    /// Returns true if the connection is closed.
     pub(super) fn is_over(&self) -> bool {
         self.connection.is_over()
     }
 
-    /// Why the connection is gone, in one clause.
+    /// Returns the reason why the connection is closed, as one clause.
     pub(super) async fn reason(&self) -> String {
         let end = self.link.end().await;
         end.unwrap_or_else(|| "it closed the connection".to_owned())
     }
 
-    /// Whether arguments may have to travel as headers, too.
+    /// Returns true if tools may require arguments to be repeated in headers.
     pub(super) fn sends_arguments_as_headers(&self) -> bool {
         self.greeting.is_stateless && matches!(self.link, Link::Http(_))
     }
 
-    /// What to do about a server that does not list its tools.
+    /// Returns a hint for a server that does not list its tools.
     pub(super) fn help(&self) -> String {
         match &self.link {
             Link::Process { .. } => "see what it wrote on its standard error".to_owned(),
@@ -156,16 +156,16 @@ impl Session {
         }
     }
 
-    /// Ends the connection and the server, in that order, and leaves nothing behind.
+    /// Closes the connection, then ends the server and its descendants.
     pub(super) async fn stop(&self, grace: Duration) {
-        // Closing takes the server's input away, which tells it to end.
+        // Closing ends the server's input, which asks it to exit.
         self.connection.end();
         self.link.stop(grace).await;
     }
 }
 
 impl StartError {
-    /// Nobody waits for the server any more.
+    /// The server was stopped during its start.
     pub(super) fn stopped() -> Self {
         Self {
             message: "it has been stopped".to_owned(),
@@ -173,7 +173,7 @@ impl StartError {
         }
     }
 
-    /// It took longer than `limit`.
+    /// The start took longer than `limit`.
     pub(super) fn late(limit: Duration) -> Self {
         Self {
             message: format!("it was not ready within {limit:?}"),
@@ -217,7 +217,7 @@ impl From<HttpFailure> for StartError {
     }
 }
 
-/// The capabilities as `rmcp` writes them, where it writes them.
+/// Converts the capabilities, as far as `rmcp` supports them.
 fn client_capabilities(capabilities: &Value) -> ClientCapabilities {
     serde_json::from_value(capabilities.into()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a server is asked to tell of its own accord.
+//! Subscriptions of a session to changes of a server's lists and resources.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -15,13 +15,14 @@ use super::session::Session;
 use super::tending::Signal;
 use super::watcher::ListKind;
 
-/// The first pause before a subscription that ended is opened again; it doubles each time that it ended soon.
+/// The initial pause before an ended subscription is renewed; it doubles each time that one ends soon.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest such pause.
+/// The maximum pause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Keeps a stateless session telling of what changes, until the session is over or the server says that it never does.
+/// Maintains the subscription of a stateless session until the session ends or the server does not support
+/// subscriptions.
 pub(super) async fn keep_subscribed(
     session: Arc<Session>,
     followed: Arc<Followed>,
@@ -30,7 +31,7 @@ pub(super) async fn keep_subscribed(
     let mut changes = followed.changes();
     let mut pause = FIRST_PAUSE;
     let mut was_interrupted = false;
-    // The one before is kept until the next is sent, so that nothing is missed in between.
+    // The previous subscription ends after the next one is sent, so that no change is missed in between.
     let mut before = None;
     loop {
         changes.mark_unchanged();
@@ -47,7 +48,7 @@ pub(super) async fn keep_subscribed(
         let early = futures::poll!(current.as_mut());
         drop(before.take());
         if std::mem::take(&mut was_interrupted) {
-            // What changed in the meantime nobody has told.
+            // Changes during the interruption were not notified, so all lists are read again.
             for kind in ListKind::ALL {
                 let _ = signals.send(Signal::Changed(kind));
             }
@@ -67,7 +68,7 @@ pub(super) async fn keep_subscribed(
         };
         match outcome {
             Err(RequestError::Refused(error)) if error.code == UpstreamError::UNKNOWN_METHOD => {
-                // There will be no confirmation.
+                // The monitor waits for an acknowledgement, which will not arrive.
                 let _ = signals.send(Signal::Subscribed);
                 return;
             }
@@ -83,14 +84,14 @@ pub(super) async fn keep_subscribed(
     }
 }
 
-/// One subscription, until it ends. Dropping the future ends it.
+/// Subscribes until the server ends it. Dropping the future cancels the subscription.
 async fn listen(session: Arc<Session>, filter: Value) -> Result<Value, RequestError> {
     let params = Value::object([("notifications", filter)]);
     let method = "subscriptions/listen";
     session.request(method, &params, None).await
 }
 
-/// What the server says that it can tell, and we want to hear.
+/// Returns the changes to subscribe to: those that the server supports, and the subscribed resources.
 fn filter(session: &Session, followed: &Followed) -> Value {
     let lists = ListKind::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! Follows what one session of a server offers, from its start to its end.
+//! Monitors the lists of one session, from its start to its end.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -19,13 +19,13 @@ use super::subscription::keep_subscribed;
 use super::view::{ChangeCounts, UpstreamServer, UpstreamState};
 use super::watcher::ListKind;
 
-/// How long a server may take to confirm what we want to hear of before its lists are asked for regardless.
+/// The time to wait for the acknowledgement of a subscription before the lists are requested anyway.
 const CONFIRMATION: Duration = Duration::from_millis(500);
 
-/// What follows a session.
+/// The monitor of a session, which publishes its lists.
 #[derive(Debug)]
 pub(super) struct Tending {
-    // The server keeps this, not the other way round.
+    // Weak, because the server owns the monitor through its observer.
     pub(super) server: Weak<Server>,
     pub(super) session: Arc<Session>,
     pub(super) board: Arc<Board>,
@@ -34,18 +34,18 @@ pub(super) struct Tending {
     pub(super) signals: mpsc::UnboundedSender<Signal>,
 }
 
-/// What a session's follower is told.
+/// An event for the monitor of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// A list is another now.
+    /// A list has changed.
     Changed(ListKind),
-    /// The server has confirmed what we want to hear of, or refused to.
+    /// The server has acknowledged or refused a subscription.
     Subscribed,
-    /// The session is over.
+    /// The session has ended.
     Ended,
 }
 
-/// What a server lists of one kind.
+/// The content of one kind of list.
 enum Listed {
     Tools(ToolList),
     Prompts(Vec<Value>),
@@ -56,11 +56,11 @@ enum Listed {
 }
 
 impl Tending {
-    /// Reads all lists, then each one that changes, until the session is over.
+    /// Reads all lists, then each one that changes, until the session ends.
     pub(super) async fn run(self, mut signals: mpsc::UnboundedReceiver<Signal>) {
         let subscription = self.subscribe();
         if subscription.is_some() {
-            // What changes between the list and the subscription would never be heard of.
+            // Lists are read after the subscription, otherwise a change in between would be missed.
             let confirmed = async { while let Some(Signal::Changed(_)) = signals.recv().await {} };
             let _ = tokio::time::timeout(CONFIRMATION, confirmed).await;
         }
@@ -71,7 +71,7 @@ impl Tending {
         while let Some(signal) = signals.recv().await {
             let mut kinds = BTreeSet::new();
             let mut next = Some(signal);
-            // A server that changes one thing after the other is asked once for all of it.
+            // Queued changes are combined, so that each list is requested once.
             while let Some(signal) = next {
                 match signal {
                     Signal::Changed(kind) => {
@@ -83,7 +83,8 @@ impl Tending {
                 next = signals.try_recv().ok();
             }
             let lists = join_all(kinds.into_iter().map(|kind| self.list(kind))).await;
-            // A list that cannot be had leaves the one before: the session may be over, and the next one lists again.
+            // If a list cannot be read, the previous one stays: the session may have ended, and the next one reads all
+            // lists.
             let lists: Vec<Listed> = lists.into_iter().flatten().collect();
             if !lists.is_empty() {
                 self.write(lists, Reason::Said);
@@ -101,7 +102,7 @@ impl Tending {
         })
     }
 
-    /// Tells a session that keeps such things which resources were followed on the one before.
+    /// Renews the resource subscriptions of the previous session, if the revision has subscription requests.
     async fn follow_again(&self) {
         if self.session.greeting.is_stateless {
             return;
@@ -112,11 +113,11 @@ impl Tending {
                 .request("resources/subscribe", &params, None)
                 .await
         });
-        // A resource may be gone; whoever follows it will hear nothing, as before.
+        // A resource may no longer exist; its subscribers then get no notifications, as before.
         join_all(follow).await;
     }
 
-    /// Reads all lists for the first time. Whether the server is ready.
+    /// Reads all lists for the first time. Returns true if the server is ready.
     async fn begin(&self) -> bool {
         let Some(server) = self.server.upgrade() else {
             return false;
@@ -139,7 +140,7 @@ impl Tending {
             server.was_tried = true;
             changes.states += 1;
         });
-        // The next start asks for its lists anew.
+        // The next start reads the lists again.
         self.session.stop(server.options.stop_grace).await;
         false
     }
@@ -155,7 +156,7 @@ impl Tending {
             if !has {
                 return Vec::new();
             }
-            // What it cannot say of these lists must not keep its tools from being used.
+            // A failure of these lists must not prevent the use of the tools.
             let mut entries = session.list(method, field).await.unwrap_or_default();
             let mut warnings = Vec::new();
             refuse(&mut entries, what, &config.name, &mut warnings);
@@ -208,19 +209,18 @@ impl Tending {
     }
 }
 
-/// Tells people what is odd about a list.
 fn log(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!("{warning}");
     }
 }
 
-/// Why a list counts as another one.
+/// The reason for comparing and publishing a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reason {
-    /// The server said so.
+    /// The server has sent a change notification, which counts as a change.
     Said,
-    /// It is not the list of the session before.
+    /// The session is new; the list counts as changed only if it differs from that of the previous session.
     Compared,
 }
 

@@ -1,4 +1,4 @@
-//! What a server says about its tools.
+//! Conversion of `tools/list` entries to tools.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use planwright_core::{Hints, Schema, Tool, Value};
 
 use super::log::brief;
 
-/// Reads the entries of `tools/list`. An entry that is no tool is left out, with a word in `warnings`.
+/// Converts the entries of `tools/list`. Entries that are not tools are left out with a warning.
 ///
 /// `origin` is the identity of the server, see [`ServerConfig::origin`](crate::ServerConfig::origin).
 pub(super) fn read(
@@ -58,7 +58,7 @@ fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Too
     }
 }
 
-/// The hints of a `tools/list` entry. One that is not a boolean counts as left out.
+/// Reads the hints of a `tools/list` entry. A hint that is not a boolean counts as missing.
 fn hints(stated: Option<&Value>) -> Hints {
     let hint = |name: &str| stated.and_then(|stated| stated.get(name)?.as_bool());
     Hints {

@@ -1,4 +1,4 @@
-//! Messages as lines over the pipes of a server process.
+//! The stdio transport: messages as lines over the pipes of a server process.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -15,10 +15,10 @@ use super::log::Log;
 use super::mailbox::Mailbox;
 use super::message;
 
-/// What `rmcp` sends and receives messages through.
+/// The transport that `rmcp` uses.
 ///
-/// It is our own because that of `rmcp` leaves a caller waiting for ever where a result is too long or not quite
-/// JSON, and lets messages overtake each other, a cancellation its own request among them.
+/// It replaces that of `rmcp`, which leaves a caller waiting forever if a result is too long or invalid JSON, and lets
+/// messages overtake each other, such as a cancellation its own request.
 #[derive(Debug)]
 pub(super) struct PipeTransport<R> {
     lines: LineReader<R>,
@@ -28,7 +28,7 @@ pub(super) struct PipeTransport<R> {
     fault: Arc<OnceLock<String>>,
 }
 
-/// A message on its way, and whom to tell when it is out.
+/// A serialized message, and the channel for the result of writing it.
 #[derive(Debug)]
 struct Outgoing {
     line: Vec<u8>,
@@ -36,7 +36,7 @@ struct Outgoing {
 }
 
 impl<R: AsyncRead + Unpin> PipeTransport<R> {
-    /// Reads from `stdout` and writes to `stdin`; what is no message goes to the `log`.
+    /// Creates a transport over `stdout` and `stdin`. Lines that are not messages go to the `log`.
     pub(super) fn new(stdout: R, stdin: ChildStdin, limit: usize, log: Arc<Log>) -> Self {
         let (outgoing, queue) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, queue));
@@ -49,12 +49,10 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
         }
     }
 
-    /// Where the results of listing and calling tools arrive.
     pub(super) fn mailbox(&self) -> Arc<Mailbox> {
         Arc::clone(&self.mailbox)
     }
 
-    /// Why this side ended the connection, once it did.
     pub(super) fn fault(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.fault)
     }
@@ -67,7 +65,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        // All this happens at the call and not when the future is polled: so the messages keep their order.
+        // Messages are queued here and not when the future is polled, so that they keep their order.
         message::note(&self.mailbox, &message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
@@ -93,14 +91,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
                 Ok(Some(line)) => line,
                 Ok(None) => return None,
                 Err(error) => {
-                    // Whoever waits for the message would wait for ever, and nobody knows who that is.
+                    // The request that the message answers is unknown and would wait forever, so the connection ends.
                     let fault = match error.kind() {
                         io::ErrorKind::FileTooLarge => {
                             "it sent a message that is longer than the limit".to_owned()
                         }
                         _ => format!("its output could not be read: {error}"),
                     };
-                    // Only the first fault counts: it is the one that ended the connection.
+                    // Only the first fault counts, because it has ended the connection.
                     self.fault.get_or_init(|| fault);
                     return None;
                 }
@@ -117,7 +115,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // The writer ends with its queue, and takes the server's input with it.
+        // The writer ends with its queue and closes the server's input.
         self.outgoing = None;
         Ok(())
     }
@@ -130,7 +128,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Outgoin
             outcome = stdin.flush().await;
         }
         let failed = outcome.is_err();
-        // Nobody listens any more where the call was given up; that is no failure.
+        // The receiver is gone if the call was cancelled.
         let _ = sent.send(outcome);
         if failed {
             return;

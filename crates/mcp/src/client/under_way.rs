@@ -1,4 +1,4 @@
-//! For whom requests are under way on a connection.
+//! The requests in flight on a connection and their clients.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use rmcp::model::RequestId;
 
 use super::caller::Caller;
 
-/// The requests under way that were made for somebody, by their ids.
+/// The requests in flight with a caller or a clock, by their ids.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    // A plain mutex: it is held for one look-up, and never across a wait.
+    // Held for single accesses only, never across an await.
     requests: Mutex<BTreeMap<i64, Request>>,
     /// The clocks of calls, by the ids of their requests.
     clocks: Mutex<BTreeMap<i64, CallClock>>,
@@ -24,19 +24,19 @@ struct Request {
     progress_token: Option<Value>,
 }
 
-/// To whom belongs what a server says.
+/// The owner of a server-initiated message.
 #[derive(Debug)]
 pub(super) enum Whose {
-    /// It is for no client: nothing is under way for any, or what it is about is not.
+    /// None: no request of any client is in flight, or the related one is not.
     Nobody,
-    /// All that is under way is for one client. This is its newest request's caller.
+    /// A single client has all requests in flight. This is the caller of its latest request.
     One(Arc<dyn Caller>),
-    /// Requests of several clients are under way.
+    /// Requests of several clients are in flight, so the owner is unknown.
     Several,
 }
 
 impl UnderWay {
-    /// The request `id` is made for `caller`, who gave this token where it wants to hear of progress.
+    /// Adds the request `id` of `caller`, with the caller's progress token, if any.
     pub(super) fn add(&self, id: i64, caller: Arc<dyn Caller>, progress_token: Option<Value>) {
         let request = Request {
             caller,
@@ -45,25 +45,26 @@ impl UnderWay {
         self.requests().insert(id, request);
     }
 
-    /// Limits of the request `id` apply to `clock`.
+    /// Adds the clock of the request `id`.
     pub(super) fn time(&self, id: i64, clock: CallClock) {
         self.clocks().insert(id, clock);
     }
 
-    /// The request `id` has ended.
+    /// Removes the request `id`.
     pub(super) fn remove(&self, id: i64) {
         self.requests().remove(&id);
         self.clocks().remove(&id);
     }
 
-    /// The server has reported progress of the request `id`.
+    /// Restarts the clock of the request `id` after progress.
     pub(super) fn restart_clock(&self, id: i64) {
         if let Some(clock) = self.clocks().get(&id) {
             clock.restart();
         }
     }
 
-    /// Pauses the clock of the request that a question is `about`; if that is not known, those of all requests in flight.
+    /// Pauses the clock of the request that a server's request relates to; if that is unknown, the clocks of all
+    /// requests.
     pub(super) fn pause_clocks(&self, about: Option<&RequestId>) -> Vec<ClockPause> {
         let clocks = self.clocks();
         match about {
@@ -74,7 +75,7 @@ impl UnderWay {
         }
     }
 
-    /// Who wants to hear of the progress of the request `id`, and the token that it knows it by.
+    /// Returns the caller of the request `id` and its progress token, if it has one.
     pub(super) fn watcher(&self, id: i64) -> Option<(Arc<dyn Caller>, Value)> {
         let requests = self.requests();
         let request = requests.get(&id)?;
@@ -82,7 +83,8 @@ impl UnderWay {
         Some((Arc::clone(&request.caller), token))
     }
 
-    /// Whom the request is for that something is `about`; where that is not known, whom all that is under way is for.
+    /// Returns the owner of a message that relates to the request `about`. If that is unknown, the owner is the only
+    /// client with requests in flight.
     pub(super) fn whose(&self, about: Option<&RequestId>) -> Whose {
         let requests = self.requests();
         if let Some(RequestId::Number(id)) = about {
@@ -112,7 +114,7 @@ impl UnderWay {
 }
 
 fn is_same_client(one: &Arc<dyn Caller>, other: &Arc<dyn Caller>) -> bool {
-    // Not `Arc::ptr_eq`: it compares tables of functions too, of which one type may have several.
+    // Not `Arc::ptr_eq`, which also compares vtables: one type may have several.
     if std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)) {
         return true;
     }
@@ -151,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Whose a word is while requests of these clients are under way, numbered from 0.
+    /// Returns the owner of a message while requests of these clients are in flight, numbered from 0.
     fn check(names: &[Option<&'static str>], about: Option<i64>) -> String {
         let under_way = UnderWay::default();
         for (id, name) in (0..).zip(names) {

@@ -1,4 +1,4 @@
-//! One server behind a gateway: what becomes of it is written on the board.
+//! A server behind a gateway, whose state is published.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -21,7 +21,7 @@ use super::view::UpstreamState;
 use super::watcher::{Counterpart, ListKind, Watcher};
 use crate::config::Reach;
 
-/// A server and its place on the board.
+/// A server and its index in the published view.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) server: Arc<Server>,
@@ -29,7 +29,7 @@ pub(super) struct Upstream {
     board: Arc<Board>,
     index: usize,
     variants: Variants,
-    // What follows the session that runs. A plain mutex: it is held for one look-up.
+    // The monitor of the current session. Held for single accesses only.
     tended: Mutex<Option<Tended>>,
 }
 
@@ -50,7 +50,7 @@ impl Upstream {
         }
     }
 
-    /// The running server, which is started if it does not run; it is told that its clients have `capabilities`.
+    /// Returns the session, and starts the server for `client` if it is not running.
     pub(super) async fn session(
         self: &Arc<Self>,
         client: &OnceLock<UpstreamClient>,
@@ -59,8 +59,9 @@ impl Upstream {
         self.server.session().await
     }
 
-    /// The server as it is spoken to for `caller`: in the one session that there is, unless it takes several at no cost and that
-    /// session does not let it ask `caller` as it could directly.
+    /// Returns the server in a session that suits `caller`. That is the main session, unless the server is remote, has
+    /// several clients, and the main session would prevent it from sending `caller` the requests that `caller`
+    /// supports.
     pub(super) async fn server_for(
         self: &Arc<Self>,
         client: &OnceLock<UpstreamClient>,
@@ -75,10 +76,10 @@ impl Upstream {
         };
         let mut asked = asked.shared();
         let is_served = if session.greeting.is_stateless {
-            // Each request says what its client can do.
+            // Each request carries the capabilities of its client.
             !asked.is_asked_by_requests || self.server.config.protocol.is_some()
         } else {
-            // It asks by requests, whichever revision the client speaks.
+            // Such a server sends requests, whichever revision the client speaks.
             asked.is_asked_by_requests = true;
             *session.desk.capabilities() == asked.capabilities
         };
@@ -93,7 +94,7 @@ impl Upstream {
         join(self.server.stop(), self.variants.stop()).await;
     }
 
-    /// Starts the server if it was not started before, or could not be.
+    /// Starts the server in the background if it has never been started or has failed to.
     pub(super) fn start(self: &Arc<Self>, client: &UpstreamClient) {
         self.introduce(Some(client));
         let view = self.board.view();
@@ -106,12 +107,12 @@ impl Upstream {
         }
     }
 
-    /// Says on whose behalf it will be started. The first word counts.
+    /// Sets the client that the server is started for. Only the first call has an effect.
     pub(super) fn introduce(self: &Arc<Self>, client: Option<&UpstreamClient>) {
         let watcher: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
         if client.is_one_of_many && matches!(self.server.config.reach, Reach::Http(_)) {
-            // Clients of earlier revisions get sessions of their own.
+            // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
             client.is_asked_by_requests = false;
         }
         self.server.introduce(Counterpart {
@@ -123,7 +124,7 @@ impl Upstream {
     fn signal(&self, signal: Signal) {
         let tended = self.tended.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tended) = &*tended {
-            // Whoever follows a session that is gone needs no signal.
+            // The monitor of a closed session needs no signal.
             let _ = tended.signals.send(signal);
         }
     }
@@ -131,7 +132,7 @@ impl Upstream {
     fn replace_tended(&self, tended: Option<Tended>) {
         let mut slot = self.tended.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *slot, tended);
-        // What that ends may come back here.
+        // Dropping the monitor may call this object again, so it must not happen under the lock.
         drop(slot);
         drop(before);
     }
@@ -147,7 +148,7 @@ impl Upstream {
 
 impl Watcher for Upstream {
     fn starting(&self) {
-        // What follows the session before keeps it, and with it the process.
+        // The old monitor holds the old session, and with it the process.
         self.replace_tended(None);
         self.become_of(UpstreamState::Starting);
     }
@@ -177,12 +178,12 @@ impl Watcher for Upstream {
 
     fn ended(&self) {
         if self.server.running().is_some() {
-            // It was an earlier session.
+            // An earlier session has ended.
             return;
         }
         self.signal(Signal::Ended);
         self.board.change(self.index, |server, changes| {
-            // One that did not get so far is dealt with by whoever waits for its lists.
+            // If the server is not ready yet, the monitor handles the end while it waits for the lists.
             if matches!(server.state, UpstreamState::Ready) {
                 server.state = UpstreamState::Idle;
                 changes.states += 1;

@@ -1,4 +1,4 @@
-//! Calls of the engine, sent to a server behind a gateway, which is started first if it does not run.
+//! Tool backends of servers behind a gateway, which are started on demand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +10,10 @@ use super::caller::Caller;
 use super::upstream::Upstream;
 use super::upstream_client::UpstreamClient;
 
-/// Calls the tools of one server.
+/// A backend that calls the tools of one server behind a gateway.
 #[derive(Debug)]
 pub(super) struct UpstreamBackend {
-    // It keeps the server's follower, which the server itself does not.
+    // Keeps the observer of the server alive, because the server itself does not.
     upstream: Arc<Upstream>,
     client: Arc<OnceLock<UpstreamClient>>,
     caller: Option<Arc<dyn Caller>>,

@@ -1,22 +1,19 @@
-//! The client that a server is started for, as far as the server has to know it.
-
 use planwright_core::Value;
 
-/// What decides how a server is spoken to: what its client can do, and how that client is asked.
+/// The client that a server is started for: its capabilities, and how servers send it requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpstreamClient {
-    /// `ClientCapabilities` as MCP writes them; `null` for a client that can do nothing.
+    /// Its `ClientCapabilities`, or `null` for none.
     pub capabilities: Value,
-    /// Whether the client speaks a revision before 2026-07-28, in which servers ask by requests. A server that speaks both is then
-    /// spoken to in the earlier one.
+    /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a
+    /// server that supports both kinds of revisions is connected to with the earlier one.
     pub is_asked_by_requests: bool,
-    /// Whether further clients use the same servers. Servers that are reached over HTTP then have a session for each way of being
-    /// asked.
+    /// True if further clients use the same servers. Remote servers then have one session for each set of capabilities.
     pub is_one_of_many: bool,
 }
 
 impl UpstreamClient {
-    /// A client of 2026-07-28 that has its servers to itself.
+    /// Creates a client of 2026-07-28 that does not share its servers.
     pub fn new(capabilities: Value) -> Self {
         Self {
             capabilities,
@@ -24,8 +21,8 @@ impl UpstreamClient {
         }
     }
 
-    /// What a session that several clients share can be told: the ways of being asked that they have in common, without what
-    /// else their capabilities hold. Roots are the client's own.
+    /// Returns the capabilities that a session of several clients may declare: only the kinds of requests, without
+    /// further details. Roots belong to a single client.
     pub(super) fn shared(&self) -> Self {
         let ways = [
             ("elicitation", ["form", "url"]),

@@ -22,14 +22,14 @@ use super::upstream_client::UpstreamClient;
 use super::view::{UpstreamServer, UpstreamState, UpstreamView};
 use crate::config::ServersConfig;
 
-/// How long after a number of starts in vain one more is allowed, where the options do not say.
+/// The default of [`ConnectOptions::restart_pause`] for long-lived servers.
 const RESTART_PAUSE: Duration = Duration::from_secs(30);
 
-/// The servers behind a gateway: started when they are first needed, side by side, each on its own. What they offer changes,
-/// and the view with it.
+/// The servers behind a gateway: started on demand, concurrently and independently. Each change is published in a new
+/// view.
 ///
-/// Clones are the same servers. Dropping the last of them and of the backends kills the servers; [`Upstreams::shutdown`]
-/// lets them end in peace. Needs a tokio runtime with time and input/output switched on.
+/// Clones share the servers. Dropping the last clone and backend kills the servers; [`Upstreams::shutdown`] lets them
+/// end on their own first. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone)]
 pub struct Upstreams {
     inner: Arc<Inner>,
@@ -43,7 +43,7 @@ struct Inner {
 }
 
 impl Upstreams {
-    /// The servers of `config` that are needed. This starts nothing.
+    /// Creates the required servers of `config` without starting them.
     pub fn new(config: ServersConfig, mut options: ConnectOptions) -> Self {
         options.restart_pause.get_or_insert(RESTART_PAUSE);
         let options = Arc::new(options);
@@ -81,17 +81,17 @@ impl Upstreams {
         }
     }
 
-    /// [Starts](Self::start_for) all servers for a client of the newest revision that has these `capabilities` (`ClientCapabilities`
-    /// as MCP writes them).
+    /// [Starts](Self::start_for) all servers for a client of the newest revision with these `capabilities`
+    /// (`ClientCapabilities` of MCP).
     pub fn start(&self, capabilities: &Value) {
         self.start_for(&UpstreamClient::new(capabilities.clone()));
     }
 
-    /// Starts all servers that have not been started, side by side, and returns at once. They are told what `client` can do;
-    /// the client of the first call counts. A server that is needed before this was called is told that there is none.
+    /// Starts all servers that have not been started, concurrently, and returns at once. Servers learn the capabilities
+    /// of the `client` of the first call; a server that is started on demand before that learns of none.
     ///
-    /// Servers that failed are tried again, as far as [`ConnectOptions`] let them be. So this may be called whenever
-    /// somebody wants to know what there is.
+    /// Failed servers are tried again within the limits of [`ConnectOptions`], so callers may call this before each use
+    /// of the view.
     pub fn start_for(&self, client: &UpstreamClient) {
         self.inner.started.get_or_init(Instant::now);
         let client = self.inner.client.get_or_init(|| client.clone());
@@ -100,8 +100,8 @@ impl Upstreams {
         }
     }
 
-    /// Waits until the first start of each server is over, for `patience` at most. Whether that is so. Servers that
-    /// nobody has started are not waited for, nor those that are tried again.
+    /// Waits until the first start of each starting server has finished, for `patience` at most. Returns true if so.
+    /// Idle servers and restarts are not waited for.
     pub async fn settled(&self, patience: Duration) -> bool {
         let mut changes = self.changes();
         let is_settled = || {
@@ -114,37 +114,37 @@ impl Upstreams {
         matches!(tokio::time::timeout(patience, settled).await, Ok(Ok(_)))
     }
 
-    /// Waits as [`Upstreams::settled`] does, but until `grace` after the servers were started first: a server that never answers
-    /// costs that much once, however often it is waited for.
+    /// Waits as [`Upstreams::settled`] does, but only until `grace` after the first start of the servers: a server that
+    /// never responds costs this time once, however often callers wait.
     pub async fn settled_within(&self, grace: Duration) -> bool {
         let end = self.end_of_grace(grace);
         self.settled(end.saturating_duration_since(Instant::now()))
             .await
     }
 
-    /// The moment `grace` after the servers were started first; now, if they were not.
+    /// Returns the instant `grace` after the first start of the servers, or now if they were not started.
     pub fn end_of_grace(&self, grace: Duration) -> Instant {
         let started = self.inner.started.get().copied();
         started.map_or_else(Instant::now, |started| started + grace)
     }
 
-    /// The newest view.
+    /// Returns the latest view.
     pub fn view(&self) -> Arc<UpstreamView> {
         self.inner.board.view()
     }
 
-    /// Ticks whenever the view changes.
+    /// Returns a counter that changes with each new view.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.board.changes()
     }
 
-    /// Notifications that belong to no request: `notifications/resources/updated`, and `notifications/message` while
-    /// nothing is under way.
+    /// Returns a receiver of notifications that are unrelated to any request: `notifications/resources/updated`, and
+    /// `notifications/message` while no request is in flight.
     pub fn notifications(&self) -> broadcast::Receiver<UpstreamNotification> {
         self.inner.board.notifications()
     }
 
-    /// What calls the tools of each server for the engine. What they ask or tell in the course goes to `caller`.
+    /// Returns a backend for each server. `caller` receives the requests and notifications of the servers during calls.
     pub fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
         let mut backends = Backends::new();
         for upstream in &self.inner.upstreams {
@@ -158,15 +158,15 @@ impl Upstreams {
         backends
     }
 
-    /// Sends a request to `server` as it is, and gives the result as it came. Dropping the future cancels the request.
+    /// Sends a request to `server` and returns the result unchanged. Dropping the future cancels the request.
     ///
-    /// Only `_meta` is not quite what came: it says what `caller` adds, the revision that is spoken with the server wants, and
-    /// a progress token of ours. What has a token of the caller's tells it of its progress. A caller that is asked for
-    /// input by the result itself (`input_required`) gets it like any other.
+    /// Only `_meta` is modified: it gets the entries of `caller`, those that the negotiated revision requires, and our
+    /// own progress token. If the parameters contain a progress token, `caller` is notified of progress with it. A
+    /// result that requests input (`input_required`) is returned like any other.
     ///
     /// # Errors
     ///
-    /// The server's own error as it came, or why the server could not be reached.
+    /// Returns the server's own error unchanged, or the reason why the server could not be reached.
     pub async fn request(
         &self,
         server: &str,
@@ -188,7 +188,7 @@ impl Upstreams {
         }
     }
 
-    /// Whether `server` may ask `caller` for input by a result, in the revision that is spoken with it.
+    /// Returns true if `server` may request input from `caller` by a result, in the negotiated revision.
     #[cfg(feature = "gateway")]
     pub(crate) async fn asks_by_results(&self, server: &str, caller: &Arc<dyn Caller>) -> bool {
         let Ok(upstream) = self.upstream(server) else {
@@ -199,7 +199,7 @@ impl Upstreams {
         session.is_some_and(|session| session.greeting.is_stateless)
     }
 
-    /// Tells `server` something. That it does not run is no failure: nobody is there to be told.
+    /// Sends a notification to `server`, unless it is not running.
     #[expect(
         clippy::unused_async,
         reason = "a way to a server may have to wait until it can take more"
@@ -212,13 +212,13 @@ impl Upstreams {
         }
     }
 
-    /// Hears of changes of the resource `uri` of `server` from now on, until what this gives is dropped: they come as
-    /// [`Upstreams::notifications`]. Several may follow the same one; the server is asked once, in the way of the
-    /// revision that it speaks, and again where it was started again.
+    /// Subscribes to changes of the resource `uri` of `server` until the returned guard is dropped. The changes arrive
+    /// as [`Upstreams::notifications`]. Several subscribers share one subscription at the server, which is made in the
+    /// form of its revision and renewed when the server restarts.
     ///
     /// # Errors
     ///
-    /// The server's own error as it came, or why the server could not be reached.
+    /// Returns the server's own error unchanged, or the reason why the server could not be reached.
     pub async fn follow(
         &self,
         server: &str,
@@ -229,7 +229,7 @@ impl Upstreams {
         ResourceFollowing::begin(upstream, &session, Arc::from(uri)).await
     }
 
-    /// Stops all servers, each with all that it started. Requests from now on fail.
+    /// Stops all servers and their descendants. Later requests fail.
     pub async fn shutdown(&self) {
         let stops = self.inner.upstreams.iter();
         join_all(stops.map(|upstream| upstream.stop())).await;

@@ -1,4 +1,4 @@
-//! Further sessions of a server that several clients use: one for each way in which clients can be asked.
+//! Additional sessions of a shared server, one for each set of client abilities.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -11,8 +11,8 @@ use super::upstream::Upstream;
 use super::upstream_client::UpstreamClient;
 use super::watcher::{Counterpart, ListKind, Watcher};
 
-/// The further sessions of one server. There are at most 50: [`UpstreamClient::shared`] leaves 25 sets of abilities, for each
-/// of the two ways of asking.
+/// The additional sessions of one server. Their number is at most 50: [`UpstreamClient::shared`] leaves 25 sets of
+/// capabilities, for each of the two ways to request input.
 #[derive(Debug, Default)]
 pub(super) struct Variants(Mutex<Vec<Variant>>);
 
@@ -20,12 +20,12 @@ pub(super) struct Variants(Mutex<Vec<Variant>>);
 struct Variant {
     client: UpstreamClient,
     server: Arc<Server>,
-    // The server itself does not keep it.
+    // Held here, because the server references its observer only weakly.
     _relay: Arc<Relay>,
 }
 
 impl Variants {
-    /// The server of `upstream` in a session for clients such as `client`.
+    /// Returns the server of `upstream` in a session for clients like `client`.
     pub(super) fn of(&self, upstream: &Arc<Upstream>, client: UpstreamClient) -> Arc<Server> {
         let mut variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(variant) = variants.iter().find(|variant| variant.client == client) {
@@ -48,7 +48,7 @@ impl Variants {
         server
     }
 
-    /// Stops the server in all of them.
+    /// Stops all these sessions.
     pub(super) async fn stop(&self) {
         let servers: Vec<Arc<Server>> = {
             let variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,12 +59,12 @@ impl Variants {
     }
 }
 
-/// Hands what a server says in a further session, and what belongs to no request, to those who follow the server.
+/// Forwards list changes and unrelated notifications of an additional session to the observer of the server.
 #[derive(Debug)]
 struct Relay(Weak<Upstream>);
 
 impl Watcher for Relay {
-    // Whether the server is there, the main session tells.
+    // The main session reports the state of the server.
     fn starting(&self) {}
 
     fn started(&self, _: &Arc<Session>) {}

@@ -1,4 +1,4 @@
-//! What the servers offer, as far as is known at one moment.
+//! A snapshot of the state and offers of all servers.
 
 use std::sync::Arc;
 
@@ -6,101 +6,101 @@ use planwright_core::{Tool, Value};
 
 use super::connections::ServerFailure;
 
-/// All servers at one moment. It never changes; [`Upstreams::view`](super::Upstreams::view) gives the newest.
+/// An immutable snapshot of all servers; [`Upstreams::view`](super::Upstreams::view) returns the latest.
 #[derive(Clone, Debug, Default)]
 pub struct UpstreamView {
-    /// The servers, in the order of the configuration. Those that cannot even be started stand at the end.
+    /// The servers, in the order of the configuration, followed by the invalid ones.
     pub servers: Vec<Arc<UpstreamServer>>,
-    /// The names of servers that are never started.
+    /// The names of servers that are never started, because they are disabled or not required.
     pub absent: Arc<[Arc<str>]>,
-    /// How often each kind of thing has changed so far: whoever keeps the numbers of the view before sees which did.
+    /// The change counters, by which a holder of an earlier view sees which lists have changed.
     pub changes: ChangeCounts,
 }
 
-/// How often each kind of thing has changed since the beginning.
+/// Counters of changes since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
-    /// Servers that came, failed or ended.
+    /// Changes of server states.
     pub states: u64,
-    /// Lists of tools.
+    /// Changes of tool lists.
     pub tools: u64,
-    /// Lists of prompts.
+    /// Changes of prompt lists.
     pub prompts: u64,
-    /// Lists of resources and of their templates.
+    /// Changes of resource and resource template lists.
     pub resources: u64,
 }
 
-/// One server at one moment.
+/// A snapshot of one server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UpstreamServer {
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub name: Arc<str>,
-    /// Whether it runs.
+    /// The state of its process or connection.
     pub state: UpstreamState,
-    /// Whether a start of it is over, for better or worse. From then on nobody waits for further ones.
+    /// True once the first start attempt has finished, successfully or not.
     pub was_tried: bool,
-    /// The revision of MCP that is spoken with it; nothing until it was up for the first time.
+    /// The negotiated revision of MCP; `None` before the first start.
     pub revision: Option<Arc<str>>,
-    /// What it says that it is (`serverInfo`), as it came; else `null`.
+    /// Its `serverInfo`, unchanged, or `null`.
     pub info: Value,
-    /// What it says that it can do, as it came; else `null`.
+    /// Its `capabilities`, unchanged, or `null`.
     pub capabilities: Value,
-    /// What it wants models to know, as it came; else `null`.
+    /// Its `instructions`, unchanged, or `null`.
     pub instructions: Value,
-    /// Its tools, as plans call them.
+    /// Its tools, as the catalog has them.
     pub tools: Vec<Tool>,
-    /// The entries of its `tools/list`, without what is hidden in their texts.
+    /// The entries of its `tools/list`, without invisible characters in their texts.
     pub tool_entries: Vec<Value>,
-    /// The entries of its `resources/list`, without what is hidden in their texts.
+    /// The entries of its `resources/list`, without invisible characters in their texts.
     pub resources: Vec<Value>,
-    /// The entries of its `resources/templates/list`, without what is hidden in their texts.
+    /// The entries of its `resources/templates/list`, without invisible characters in their texts.
     pub resource_templates: Vec<Value>,
-    /// The entries of its `prompts/list`, without what is hidden in their texts.
+    /// The entries of its `prompts/list`, without invisible characters in their texts.
     pub prompts: Vec<Value>,
-    /// What was odd about its lists.
+    /// Warnings about its tool list.
     pub warnings: Vec<String>,
 }
 
-/// Whether a server runs.
+/// The state of a server.
 #[derive(Clone, Debug)]
 pub enum UpstreamState {
-    /// It does not run, and is started when it is needed. What it offered when it ran last is still in the view.
+    /// Not running, started on demand. The view still has the lists of its last session.
     Idle,
-    /// It is being started.
+    /// Starting.
     Starting,
-    /// It runs.
+    /// Running.
     Ready,
-    /// It could not be started. It is tried again when it is needed.
+    /// Failed to start. Another start is tried on demand.
     Failed(ServerFailure),
 }
 
 impl UpstreamView {
-    /// The server `name`.
+    /// Returns the server `name`.
     pub fn server(&self, name: &str) -> Option<&Arc<UpstreamServer>> {
         self.servers.iter().find(|server| &*server.name == name)
     }
 
-    /// The names of all servers, also of those that are never started.
+    /// Returns the names of all servers, including those that are never started.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         let servers = self.servers.iter().map(|server| &server.name);
         servers.chain(self.absent.iter())
     }
 
-    /// The servers whose first start is not over yet.
+    /// Returns the names of the servers whose first start has not finished.
     pub fn starting(&self) -> impl Iterator<Item = &Arc<str>> {
         let starting = self.servers.iter().filter(|server| !server.was_tried);
         starting.map(|server| &server.name)
     }
 
-    /// Why tools of servers are not known, one clause for each server.
+    /// Returns the reasons why tools are missing, one clause for each affected server.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         self.servers
             .iter()
             .filter_map(|server| match &server.state {
                 UpstreamState::Ready => None,
                 UpstreamState::Failed(failure) => Some(failure.message.clone()),
-                // What it offered when it ran last is known.
+                // The view still has the lists of its last session.
                 UpstreamState::Idle if server.was_tried => None,
                 UpstreamState::Idle | UpstreamState::Starting => {
                     Some(format!("the server `{}` is still starting", server.name))
@@ -108,14 +108,14 @@ impl UpstreamView {
             })
     }
 
-    /// The tools of all servers, in the order of the view and of each server's list.
+    /// Returns the tools of all servers, in the order of the view and of each server's list.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.servers.iter().flat_map(|server| &server.tools)
     }
 }
 
 impl UpstreamServer {
-    /// A server of which nothing but its state is known.
+    /// Creates a snapshot that has only a state.
     pub(super) fn new(name: Arc<str>, state: UpstreamState) -> Self {
         Self {
             name,
@@ -136,7 +136,7 @@ impl UpstreamServer {
 }
 
 impl UpstreamState {
-    /// Whether nothing is to be waited for: it runs, or could not be started.
+    /// Returns true if the server is running or has failed to start.
     pub fn is_settled(&self) -> bool {
         matches!(self, Self::Ready | Self::Failed(_))
     }

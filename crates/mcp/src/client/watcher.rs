@@ -1,4 +1,4 @@
-//! Who follows what becomes of a server.
+//! Observation of a server across its starts.
 
 use std::sync::{Arc, Weak};
 
@@ -7,40 +7,38 @@ use planwright_core::Value;
 use super::session::{Session, StartError};
 use super::upstream_client::UpstreamClient;
 
-/// Who follows one server over all its starts. Nothing here may wait.
+/// An observer of one server across its starts. Its methods must not block.
 pub(super) trait Watcher: std::fmt::Debug + Send + Sync {
-    /// It is being started.
+    /// Reports that a start begins.
     fn starting(&self);
 
-    /// It is up.
+    /// Reports a successful start.
     fn started(&self, session: &Arc<Session>);
 
-    /// It could not be started.
+    /// Reports a failed start.
     fn failed(&self, error: &StartError);
 
-    /// Its connection is gone.
+    /// Reports the end of a connection.
     fn ended(&self);
 
-    /// One of its lists is another now.
+    /// Reports a changed list.
     fn list_changed(&self, kind: ListKind);
 
-    /// It has taken in what we want to hear of.
+    /// Reports that the server has acknowledged a subscription.
     fn subscribed(&self);
 
-    /// It told something that belongs to no request.
+    /// Reports a notification that is unrelated to any request.
     fn told(&self, method: &str, params: Value);
 }
 
-/// On whose behalf a server is connected to: what it is told of us, and who follows it.
+/// The client that a server is connected to for, and the observer of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counterpart {
-    /// The client that it is started for.
     pub(super) client: UpstreamClient,
-    /// Who follows the server.
     pub(super) watcher: Option<Weak<dyn Watcher>>,
 }
 
-/// What a server lists.
+/// A kind of list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ListKind {
     Tools,
@@ -51,7 +49,7 @@ pub(super) enum ListKind {
 impl ListKind {
     pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 
-    /// What the notification `method` says has changed.
+    /// Returns the list that the notification `method` is about.
     pub(super) fn changed_by(method: &str) -> Option<Self> {
         match method {
             "notifications/tools/list_changed" => Some(Self::Tools),
@@ -61,7 +59,7 @@ impl ListKind {
         }
     }
 
-    /// The capability of servers that list this.
+    /// Returns the capability of servers with this list.
     pub(super) fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -70,7 +68,7 @@ impl ListKind {
         }
     }
 
-    /// What a subscription calls it.
+    /// Returns the field of a subscription for this list.
     pub(super) fn filter(self) -> &'static str {
         match self {
             Self::Tools => "toolsListChanged",

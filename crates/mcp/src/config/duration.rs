@@ -1,11 +1,11 @@
-//! Lengths of time, as they are written in `mcp.json`.
+//! Durations in `mcp.json`.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// Reads `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds, which is what other clients write.
-/// Nothing where it is neither, or not more than zero.
+/// Parses `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds as other clients write it. Returns `None` for
+/// anything else and for zero.
 pub(super) fn read(value: &Value) -> Option<Duration> {
     let duration = match value {
         Value::Number(number) => Duration::from_millis(number.as_u64()?),

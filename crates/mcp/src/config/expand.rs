@@ -1,22 +1,22 @@
-//! `${NAME}` in commands, arguments and environment values.
+//! Expansion of `${NAME}` in commands, arguments and environment values.
 
-/// A text whose variables have been put in.
+/// A text with its variables expanded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expanded {
-    /// The text.
     pub(super) text: String,
-    /// The values that were put in for variables that hold secrets by their name.
+    /// The values of variables whose names indicate a secret.
     pub(super) secrets: Vec<String>,
 }
 
-/// What is wrong with a text, and the way out.
+/// The reason why a variable cannot be expanded, and a hint.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) help: String,
 }
 
-/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` by what `lookup` says. What is put in is not read again.
+/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` with the values of `lookup`. Expanded values are not
+/// expanded again.
 pub(super) fn expand(
     text: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -57,7 +57,7 @@ pub(super) fn expand(
     }
 }
 
-/// Whether a variable of this name usually holds something that must not be shown.
+/// Returns true if a variable of this name usually contains a secret.
 pub(super) fn names_a_secret(name: &str) -> bool {
     const MARKS: [&str; 8] = [
         "KEY",

@@ -1,14 +1,14 @@
-//! The fields of a file, in their order and with those that stand twice.
+//! JSON objects whose fields keep their order and duplicates.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The fields that hold the servers: the one of most clients, and that of VS Code.
+/// The names of the field with the servers: that of most clients, and that of VS Code.
 const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
 
-/// The fields of the file: those that hold servers, and the names of the others.
+/// The top-level fields of the file; only those with servers have a value.
 pub(super) struct Parts(pub(super) Vec<(String, Option<Fields>)>);
 
 impl<'de> Deserialize<'de> for Parts {
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Parts {
     }
 }
 
-/// The fields of an object in their order, those that stand twice included.
+/// The fields of an object in their order, including duplicates.
 pub(super) struct Fields(pub(super) Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Fields {

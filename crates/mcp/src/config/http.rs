@@ -1,4 +1,4 @@
-//! Reads where a server is that is reached over HTTP, and how it lets us in.
+//! Parses the fields of a remote server.
 
 use http::{HeaderName, HeaderValue};
 use reqwest::Url;
@@ -8,10 +8,10 @@ use super::expand::names_a_secret;
 use super::one_server::{ServerReader, escape};
 use super::{Grant, HttpConfig, OauthConfig, Reach};
 
-/// The fields that hold an address: that of most clients, and those of some.
+/// The names of the address field: that of most clients first.
 pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
-/// The headers that belong to the protocol.
+/// The headers that the transport sets itself.
 const RESERVED: [&str; 8] = [
     "accept",
     "content-type",
@@ -24,7 +24,7 @@ const RESERVED: [&str; 8] = [
 ];
 
 impl ServerReader<'_> {
-    /// Reads the fields of a server that is reached over HTTP.
+    /// Parses the fields of a remote server.
     pub(super) fn http(&mut self, fields: Map<String, Value>) {
         let mut http = HttpConfig::default();
         let mut has_address = false;
@@ -59,7 +59,7 @@ impl ServerReader<'_> {
                 Some("must hold no password")
             }
             Ok(_) => None,
-            // Whoever only looks at a file puts in nothing for its variables.
+            // A command that only inspects the file expands no variables.
             Err(_) if text.contains("${") => None,
             Err(_) => Some("is no address"),
         };
@@ -89,7 +89,7 @@ impl ServerReader<'_> {
             let value = self.text(&field, value);
             if names_a_secret(name) || name.eq_ignore_ascii_case("cookie") {
                 self.hide(&value);
-                // In messages of others it stands without the kind that it is of, such as `Bearer`.
+                // Servers may quote the credential without its scheme, such as `Bearer`.
                 self.hide(value.rsplit(' ').next().unwrap_or_default());
             }
             if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
@@ -175,7 +175,7 @@ impl ServerReader<'_> {
         oauth
     }
 
-    /// A list of texts, or one text with blanks in between, as the protocol itself writes them.
+    /// Parses a list of texts, or one text separated by spaces as OAuth writes it.
     fn scopes(&mut self, field: &str, value: &Value) -> Vec<String> {
         match value {
             Value::Array(items) => {

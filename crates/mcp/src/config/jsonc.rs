@@ -1,6 +1,6 @@
-//! JSON with comments and trailing commas, which some clients let people write.
+//! JSON with comments and trailing commas, which some clients accept.
 
-/// Turns comments and trailing commas into blanks, so that plain JSON is left and every place stays where it was.
+/// Replaces comments and trailing commas with blanks, so that plain JSON remains and all positions stay the same.
 pub(super) fn to_json(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let without_comments = blank(text.as_bytes(), comment_at);
@@ -8,7 +8,8 @@ pub(super) fn to_json(text: &str) -> String {
     String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Blanks what `found` finds outside of strings: it gets the rest of the text and gives a length, or 0.
+/// Blanks what `found` matches outside of strings: it gets the rest of the text and returns the length of the match, or
+/// 0.
 fn blank(bytes: &[u8], found: fn(&[u8]) -> usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut in_string = false;
@@ -42,7 +43,7 @@ fn comment_at(rest: &[u8]) -> usize {
         return rest.iter().take_while(|byte| **byte != b'\n').count();
     }
     if rest.starts_with(b"/*") {
-        // One that is never closed stays, so that the reader complains about it at its place.
+        // An unclosed comment stays, so that the parser reports it at its position.
         return rest[2..]
             .windows(2)
             .position(|pair| pair == b"*/")

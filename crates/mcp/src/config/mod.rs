@@ -1,4 +1,4 @@
-//! `mcp.json`, as other clients write it: which servers there are and how they are started.
+//! The configuration of MCP servers in `mcp.json`, in the format that other clients use.
 
 mod duration;
 mod expand;

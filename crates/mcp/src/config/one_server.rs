@@ -1,4 +1,4 @@
-//! Reads what a file says about one server.
+//! Parses one server of an `mcp.json`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,30 +11,28 @@ use super::http::URL_FIELDS;
 use super::{ProgramConfig, ServerConfig, duration};
 use crate::revision;
 
-/// Shorter values are no secrets worth hiding: they would blank out half of every message.
+/// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
 const SHORTEST_SECRET: usize = 6;
 
-/// Whether a server is wanted.
 #[derive(PartialEq, Eq)]
 pub(super) enum State {
     Enabled,
     Disabled,
 }
 
-/// Reads one server. What is wrong with it is collected, so that all of it is seen at once.
+/// A parser of one server. It collects all problems instead of stopping at the first.
 pub(super) struct ServerReader<'a> {
     pointer: String,
-    /// The server, as far as it could be read.
+    /// The server as parsed so far.
     pub(super) config: ServerConfig,
-    /// Pointer, message and help of each fault.
+    /// Pointer, message and help of each problem.
     pub(super) problems: Vec<(String, String, String)>,
-    /// The fields that mean nothing here.
+    /// The names of unknown fields.
     pub(super) unknown: Vec<String>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl<'a> ServerReader<'a> {
-    /// A reader for the server `name`, which stands at `pointer`.
     pub(super) fn new(
         name: Arc<str>,
         pointer: String,
@@ -49,7 +47,7 @@ impl<'a> ServerReader<'a> {
         }
     }
 
-    /// Reads what the file says about the server.
+    /// Parses the value of the server. Returns false if the server is disabled.
     pub(super) fn read(&mut self, value: Value) -> State {
         let Value::Object(mut fields) = value else {
             self.problem("", "it must be an object", r#"write `{"command": "…"}`"#);
@@ -86,7 +84,7 @@ impl<'a> ServerReader<'a> {
         State::Enabled
     }
 
-    /// What every server may have, however it is reached.
+    /// Parses the fields that are independent of the transport.
     fn common(&mut self, fields: &mut Map<String, Value>) {
         if let Some(value) = fields.shift_remove("trusted") {
             match value.as_bool() {
@@ -119,7 +117,7 @@ impl<'a> ServerReader<'a> {
         }
     }
 
-    /// A text with its variables put in; numbers and truth values count as what they look like.
+    /// Returns a text with its variables expanded; numbers and booleans count as their JSON text.
     pub(super) fn text(&mut self, field: &str, value: &Value) -> String {
         let text = match value {
             Value::String(text) => text.clone(),
@@ -176,7 +174,7 @@ impl<'a> ServerReader<'a> {
     }
 }
 
-/// A name as a JSON pointer writes it.
+/// Escapes a name for a JSON pointer.
 pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

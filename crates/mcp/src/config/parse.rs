@@ -1,4 +1,4 @@
-//! Reads an `mcp.json`.
+//! Parses an `mcp.json`.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use super::one_server::{ServerReader, State, escape};
 use super::{ConfigError, ConfigProblem, ServersConfig, jsonc};
 
 impl ServersConfig {
-    /// Reads the `text` of the file `file_name`, with or without comments. `lookup` gives the value of an
-    /// environment variable. What was ignored comes back as warnings, next to the servers.
+    /// Parses the `text` of the file `file_name`, with or without comments. `lookup` returns the value of an
+    /// environment variable. Returns the servers and warnings about ignored parts.
     ///
     /// # Errors
     ///
-    /// Where the text is not JSON or names no servers at all. A fault of one server does not count: it stands in
-    /// [`ServersConfig::unusable`], and the others work.
+    /// Fails if the text is not JSON or has no list of servers. An invalid server is not an error: it is listed in
+    /// [`ServersConfig::unusable`], and the others are available.
     pub fn parse(
         text: &str,
         file_name: &str,
@@ -84,7 +84,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Warns of servers whose tools have names that may be those of another server's.
+    /// Warns about servers whose qualified tool names may collide.
     fn names(&mut self) {
         let names: Vec<Arc<str>> = self.config.names().cloned().collect();
         for longer in &names {
@@ -171,7 +171,7 @@ impl Reader<'_> {
     }
 }
 
-/// The reader's words without the place that it appends to them.
+/// Returns the message of a JSON error without its position.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {

@@ -1,19 +1,19 @@
-//! What is wrong with an `mcp.json`.
+//! Errors of an `mcp.json`.
 
 use std::sync::Arc;
 
-/// Why a file says nothing about servers at all.
+/// The reason why a file cannot be used at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 #[non_exhaustive]
 pub struct ConfigError {
     /// The file.
     pub file: Arc<str>,
-    /// Line and column, both from 1, where the fault has a place.
+    /// The line and column, both from 1, if the error has a position.
     pub place: Option<(usize, usize)>,
-    /// What is wrong.
+    /// The error, as one clause.
     pub message: String,
-    /// The way out.
+    /// A hint how to fix it.
     pub help: String,
 }
 
@@ -26,19 +26,19 @@ impl ConfigError {
     }
 }
 
-/// What is wrong with one server of a file, or with one field that was ignored.
+/// A problem of one server, or an ignored field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 #[non_exhaustive]
 pub struct ConfigProblem {
     /// The file.
     pub file: Arc<str>,
-    /// The server, where it concerns one.
+    /// The server, if the problem concerns a single one.
     pub server: Option<Arc<str>>,
     /// The JSON pointer to the field.
     pub pointer: String,
-    /// What is wrong.
+    /// The error, as one clause.
     pub message: String,
-    /// The way out.
+    /// A hint how to fix it.
     pub help: String,
 }

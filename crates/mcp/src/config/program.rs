@@ -1,4 +1,4 @@
-//! Reads how a program is started.
+//! Parses the fields of a child process.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::one_server::{ServerReader, escape};
 use super::{ProgramConfig, Reach};
 
 impl ServerReader<'_> {
-    /// Reads the fields of a server that is a program.
+    /// Parses the fields of a child process.
     pub(super) fn program(&mut self, fields: Map<String, Value>) {
         let mut program = ProgramConfig::default();
         let mut has_command = false;

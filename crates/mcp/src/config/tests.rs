@@ -1,4 +1,4 @@
-//! What an `mcp.json` is read as.
+//! Tests of parsing an `mcp.json`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the gateway says that it can do.
+//! The capabilities and instructions of the gateway.
 
 use planwright_core::Value;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
@@ -6,7 +6,7 @@ use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use super::shared::Shared;
 use crate::client::{UpstreamState, UpstreamView};
 
-/// The requests that are answered.
+/// The supported request methods.
 pub(super) const METHODS: &[&str] = &[
     "completion/complete",
     "initialize",
@@ -28,7 +28,7 @@ pub(super) const METHODS: &[&str] = &[
     "tools/list",
 ];
 
-/// Those of them that 2026-07-28 has not any more.
+/// The methods that 2026-07-28 has removed.
 pub(super) const REMOVED: &[&str] = &[
     "initialize",
     "logging/setLevel",
@@ -37,7 +37,7 @@ pub(super) const REMOVED: &[&str] = &[
     "resources/unsubscribe",
 ];
 
-/// What clients are told when they connect.
+/// Returns the configuration for the handshake response.
 pub(super) fn config(shared: &Shared) -> ServerConfig {
     let view = shared.upstreams.view();
     let mut config = ServerConfig::new(capabilities(shared, &view));
@@ -48,7 +48,7 @@ pub(super) fn config(shared: &Shared) -> ServerConfig {
 
 fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
     let passes = shared.passes();
-    // A server that is still starting may have anything.
+    // The capabilities of a starting server are unknown.
     let is_open = view
         .servers
         .iter()
@@ -62,7 +62,7 @@ fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
                     .any(|server| server.capabilities.get(name).is_some()))
     };
     let mut offered = serde_json::json!({"tools": {"listChanged": true}});
-    // Outputs that are too large for an answer are resources.
+    // Outputs that are too large for a response are resources, with and without passthrough.
     offered["resources"] = if has("resources") {
         serde_json::json!({"subscribe": true, "listChanged": true})
     } else {
@@ -82,7 +82,7 @@ fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
     serde_json::from_value(offered).unwrap_or_default()
 }
 
-/// The host's own words, then those of the servers that are passed on.
+/// Returns the instructions of the host, followed by those of the servers in passthrough mode.
 fn instructions(shared: &Shared, view: &UpstreamView) -> Option<String> {
     let mut parts: Vec<String> = shared.host.instructions().into_iter().collect();
     if shared.passes() {

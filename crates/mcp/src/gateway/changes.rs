@@ -1,5 +1,3 @@
-//! Tells clients that lists are not what they were.
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,22 +7,22 @@ use tokio::sync::{broadcast, watch};
 use super::shared::Shared;
 use crate::client::{ChangeCounts, ResourceFollowing, UpstreamNotification};
 
-/// What a client may want to hear of that belongs to none of its requests.
+/// A change that clients are notified of.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum News {
-    /// The list of tools is another.
+    /// The list of tools has changed.
     Tools,
-    /// The list of prompts is another.
+    /// The list of prompts has changed.
     Prompts,
-    /// The list of resources is another.
+    /// The list of resources has changed.
     Resources,
-    /// A resource has changed: the parameters of the notification.
+    /// A resource has changed; the parameters of the notification.
     Updated(Value),
-    /// A server has something to say: the parameters of the notification.
+    /// A server has sent a log message; the parameters of the notification.
     Log(Value),
 }
 
-/// Waits for news.
+/// A stream of changes.
 #[derive(Debug)]
 pub(super) struct Newsreader {
     shared: Arc<Shared>,
@@ -47,7 +45,7 @@ impl Newsreader {
         }
     }
 
-    /// The next news; nothing once there can be no more.
+    /// Returns the next change, or `None` at the end of the stream.
     pub(super) async fn next(&mut self) -> Option<News> {
         loop {
             if let Some(news) = self.waiting.pop() {
@@ -99,7 +97,7 @@ impl Newsreader {
     }
 }
 
-/// The resources that a connection wants to hear of. They are followed for as long as it wants to.
+/// The resource subscriptions of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
 

@@ -1,4 +1,4 @@
-//! Goes on with a call until there is something to answer.
+//! Drives a call until it has a result or must be suspended.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,19 +22,19 @@ use super::suspended::{Rest, Subject, random_state};
 use super::translate;
 use crate::client::UpstreamError;
 
-/// How long further questions are waited for before the first is asked by a result: several steps of a plan often need
-/// a person at the same time.
+/// The time to wait for further questions before a result asks them together, because several steps of a plan often
+/// need a person at the same time.
 const GATHERING: Duration = Duration::from_millis(20);
 
-/// A call under way.
+/// A call in flight.
 pub(super) struct Work {
     future: BoxFuture<'static, Result<Value, UpstreamError>>,
     words: mpsc::UnboundedReceiver<Word>,
     open: BTreeMap<String, Question>,
     asked: u64,
-    /// The request that it answers.
+    /// The request that the call answers.
     request: Subject,
-    /// The name under which the host can continue it in another process.
+    /// The name of the work, by which the host can continue it in another process.
     bound: Option<String>,
 }
 
@@ -52,7 +52,7 @@ type Answer = (
 );
 
 impl Work {
-    /// The call that answers `request` and says its words into a line whose other end is `words`.
+    /// Creates a call that answers `request` and sends its messages to `words`.
     pub(super) fn new(
         request: Subject,
         future: BoxFuture<'static, Result<Value, UpstreamError>>,
@@ -68,18 +68,18 @@ impl Work {
         }
     }
 
-    /// Hands out the answers that a client has come back with.
+    /// Delivers the client's responses to the open questions.
     pub(super) fn answer(&mut self, responses: Value) {
         for (key, response) in responses.as_object().into_iter().flatten() {
             if let Some(question) = self.open.remove(&**key) {
-                // Who does not wait any more has gone on without.
+                // The call may have stopped waiting for this answer.
                 let _ = question.answer.send(Ok(response.clone()));
             }
         }
     }
 
-    /// Goes on until there is a result, or questions that only a result can ask. The call is dropped, and with it
-    /// cancelled, as soon as the client gives it up or its session ends.
+    /// Drives the call until it has a result, or questions that only a result can ask. The call is dropped and thereby
+    /// cancelled when the client cancels it or its session ends.
     pub(super) async fn conduct(
         mut self,
         client: &Client,
@@ -141,8 +141,8 @@ impl Work {
         Ok(translate::result(result, client))
     }
 
-    /// Suspends the call at what a server behind the gateway asks by its result. A state of the server's own is replaced, so
-    /// that it comes back once, with the same request, from the same client. Without a state, the server wants none back.
+    /// Suspends the call at the input requests of an upstream server. The server's own state is replaced, so that it is
+    /// used once, with the same request, by the same client. Without a state, the server needs none.
     fn suspend_upstream(
         self,
         client: &Client,
@@ -150,7 +150,7 @@ impl Work {
         result: &Value,
     ) -> Result<Value, ErrorData> {
         let theirs = result.get("requestState").cloned();
-        // Where consent was asked for, the next round must not ask for it again.
+        // If consent was requested, the next round needs a state, so that it is not requested again.
         if theirs.is_none() && self.asked == 0 {
             return Ok(result.clone());
         }
@@ -168,7 +168,7 @@ impl Work {
         Ok(Value::from(fields))
     }
 
-    /// Suspends the call at its open questions, and says what is needed to go on with it.
+    /// Suspends the call at its open questions, and returns a result that requests the answers.
     fn suspend(self, client: &Client, shared: &Shared) -> Result<Value, ErrorData> {
         let requests = self.open.iter().map(|(key, question)| {
             let request = [
@@ -210,14 +210,14 @@ fn too_many() -> ErrorData {
     ErrorData::internal_error("too many calls of this client wait for answers", None)
 }
 
-/// Tells the client something, in the form of its revision.
+/// Sends a notification in the form of the client's revision.
 async fn note(
     context: &RequestContext<RoleServer>,
     client: &Client,
     method: String,
     params: Value,
 ) {
-    // Since 2026-07-28 a client that wants logs says so in each request.
+    // Since 2026-07-28 each request states whether its client wants logs.
     if method == "notifications/message"
         && !client.is_asked_directly()
         && context.meta.log_level().is_none()
@@ -226,7 +226,7 @@ async fn note(
     }
     let mut params = serde_json::Value::from(params);
     if method == "notifications/progress" {
-        // A call that was put aside goes on for another request, which has a token of its own.
+        // A resumed call serves another request, which has its own token.
         let (token, fields) = (context.meta.get_progress_token(), params.as_object_mut());
         let (Some(token), Some(fields)) = (token, fields) else {
             return;
@@ -235,13 +235,13 @@ async fn note(
     }
     let notification = serde_json::json!({"method": method, "params": params});
     match serde_json::from_value::<ServerNotification>(notification) {
-        // A client that is gone will be noticed by the one who reads from it.
+        // The reader of the connection notices that a client is gone.
         Ok(notification) => drop(context.peer.send_notification(notification).await),
         Err(error) => tracing::debug!(%error, "a notification was left out that is none"),
     }
 }
 
-/// Asks the client by a request of our own.
+/// Sends a question as a request to the client.
 async fn ask(context: RequestContext<RoleServer>, question: Question) -> Answer {
     let Question {
         method,
@@ -249,9 +249,9 @@ async fn ask(context: RequestContext<RoleServer>, question: Question) -> Answer 
         answer,
         ..
     } = question;
-    // The types of `rmcp` would write some of it in another way.
+    // The types of `rmcp` would not serialize all of it unchanged.
     let mut request = CustomRequest::new(method, Some(params.into()));
-    // Over HTTP it belongs on the stream of the call that it is about.
+    // Over HTTP the request belongs on the stream of the call that it relates to.
     request
         .extensions
         .insert(OriginatingRequestId(context.id.clone()));

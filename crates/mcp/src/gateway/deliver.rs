@@ -1,8 +1,9 @@
-//! Results that reach the client as they are.
+//! Results that reach the client unchanged.
 //!
-//! `rmcp` hands a result on as a type of its own, which loses what that type does not know. So a result goes past it: it is put into
-//! a slot that came with the request, and whoever writes the answer takes it from there. Over a stream that is [`Raw`](super::raw::Raw),
-//! over HTTP the [transport of a session](super::sessions), or else the [body](super::http) of the answer.
+//! `rmcp` converts a result to a type of its own, which drops unknown fields. So the handler puts a result into a slot
+//! that came with the request and returns a placeholder, and the writer of the response takes the result from the slot.
+//! Over a stream the writer is [`RawResultService`], over HTTP the [transport of a session](super::sessions), or else
+//! the [body](super::http) of the response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 
-/// Where a result is put that is to reach the client as it is.
+/// A slot for the result of one request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slot(Arc<Mutex<Option<Value>>>);
 
@@ -35,13 +36,13 @@ impl Slot {
     }
 }
 
-/// The slot that came with a request.
+/// Returns the slot of a request.
 pub(super) fn slot(extensions: &Extensions) -> Option<&Slot> {
     let of_http = || extensions.get::<Parts>()?.extensions.get();
     extensions.get().or_else(of_http)
 }
 
-/// Hands a result on, past its type.
+/// Puts a result into the slot of its request, and returns a placeholder.
 pub(super) fn deliver<T: Reply>(
     context: &RequestContext<RoleServer>,
     result: Value,
@@ -54,13 +55,13 @@ pub(super) fn deliver<T: Reply>(
     Ok(T::placeholder())
 }
 
-/// A result as `rmcp` has it.
+/// A result type of `rmcp`.
 pub(super) trait Reply {
-    /// What stands in the place of one that goes past the type.
+    /// Returns the placeholder for the result in the slot.
     fn placeholder() -> Self;
 }
 
-/// Results of one kind alone.
+/// Implements the trait for types with a default.
 macro_rules! plain {
     ($($result:ty),*) => {$(
         impl Reply for $result {

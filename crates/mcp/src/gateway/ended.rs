@@ -1,13 +1,11 @@
-//! The end of the connection, session or client that a request belongs to.
-
 use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::Extensions;
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
-/// Signals that a stream or session has ended. It travels with each request of that stream or session, so that calls end with it
-/// at once: `rmcp` itself lets handlers work on for some seconds.
+/// The end of a stream or session. Each of its requests carries the signal, so that calls end with it at once: `rmcp`
+/// itself lets handlers run for some seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionEnd(CancellationToken);
 
@@ -22,7 +20,7 @@ impl SessionEnd {
     }
 }
 
-/// Signals that a client is no longer let in. It travels with each HTTP request of that client.
+/// The end of a client's access. Each of its HTTP requests carries the signal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientEnd(CancellationToken);
 
@@ -36,7 +34,7 @@ impl ClientEnd {
     }
 }
 
-/// Waits for the end of what the request belongs to: its session or stream, or its client. Pending for ever if nothing signals it.
+/// Waits for the end of the request's session, stream or client. Never completes for a request without signals.
 pub(super) async fn ended(context: &RequestContext<RoleServer>) {
     let session = context.extensions.get::<SessionEnd>();
     let parts = context.extensions.get::<Parts>();

@@ -1,4 +1,4 @@
-//! One connection, or over HTTP one request, of one client.
+//! The handler of one connection, or of one HTTP request.
 #![expect(
     deprecated,
     reason = "clients of earlier revisions choose a level of logs, and subscribe by requests"
@@ -40,13 +40,13 @@ use crate::revision::REVISIONS;
 
 type Context = RequestContext<RoleServer>;
 
-/// One connection to a gateway.
+/// The handler of one connection to a gateway.
 #[derive(Clone)]
 pub(super) struct Front {
     shared: Arc<Shared>,
     subscriptions: Subscriptions,
     expected: news::Expected,
-    /// Whether the client is told of changes.
+    /// True if the client receives change notifications.
     is_told: Arc<AtomicBool>,
 }
 
@@ -70,7 +70,7 @@ impl ServerHandler for Front {
         Cow::Borrowed(REVISIONS)
     }
 
-    /// The tool whose arguments are compared with the headers of a request, where it wants some of them as headers.
+    /// Returns the tool whose arguments `rmcp` compares with the headers of a request, if the tool declares headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         if !self.shared.passes() {
             return None;
@@ -86,7 +86,7 @@ impl ServerHandler for Front {
         context.peer.set_peer_info(request.clone());
         let client = Client::of(&context);
         if self.shared.passes() {
-            // What they can do, and what they say to models, is told now or never.
+            // The response declares the servers' capabilities and instructions, which cannot be updated later.
             self.shared.settle(&client, true).await;
         } else {
             self.shared.start(&client);
@@ -97,7 +97,7 @@ impl ServerHandler for Front {
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = Client::of(&context);
         if self.shared.passes() {
-            // What they can do, and what they say to models, is told now or never.
+            // The response declares the servers' capabilities and instructions, which cannot be updated later.
             self.shared.settle(&client, true).await;
         } else {
             self.shared.start(&client);
@@ -220,7 +220,7 @@ impl ServerHandler for Front {
                     None,
                 );
                 if let Err(error) = request.await {
-                    // Newer servers take the level from each request.
+                    // Servers of the latest revision take the level from each request.
                     tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
                 }
             }
@@ -237,7 +237,7 @@ impl ServerHandler for Front {
         let is_older = Client::of(&context).is_asked_directly();
         let is_known = capabilities::METHODS.contains(&method.as_str())
             && (is_older || !capabilities::REMOVED.contains(&method.as_str()));
-        // What does not fit its method is read as a request of a method that nobody knows.
+        // `rmcp` parses a request with invalid parameters as one of an unknown method.
         Err(if is_known {
             let message = format!("these are no parameters of `{method}`");
             ErrorData::invalid_params(message, None)
@@ -280,13 +280,13 @@ impl ServerHandler for Front {
 }
 
 impl Front {
-    /// What the servers offer, once they are ready or have been waited for.
+    /// Waits for the servers and returns their listing.
     async fn listing(&self, client: &Client) -> Arc<Listing> {
         self.shared.settle(client, self.is_told()).await;
         self.shared.current()
     }
 
-    /// Whether the client hears of what is not there yet as soon as it is.
+    /// Returns true if the client is notified of late servers.
     fn is_told(&self) -> bool {
         self.is_told.load(Ordering::Relaxed)
     }

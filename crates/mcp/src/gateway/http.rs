@@ -1,4 +1,4 @@
-//! The way in over HTTP.
+//! The gateway as an HTTP service.
 
 use std::convert::Infallible;
 use std::fmt::{self, Write as _};
@@ -29,10 +29,10 @@ use super::uses;
 
 const SESSION: &str = "mcp-session-id";
 
-/// A gateway as a service for HTTP requests: Streamable HTTP at whatever path it is mounted.
+/// A gateway as an HTTP service: Streamable HTTP at the path where it is mounted.
 ///
-/// It looks at no address, token or origin: whoever mounts it does, and puts a [`ClientId`] into the request's extensions. A
-/// session is there for the client that has opened it, and for nobody else.
+/// It checks no address, token or origin. The server that mounts it does, and puts a [`ClientId`] into the request's
+/// extensions. A session is only available to the client that has opened it.
 #[derive(Clone)]
 pub struct HttpService {
     service: StreamableHttpService<Front, Sessions>,
@@ -42,7 +42,7 @@ pub struct HttpService {
 }
 
 impl HttpService {
-    /// The service, which ends all it does once `stop` is cancelled. It takes requests of `most` bytes.
+    /// Creates a service that stops when `stop` is cancelled. It accepts requests of at most `max_bytes` bytes.
     pub fn new(gateway: &Gateway, most: usize, stop: CancellationToken) -> Self {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -59,14 +59,14 @@ impl HttpService {
         }
     }
 
-    /// Ends all that a client has under way here: its requests, its sessions and what they have begun. For a client that is
-    /// no longer let in.
+    /// Ends the requests, sessions and background work of a client whose access has ended.
     pub async fn end_client(&self, client: &ClientId) {
         self.sessions.end_client(client).await;
         self.gateway.end_client(client);
     }
 
-    /// Answers a message that cannot be read, and hands on all else. (`rmcp` refuses such as media that is not supported.)
+    /// Responds to unreadable messages, and passes all others to the handler. (`rmcp` refuses them as an unsupported
+    /// media type.)
     async fn read<B>(&self, request: Request<B>) -> Answer
     where
         B: Body<Data: Send> + Send + 'static,
@@ -99,14 +99,14 @@ impl HttpService {
             Incoming::Unreadable(Unreadable { reply, instead }) => (reply, instead),
         };
         if let Some(instead) = instead.and_then(|instead| serde_json::to_vec(&*instead).ok()) {
-            // It has nothing to tell: the message answers a question of ours.
+            // The substitute is the response to a request of ours, so it gets no response itself.
             let instead = Full::new(Bytes::from(instead));
             drop(self.handle(Request::from_parts(parts, instead)).await);
         }
         refused(StatusCode::BAD_REQUEST, &reply)
     }
 
-    /// Opens a session, if there is room for one.
+    /// Opens a session if the limits allow it.
     async fn open(&self, request: Request<Full<Bytes>>) -> Answer {
         let client = client_of(&request);
         let Some(_opening) = self.sessions.make_room(&client).await else {
@@ -131,7 +131,7 @@ impl HttpService {
         let mut in_use = None;
         if let Some(session) = session(request.headers()) {
             if !self.sessions.is_of(&session, &client) {
-                // As of one that nobody has: a stranger learns nothing.
+                // Same as for an unknown session, so that other clients cannot probe for sessions.
                 return not_found();
             }
             let kind = match *request.method() {
@@ -156,7 +156,7 @@ impl HttpService {
         }
         response.map(|body| {
             let body = body.map_frame(move |frame| {
-                // Until the last frame.
+                // Keeps the guard until the last frame.
                 let _ = &in_use;
                 frame.map_data(|data| filled(data, &slot))
             });
@@ -172,7 +172,7 @@ fn client_of<B>(request: &Request<B>) -> ClientId {
     client.unwrap_or_else(ClientId::local)
 }
 
-/// The whole of a body of at most `most` bytes.
+/// Reads a body of at most `max_bytes` bytes.
 async fn collected<B>(body: B, most: usize) -> Result<Bytes, Answer>
 where
     B: Body,
@@ -219,7 +219,7 @@ fn not_found() -> Answer {
     response
 }
 
-/// A frame, which is one event, with the result from the slot in the place of the one that stood in for it.
+/// Replaces the placeholder in a frame, which is one event, with the result from the slot.
 fn filled(data: Bytes, slot: &Slot) -> Bytes {
     if slot.is_empty() {
         return data;
@@ -244,7 +244,7 @@ fn filled(data: Bytes, slot: &Slot) -> Bytes {
     text.into()
 }
 
-/// The id of the request that a message answers with a result.
+/// Returns the request id of a message that is a result.
 fn answered(message: &str) -> Option<serde_json::Value> {
     let mut message: serde_json::Value = serde_json::from_str(message).ok()?;
     message.get("result")?;

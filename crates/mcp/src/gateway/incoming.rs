@@ -1,30 +1,30 @@
-//! Messages of clients as they come in. What cannot be read is answered, with the id of its request if that can be read.
+//! Incoming messages of clients. Unreadable ones get an error response, with the id of the request if that is readable.
 
 use planwright_core::value::number::oversized_integer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde_json::error::Category;
 
-/// A message that came in.
+/// An incoming message.
 #[derive(Debug)]
 pub(super) enum Incoming {
-    /// One that can be read.
+    /// A readable message.
     Message(Box<ClientJsonRpcMessage>),
-    /// One that cannot.
+    /// An unreadable message.
     Unreadable(Unreadable),
-    /// An empty line, or a notification that does not fit its method, to which JSON-RPC has no answer.
+    /// An empty line, or a notification with invalid parameters, for which JSON-RPC has no response.
     Ignored,
 }
 
-/// A message that cannot be read.
+/// An unreadable message.
 #[derive(Debug)]
 pub(super) struct Unreadable {
-    /// What its client is told.
+    /// The error response for the client.
     pub(super) reply: JsonRpcError,
-    /// If it was to answer a question of ours: what that question gets in its place.
+    /// The substitute for the message, if it was the response to a request of ours.
     pub(super) instead: Option<Box<ClientJsonRpcMessage>>,
 }
 
-/// Reads a message.
+/// Parses a message.
 pub(super) fn read(text: &[u8]) -> Incoming {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = text.trim_ascii();
@@ -35,7 +35,7 @@ pub(super) fn read(text: &[u8]) -> Incoming {
     let (code, reason) = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(message) => match oversized_integer(text) {
             None => return Incoming::Message(Box::new(message)),
-            // Handed on, it would be rounded.
+            // The number would be rounded on its way to a server.
             Some(number) => {
                 let reason = format!(
                     "the number `{number}` does not fit into 64 bits: send it as text, or with fewer digits"
@@ -58,27 +58,27 @@ pub(super) fn read(text: &[u8]) -> Incoming {
     Incoming::Unreadable(outline.refuse(ErrorData::new(code, reason, None)))
 }
 
-/// The refusal of a message that begins with `text` and has more than `most` bytes.
+/// Returns the refusal of a message that begins with `text` and has more than `max_bytes` bytes.
 pub(super) fn too_long(text: &[u8], most: usize) -> Unreadable {
     let reason = format!("the message has more than {most} bytes");
     Outline::of(text).refuse(ErrorData::new(ErrorCode::INVALID_REQUEST, reason, None))
 }
 
-/// The members of a message that say what it is, found without reading all of it.
+/// The members that identify a message, found without parsing all of it.
 #[derive(Debug, Default)]
 struct Outline {
-    /// The values of all members `id`; nothing for one that is neither a text nor an integer.
+    /// The values of all `id` members; `None` for one that is neither a string nor an integer.
     ids: Vec<Option<RequestId>>,
     has_method: bool,
     has_answer: bool,
 }
 
 impl Outline {
-    /// The outline of a JSON object, as far as `text` is one.
+    /// Scans a JSON object, as far as `text` is one.
     fn of(text: &[u8]) -> Self {
         let mut outline = Self::default();
         let (mut depth, mut at) = (0_usize, 0);
-        // The member whose value is read.
+        // The member whose value is being read.
         let mut member: Option<&[u8]> = None;
         while let Some(byte) = text.get(at) {
             let start = at;
@@ -118,7 +118,7 @@ impl Outline {
         outline
     }
 
-    /// Why JSON is no message.
+    /// Returns the reason why valid JSON is not a message.
     fn fault(&self) -> &'static str {
         match self.ids.as_slice() {
             [_, _, ..] => "the message has several members `id`",
@@ -132,7 +132,7 @@ impl Outline {
             Ok([id]) => id,
             Err(_) => None,
         };
-        // The ids of requests and those of answers to our questions have nothing to do with each other.
+        // Ids of the client's requests and of responses to our requests are independent.
         if self.has_method || !self.has_answer {
             let reply = JsonRpcError::new(id, error);
             return Unreadable {
@@ -148,7 +148,7 @@ impl Outline {
     }
 }
 
-/// The place behind the text that begins at `start`.
+/// Returns the end of the string that begins at `start`.
 fn end_of_text(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {
@@ -161,7 +161,7 @@ fn end_of_text(text: &[u8], start: usize) -> usize {
     }
 }
 
-/// The place behind the number or name that begins at `start`.
+/// Returns the end of the number or literal that begins at `start`.
 fn end_of_word(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let is_end = |byte: &u8| b"{}[]:,\"".contains(byte) || byte.is_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! The way back to a client while one of its calls is under way.
+//! The channel from a call in flight to its client.
 
 use std::sync::Arc;
 
@@ -9,28 +9,28 @@ use tokio::sync::{mpsc, oneshot};
 use super::client::Client;
 use crate::client::{Caller, UpstreamClient, UpstreamError};
 
-/// What a call has to say to its client before it is over.
+/// A message of a call to its client.
 #[derive(Debug)]
 pub(super) enum Word {
     /// A notification.
     Note { method: String, params: Value },
-    /// A question, and where its answer goes.
+    /// A question to the client.
     Question(Question),
-    /// The name under which the host can continue the call in another process.
+    /// The name of the work, by which the host can continue the call in another process.
     Bound(String),
 }
 
-/// Something that a client is asked.
+/// A question to a client, and the channel of its answer.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) method: String,
     pub(super) params: Value,
-    /// What the question is about, as another process recognises it.
+    /// The subject of the question, by which another process recognises it.
     pub(super) subject: Option<String>,
     pub(super) answer: oneshot::Sender<Result<Value, UpstreamError>>,
 }
 
-/// The end of the line that calls hold. What they say arrives in the order in which it was said.
+/// The sending end of the channel. Messages keep their order.
 #[derive(Debug)]
 pub(super) struct Line {
     words: mpsc::UnboundedSender<Word>,
@@ -40,7 +40,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line to `client`, and where its words come out. `meta`: what goes into requests that are made for it.
+    /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
     pub(super) fn new(client: &Client, meta: Value) -> (Self, mpsc::UnboundedReceiver<Word>) {
         let (words, heard) = mpsc::unbounded_channel();
         let line = Self {
@@ -55,7 +55,7 @@ impl Line {
 
 impl Caller for Line {
     fn notify(&self, method: &str, params: Value) {
-        // A client that does not listen any more misses nothing that it wants.
+        // The receiver is gone if the call is cancelled.
         let _ = self.words.send(Word::Note {
             method: method.to_owned(),
             params,
@@ -76,7 +76,7 @@ impl Caller for Line {
     }
 
     fn bind(&self, work: &str) {
-        // As above.
+        // Same as above.
         let _ = self.words.send(Word::Bound(work.to_owned()));
     }
 

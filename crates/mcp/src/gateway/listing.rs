@@ -1,4 +1,4 @@
-//! What all servers offer, under names by which a client can call it.
+//! The offers of all servers, under the names that clients use.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -9,37 +9,37 @@ use planwright_core::{Tool, Value};
 use super::naming::{Claim, Naming};
 use crate::client::{UpstreamServer, UpstreamView};
 
-/// What all servers offer. Names are those that the servers give, or made of the name of the server and theirs if a name is not
-/// that of one server alone: see [`Naming`].
+/// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
+/// see [`Naming`].
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<Offer<Tool>>,
     pub(super) prompts: Vec<Offer<()>>,
-    /// Entries of `resources/list`; of two with the same address the first counts.
+    /// The entries of `resources/list`; the first of several with the same URI counts.
     pub(super) resources: Vec<Value>,
     pub(super) resource_templates: Vec<Value>,
     tools_by_name: HashMap<Arc<str>, usize>,
     prompts_by_name: HashMap<Arc<str>, usize>,
-    /// What people should know of names, one clause each.
+    /// Warnings about renamed offers, one clause each.
     pub(super) collisions: Vec<String>,
     addresses: HashMap<Arc<str>, Arc<str>>,
     templates: Vec<(String, Arc<str>)>,
     with_resources: Vec<Arc<str>>,
 }
 
-/// Something that a server offers.
+/// A tool or prompt of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Offer<T> {
     pub(super) server: Arc<str>,
-    /// The server's own name for it.
+    /// The server's own name of it.
     pub(super) name: Arc<str>,
-    /// What the server says of it, under the name that clients call it by.
+    /// The server's list entry, with the name that clients use.
     pub(super) entry: Value,
     pub(super) what: T,
 }
 
 impl<T> Offer<T> {
-    /// The name that clients call it by.
+    /// Returns the name that clients use.
     pub(super) fn called(&self) -> &str {
         self.entry
             .get("name")
@@ -49,7 +49,7 @@ impl<T> Offer<T> {
 }
 
 impl Listing {
-    /// What the servers of `view` offer. `is_reserved` says which names are not free for them.
+    /// Creates the listing of `view`. `is_reserved` returns true for names that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &dyn Fn(&str) -> bool) -> Self {
         let naming = Naming::new(view, is_reserved);
         let mut listing = Self::default();
@@ -61,22 +61,22 @@ impl Listing {
         listing
     }
 
-    /// The tool that clients call `name`; an error if several servers have one of that name.
+    /// Returns the tool `name`, or an error if several servers have one of that name.
     pub(super) fn tool(&self, name: &str) -> Option<Result<Offer<Tool>, SharedName>> {
         find(&self.tools, &self.tools_by_name, name)
     }
 
-    /// The prompt that clients call `name`; an error if several servers have one of that name.
+    /// Returns the prompt `name`, or an error if several servers have one of that name.
     pub(super) fn prompt(&self, name: &str) -> Option<Result<Offer<()>, SharedName>> {
         find(&self.prompts, &self.prompts_by_name, name)
     }
 
-    /// The server that lists the resource at `address`.
+    /// Returns the server that lists the resource at `address`.
     pub(super) fn owner(&self, address: &str) -> Option<Arc<str>> {
         self.addresses.get(address).cloned()
     }
 
-    /// The servers that may have the resource at `address`, the likeliest first.
+    /// Returns the servers that may have the resource at `address`, the most likely first.
     pub(super) fn servers_of(&self, address: &str) -> Vec<Arc<str>> {
         if let Some(server) = self.owner(address) {
             return vec![server];
@@ -98,7 +98,7 @@ impl Listing {
 
     fn add_tools(&mut self, view: &UpstreamView, naming: &Naming<'_>) {
         let tools = view.servers.iter().flat_map(|server| {
-            // Of two with one name the later one counts.
+            // The last of several tools with the same name counts.
             let mut seen = HashSet::new();
             let mut tools: Vec<_> = server
                 .tools
@@ -166,11 +166,11 @@ impl Listing {
     }
 }
 
-/// A name that several servers give.
+/// The error of an ambiguous name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SharedName {
     pub(super) name: String,
-    /// The names that lead to one each.
+    /// The unambiguous names.
     pub(super) names: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ impl std::fmt::Display for SharedName {
     }
 }
 
-/// What is offered under the names that clients see.
+/// Returns the offers with the names that clients use.
 fn offers<T>(offered: Vec<(Claim, &Value, T)>, naming: &Naming<'_>) -> Vec<Offer<T>> {
     let claims: Vec<&Claim> = offered.iter().map(|(claim, ..)| claim).collect();
     let names = naming.assign(&claims);
@@ -201,7 +201,7 @@ fn offers<T>(offered: Vec<(Claim, &Value, T)>, naming: &Naming<'_>) -> Vec<Offer
         .collect()
 }
 
-/// An entry under another name. `told` is the server and its own name, if people and models are told of them.
+/// Returns an entry with another name. `origin` is the server and its own name, if the description must mention them.
 fn renamed(entry: &Value, called: Arc<str>, told: Option<(&Arc<str>, &Arc<str>)>) -> Value {
     let mut fields = entry.as_object().cloned().unwrap_or_default();
     fields.insert("name".into(), Value::Text(called));
@@ -216,7 +216,7 @@ fn renamed(entry: &Value, called: Arc<str>, told: Option<(&Arc<str>, &Arc<str>)>
     Value::from(fields)
 }
 
-/// The places of offers by the names that lead to them: those that clients see, and `server__name`.
+/// Returns the indices of offers by name: the names that clients see, and `server__name`.
 fn by_name<T>(offers: &[Offer<T>], naming: &Naming<'_>) -> HashMap<Arc<str>, usize> {
     let called = offers.iter().map(|offer| Arc::from(offer.called()));
     let mut by_name: HashMap<Arc<str>, usize> = called.zip(0..).collect();

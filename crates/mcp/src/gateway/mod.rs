@@ -1,8 +1,8 @@
-//! The server side: one MCP server for whatever plans and the servers behind it offer.
+//! The gateway: one MCP server in front of plans and other servers.
 //!
-//! What a client may ask stands in [`Host`](crate::gateway::Host), which knows plans and nothing of the protocol. This side knows the protocol
-//! in all its revisions: how a client is asked something in the middle of a call, which notifications it takes, what a
-//! result of one revision is in another.
+//! The [`Host`](crate::gateway::Host) executes plans and is independent of the protocol. The gateway implements all
+//! revisions of the protocol: how to request input during a call, which notifications a client gets, and how results of
+//! one revision are converted to another.
 
 mod capabilities;
 mod changes;

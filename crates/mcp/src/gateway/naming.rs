@@ -1,4 +1,4 @@
-//! The names under which clients see what servers offer: each once, and none that belongs to another server.
+//! The assignment of unique names to the offers of all servers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::listing::Offer;
 use crate::client::UpstreamView;
 
-/// What a server calls something that it offers.
+/// The server and own name of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) server: Arc<str>,
@@ -26,15 +26,16 @@ impl Claim {
     }
 }
 
-/// How things are named: as their server does, if it is the only one and the name is free; else `server__name`, if that belongs to
-/// the server; else by a digest and the name.
+/// The naming rules: the server's own name, if it is unique and free; else `server__name`, if that belongs to the
+/// server; else a digest and the name.
 pub(super) struct Naming<'a> {
     servers: ServerNames,
     is_reserved: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'a> Naming<'a> {
-    /// The naming among the servers of `view`, also those that are not there. `is_reserved` says which names are not free for them.
+    /// Creates the naming for all servers of `view`, including unavailable ones. `is_reserved` returns true for names
+    /// that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &'a dyn Fn(&str) -> bool) -> Self {
         let mut servers = ServerNames::default();
         for server in view.names() {
@@ -46,11 +47,11 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// The names for all claims, in their order.
+    /// Assigns a name to each claim, in their order.
     pub(super) fn assign(&self, claims: &[&Claim]) -> Vec<Arc<str>> {
         let mut candidates: Vec<Vec<Arc<str>>> =
             claims.iter().map(|claim| self.candidates(claim)).collect();
-        // Whatever has a name that another one has as well takes its next one. The last one is that of one alone.
+        // All claims with an ambiguous name fall back to their next candidate. The final candidate is unique.
         loop {
             let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
             for name in candidates.iter().filter_map(|names| names.last()) {
@@ -76,21 +77,22 @@ impl<'a> Naming<'a> {
             .collect()
     }
 
-    /// `server__name`, if it leads to that server.
+    /// Returns `server__name` if it belongs to that server.
     pub(super) fn prefixed(&self, server: &str, name: &str) -> Option<Arc<str>> {
         let prefixed = format!("{server}__{name}");
         let is_own = self.servers.own(server, &prefixed) && !(self.is_reserved)(&prefixed);
         is_own.then(|| prefixed.into())
     }
 
-    /// Whether a server's name for something belongs to another one.
+    /// Returns true if a server's own name belongs to another server or is reserved.
     pub(super) fn is_taken(&self, server: &str, name: &str) -> bool {
         !self.servers.leave_free(name, server)
             || (self.is_reserved)(name)
             || self.prefixed(server, name).is_none()
     }
 
-    /// What people should know of those whose names belong to another one. `what` says what they are.
+    /// Returns warnings about offers that are renamed because their name belongs to another server. `what` is their
+    /// kind.
     pub(super) fn collisions<T>(&self, what: &str, offers: &[Offer<T>]) -> Vec<String> {
         let taken = offers.iter().filter(|offer| {
             offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name)
@@ -105,7 +107,7 @@ impl<'a> Naming<'a> {
                 );
                 match self.servers.owner(&offer.name) {
                     Some(owner) if *owner != offer.server => {
-                        // Writing to a text cannot fail.
+                        // Writing to a string cannot fail.
                         let _ = write!(clause, ", since its name is one of the server `{owner}`");
                     }
                     _ => clause.push_str(", since its name is taken"),
@@ -115,7 +117,7 @@ impl<'a> Naming<'a> {
             .collect()
     }
 
-    /// The names that something may have, the best one last.
+    /// Returns the candidate names of a claim, the best one last.
     fn candidates(&self, claim: &Claim) -> Vec<Arc<str>> {
         let Claim { server, name } = claim;
         let digest = Sha256::digest(format!("{server}\n{name}"));
@@ -140,7 +142,7 @@ mod tests {
 
     use super::{Claim, Naming};
 
-    /// What is seen of `server/tool`s, among `servers` beside theirs.
+    /// Compares the names of `server/tool` pairs among further `servers`.
     fn check(servers: &[&str], tools: &[&str], expected: &[&str]) {
         let claims: Vec<Claim> = tools
             .iter()

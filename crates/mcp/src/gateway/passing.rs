@@ -1,4 +1,4 @@
-//! Requests that a server behind the gateway answers.
+//! Requests that are passed to an upstream server.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::client::Client;
 use crate::client::backend::asks_for_something;
 use crate::client::{Caller, UpstreamError, Upstreams};
 
-/// How often one request may be asked for more input.
+/// The maximum number of rounds in which a server requests input for one request.
 const ROUND_LIMIT: usize = 10;
 
-/// Sends a request to `server` and gives its result. What it asks for by its result, a client of an earlier revision is
-/// asked by requests.
+/// Sends a request to `server` and returns its result. For a client of an earlier revision, input requests in the
+/// result become requests to the client.
 pub(super) fn pass(
     upstreams: &Upstreams,
     server: Arc<str>,
@@ -33,12 +33,12 @@ pub(super) fn pass(
     })
 }
 
-/// Sends a request to `server` and gives its result. What the server asks for by results of the kind `input_required`, `caller` is
-/// asked.
+/// Sends a request to `server` and returns its complete result. `caller` answers the input requests in results of the
+/// kind `input_required`.
 ///
 /// # Errors
 ///
-/// Those of [`Upstreams::request`], and of the caller if it does not answer.
+/// Returns the errors of [`Upstreams::request`], and those of the caller.
 pub async fn completed(
     upstreams: &Upstreams,
     server: &str,
@@ -70,7 +70,7 @@ pub async fn completed(
     ))
 }
 
-/// The parameters of the next round: with the client's answers to what the result asks.
+/// Returns the parameters of the next round, with the client's responses to the input requests.
 async fn answered(
     params: Value,
     result: &Value,
@@ -96,7 +96,7 @@ async fn answered(
     Ok(Value::from(fields))
 }
 
-/// Parameters in which a name is another.
+/// Returns parameters with another name.
 pub(super) fn renamed(params: Value, field: &str, name: &Arc<str>) -> Value {
     let mut fields = params.as_object().cloned().unwrap_or_default();
     fields.insert(field.into(), Value::Text(Arc::clone(name)));

@@ -1,5 +1,3 @@
-//! A stream whose client need not begin at the beginning, nor say only what can be read.
-
 use std::io;
 
 use rmcp::RoleServer;
@@ -12,11 +10,11 @@ use super::ended::SessionEnd;
 use super::incoming::{self, Incoming, Unreadable};
 use crate::client::line::{Line, LineReader};
 
-/// The longest message that is read.
+/// The maximum length of a message in bytes.
 const LONGEST_MESSAGE: usize = 16 << 20;
 
-/// The messages of a stream from the first request on. What is told or answered before that is about nothing that there is, and
-/// `rmcp` would end for it. It reads the messages here, since `rmcp` is silent on what it cannot read.
+/// The messages of a stream from the first request on. Earlier notifications and responses have no meaning, and `rmcp`
+/// would end the connection. It parses messages itself, because `rmcp` ignores unreadable ones without a response.
 pub(super) struct Patient<R: AsyncRead, W: AsyncWrite> {
     input: LineReader<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
@@ -38,7 +36,7 @@ where
         }
     }
 
-    /// The next message that can be read; nothing at the end of the stream.
+    /// Returns the next readable message, or `None` at the end of the stream.
     async fn read(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let incoming = match self.input.next_or_beginning().await {
@@ -56,7 +54,7 @@ where
                 Incoming::Message(message) => return Some(*message),
                 Incoming::Ignored => {}
                 Incoming::Unreadable(Unreadable { reply, instead }) => {
-                    // A task of its own: who waits for the next message may stop waiting at any time.
+                    // The send runs in a task of its own, because this future may be dropped at any time.
                     tokio::spawn(self.output.send(ServerJsonRpcMessage::Error(reply)));
                     if let Some(instead) = instead {
                         return Some(*instead);

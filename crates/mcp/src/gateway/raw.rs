@@ -1,5 +1,3 @@
-//! A service whose results reach the client as they are.
-
 use std::borrow::Cow;
 
 use rmcp::RoleServer;
@@ -13,7 +11,7 @@ use rmcp::service::{NotificationContext, RequestContext, Service};
 use super::deliver::Slot;
 use super::front::Front;
 
-/// [`Front`], but that its results go past the types of `rmcp`.
+/// The service over a stream: a handler whose results bypass the types of `rmcp`.
 #[derive(Debug)]
 pub(super) struct Raw(pub(super) Front);
 

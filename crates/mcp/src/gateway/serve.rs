@@ -1,4 +1,4 @@
-//! The way in over a stream, such as standard input and output.
+//! The gateway over a stream, such as standard input and output.
 
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::io::stdio_pipes;
@@ -10,31 +10,31 @@ use super::patient::Patient;
 use super::raw::Raw;
 use super::shared::Gateway;
 
-/// Why a stream was served no longer, or not at all.
+/// The reason why serving a stream has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// What came first was not MCP, or asked for what is not spoken.
+    /// The handshake has failed.
     #[error("the client did not begin as MCP has it: {0}")]
     Beginning(String),
-    /// A defect of ours.
+    /// The connection has failed because of a defect.
     #[error("the connection broke down: {0}")]
     Broken(String),
 }
 
-/// Serves whoever writes to standard input, until its end or until `stop` is cancelled.
+/// Serves the client on standard input and output until the end of the input, or until `stop` is cancelled.
 ///
 /// # Errors
 ///
-/// Where the client does not begin as MCP has it.
+/// Fails if the client does not begin with a handshake.
 pub async fn serve_stdio(gateway: &Gateway, stop: CancellationToken) -> Result<(), ServeError> {
     Box::pin(serve_stream(gateway, stdio_pipes(), stop)).await
 }
 
-/// Serves the client at the other end of a stream, until its end or until `stop` is cancelled.
+/// Serves the client on a stream until the end of its input, or until `stop` is cancelled.
 ///
 /// # Errors
 ///
-/// Where the client does not begin as MCP has it.
+/// Fails if the client does not begin with a handshake.
 pub async fn serve_stream<R, W>(
     gateway: &Gateway,
     stream: (R, W),
@@ -50,7 +50,7 @@ where
             Ok(_) => Ok(()),
             Err(error) => Err(ServeError::Broken(error.to_string())),
         },
-        // Who goes before having begun, or is stopped, wants nothing.
+        // A client that disconnects before the handshake is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }

@@ -1,4 +1,5 @@
-//! Sessions over HTTP, as revisions before 2026-07-28 have them: whose they are, and how results pass through them.
+//! The HTTP sessions of revisions before 2026-07-28: their owners, their limits, and the results that pass through
+//! them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ use super::deliver::{Slot, slot};
 use super::ended::{ClientEnd, SessionEnd};
 use super::uses::{InUse, Opening, Request, Uses};
 
-/// The sessions of a gateway.
+/// The HTTP sessions of a gateway.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
@@ -32,14 +33,14 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Whether nobody else has opened this session.
+    /// Returns true unless another client has opened this session.
     pub(super) fn is_of(&self, session: &str, client: &ClientId) -> bool {
         let owners = self.owners();
         owners.get(session).is_none_or(|owner| owner == client)
     }
 
-    /// Room for one more session of `client`. If there is none, the session ends that was idle for longest: of that client if it has
-    /// too many, or else of all. `None` if requests are under way in all of them.
+    /// Reserves one more session of `client`. At the limit, the session that was idle longest ends: one of the client,
+    /// if the client has too many, or else of all. Returns `None` if none of them is idle.
     pub(super) async fn make_room(&self, client: &ClientId) -> Option<Opening> {
         let owned = self.owners().clone();
         let (opening, idle) = self.uses.open(client, &owned)?;
@@ -52,12 +53,12 @@ impl Sessions {
         Some(opening)
     }
 
-    /// Notes that a request of a session is under way, until what this gives is dropped.
+    /// Marks a session as used by a request until the guard is dropped.
     pub(super) fn in_use(&self, session: &str, request: Request) -> InUse {
         self.uses.begin(session.into(), request)
     }
 
-    /// Remembers who has opened a session, until it is closed.
+    /// Stores the owner of a session until it is closed.
     pub(super) async fn opened(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
             drop(self.uses.begin(session.clone(), Request::Call));
@@ -65,12 +66,12 @@ impl Sessions {
         }
     }
 
-    /// The signal for the end of a client, which all its requests carry.
+    /// Returns the signal for the end of a client's access, which all its requests carry.
     pub(super) fn client_end(&self, client: &ClientId) -> ClientEnd {
         let mut clients = lock(&self.clients);
         match clients.get(client) {
             Some(end) if !end.is_signalled() => end.clone(),
-            // One that is let in again begins anew.
+            // A client that has access again gets a new signal.
             _ => {
                 let end = ClientEnd::default();
                 clients.insert(client.clone(), end.clone());
@@ -102,7 +103,7 @@ impl Sessions {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that may panic happens while it is held.
+    // No code that may panic runs while a lock is held.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -135,7 +136,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // First of all: no call of the session may begin another step while the session is being closed.
+        // The signal comes first, so that no call of the session starts another step while the session is being closed.
         if let Some(end) = lock(&self.ends).remove(id) {
             end.signal();
         }
@@ -177,8 +178,8 @@ impl SessionManager for Sessions {
     }
 }
 
-/// The messages of a session, whose results go past the types of `rmcp`. What a client reads again after its connection has
-/// broken was written here, and is the same.
+/// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before `rmcp`
+/// stores the messages, so that a client that resumes a stream gets the same.
 pub(super) struct Wire {
     transport: SessionTransport,
     slots: HashMap<RequestId, Slot>,
@@ -224,7 +225,7 @@ impl Transport<RoleServer> for Wire {
                 if let ClientNotification::CancelledNotification(given_up) =
                     &notification.notification
                 {
-                    // Nobody answers it any more.
+                    // A cancelled request gets no response.
                     let id = given_up.params.request_id.as_ref();
                     id.and_then(|id| self.slots.remove(id));
                 }

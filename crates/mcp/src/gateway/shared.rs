@@ -1,4 +1,4 @@
-//! What all connections of a gateway share.
+//! The state that all connections of a gateway share.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,18 +12,18 @@ use super::listing::Listing;
 use super::suspended::SuspendedCalls;
 use crate::client::{UpstreamClient, UpstreamView, Upstreams};
 
-/// How long after their start servers that are still starting are waited for by a client that is told of what comes later.
+/// The time after the first start for which a client that receives change notifications waits for starting servers.
 pub const TOLD_GRACE: Duration = Duration::from_secs(1);
 
-/// The same for the lists of a client that nobody can tell.
+/// The same for the lists of a client without change notifications.
 const UNTOLD_GRACE: Duration = Duration::from_secs(5);
 
-/// The same for a call of what no server that is ready has.
+/// The same for a call of a name that no ready server has.
 pub const CALL_GRACE: Duration = Duration::from_secs(10);
 
 /// An MCP server in front of others.
 ///
-/// Clones are the same gateway.
+/// Clones share the gateway.
 #[derive(Clone, Debug)]
 pub struct Gateway(pub(super) Arc<Shared>);
 
@@ -31,23 +31,24 @@ pub(super) struct Shared {
     pub(super) host: Arc<dyn Host>,
     pub(super) upstreams: Upstreams,
     pub(super) suspended: SuspendedCalls,
-    /// Whether several clients use the same servers. They are then told only of what all clients are asked alike.
+    /// True if several clients use the same servers, which then only learn the common abilities.
     serves_many: bool,
     listing: Mutex<Option<(Arc<UpstreamView>, Arc<Listing>)>>,
 }
 
 impl Gateway {
-    /// A gateway for one client, whose abilities the servers are told of.
+    /// Creates a gateway for one client, whose capabilities the servers learn.
     pub fn new(host: Arc<dyn Host>, upstreams: Upstreams) -> Self {
         Self::build(host, upstreams, false)
     }
 
-    /// A gateway for many clients. Servers are told that a person may be asked, and find out who can when they do.
+    /// Creates a gateway for many clients. Servers learn that a person may be asked, and get an error from clients that
+    /// do not support this.
     pub fn for_many(host: Arc<dyn Host>, upstreams: Upstreams) -> Self {
         Self::build(host, upstreams, true)
     }
 
-    /// Gives up what a client has under way that outlives its requests.
+    /// Cancels work of a client that outlives its requests.
     pub(super) fn end_client(&self, client: &ClientId) {
         self.0.suspended.end_client(client);
         self.0.host.end_client(client);
@@ -77,10 +78,10 @@ impl Shared {
         self.host.passing() == Passing::Everything
     }
 
-    /// Starts the servers, unless that was done.
+    /// Starts the servers, unless they were started.
     pub(super) fn start(&self, client: &Client) {
         let first = if self.serves_many {
-            // Who comes later may be asked to fill in a form, too.
+            // A later client may support forms.
             let forms = Value::object([("form", Value::empty_object())]);
             let asked = client.askable();
             let mut capabilities = asked.as_object().cloned().unwrap_or_default();
@@ -100,14 +101,15 @@ impl Shared {
         self.upstreams.start_for(&first);
     }
 
-    /// Starts the servers, and waits until they are ready or enough time has passed since they were started first.
+    /// Starts the servers and waits for them, within the grace period after their first start.
     pub(super) async fn settle(&self, client: &Client, is_told: bool) {
         self.start(client);
         let grace = if is_told { TOLD_GRACE } else { UNTOLD_GRACE };
         self.upstreams.settled_within(grace).await;
     }
 
-    /// What `find` finds in what the servers offer, where that is passed on. Servers that are still starting are waited for where that may help.
+    /// Searches the listing with `find`, in passthrough mode. Without a match, it waits for starting servers and
+    /// searches again.
     pub(super) async fn find<T>(
         &self,
         client: &Client,

@@ -1,8 +1,8 @@
-//! Calls that are suspended until their client comes back with answers.
+//! Calls that are suspended until their client returns with answers.
 //!
-//! Since 2026-07-28 a server asks by a result of the kind `input_required`, and the client sends its request again, with the
-//! answers and with the `requestState` of that result. What the first request has begun goes on in between. A state is good for
-//! one request of one client and is taken once; any other is refused before anything runs.
+//! Since 2026-07-28 a server requests input by a result of the kind `input_required`, and the client repeats its
+//! request with the answers and the `requestState` of that result. The work of the first request continues in between.
+//! A state is valid once, for one request of one client; any other is refused before anything runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,13 @@ use planwright_core::Value;
 use super::client::ClientId;
 use super::conduct::Work;
 
-/// How long a client may take to come back. A person may have to be found who can answer.
+/// The time in which a client may return. The person who can answer may not be available at once.
 pub(super) const STATE_VALIDITY: Duration = Duration::from_mins(30);
 
-/// The most suspended calls of one client.
+/// The maximum number of suspended calls of one client.
 const MAX_SUSPENDED: usize = 100;
 
-/// The suspended calls, by the states that their clients were given.
+/// The suspended calls, by their request states.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuspendedCalls(Arc<Mutex<HashMap<String, Suspended>>>);
 
@@ -30,12 +30,12 @@ struct Suspended {
     rest: Rest,
 }
 
-/// What remains to be done for a suspended call.
+/// The continuation of a suspended call.
 #[derive(Debug)]
 pub(super) enum Rest {
-    /// Work that goes on here.
+    /// A call that continues in this process.
     Work(Work),
-    /// A server behind the gateway has asked, and goes on once the request arrives there again, with this state of its own.
+    /// An upstream server, which continues when it receives the request again, with its own state.
     Upstream(Option<Value>),
 }
 
@@ -43,10 +43,10 @@ pub(super) enum Rest {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Subject {
     pub(super) method: &'static str,
-    /// The name of the tool or prompt, or the address of the resource.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub(super) name: String,
     pub(super) arguments: Value,
-    /// The server behind the gateway that answers it; `None` if the host does.
+    /// The upstream server that answers the request; `None` if the host does.
     pub(super) server: Option<Arc<str>>,
 }
 
@@ -67,7 +67,8 @@ impl Subject {
         }
     }
 
-    /// Whether `other` is the same request sent again. Arguments may be left out then: those of the first time count.
+    /// Returns true if `other` repeats this request. It may omit the arguments, which are then those of the first
+    /// request.
     fn is_repeated_by(&self, other: &Self) -> bool {
         let leaves_out = other
             .arguments
@@ -83,7 +84,7 @@ impl Subject {
 }
 
 impl SuspendedCalls {
-    /// Suspends a call until its client comes back with `state`. `false` if too many calls of the client are suspended.
+    /// Suspends a call until its client returns with `state`. Returns false if the client has too many suspended calls.
     pub(super) fn put(&self, state: &str, client: ClientId, request: Subject, rest: Rest) -> bool {
         let mut calls = self.lock();
         let suspended = calls.values().filter(|call| call.client == client);
@@ -108,8 +109,8 @@ impl SuspendedCalls {
         true
     }
 
-    /// Takes the call that `client` comes back to: the request as it was first, and its rest. `None` if the state was never given out, has been used, has expired,
-    /// or belongs to another client or request; those of others stay untouched.
+    /// Takes the call that `client` returns to: its first request and its continuation. Returns `None` if the state is
+    /// unknown, used or expired, or belongs to another client or request, whose call stays suspended.
     pub(super) fn take(
         &self,
         client: &ClientId,
@@ -124,7 +125,7 @@ impl SuspendedCalls {
         calls.remove(state).map(|call| (call.request, call.rest))
     }
 
-    /// Gives up all suspended calls of a client.
+    /// Cancels all suspended calls of a client.
     pub(super) fn end_client(&self, client: &ClientId) {
         let mut calls = self.lock();
         let ended: Vec<Suspended> = calls
@@ -136,12 +137,12 @@ impl SuspendedCalls {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Suspended>> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A state that cannot be guessed.
+/// Returns an unguessable state.
 pub(super) fn random_state() -> String {
     format!("planwright-{}", uuid::Uuid::new_v4().simple())
 }

@@ -1,4 +1,4 @@
-//! Results of one revision in the form of another.
+//! Conversion of results between revisions.
 
 use planwright_core::Value;
 use rmcp::model::ErrorData;
@@ -6,7 +6,7 @@ use rmcp::model::ErrorData;
 use super::client::Client;
 use crate::client::UpstreamError;
 
-/// A result as the client's revision writes it: since 2026-07-28 each says of which kind it is, before that none does.
+/// Converts a result to the client's revision: only since 2026-07-28 results have a `resultType`.
 pub(super) fn result(result: Value, client: &Client) -> Value {
     let Value::Object(fields) = &result else {
         return result;
@@ -27,8 +27,8 @@ pub(super) fn result(result: Value, client: &Client) -> Value {
     }
 }
 
-/// What can be kept by a client of a list or of a resource, where the server did not say: nothing, so that a client which
-/// hears of no change still sees it.
+/// Sets the cache fields of a list or resource that the server has left out: no caching, so that a client without
+/// change notifications gets current data.
 pub(super) fn cacheable(result: Value, client: &Client) -> Value {
     let Value::Object(fields) = &result else {
         return result;

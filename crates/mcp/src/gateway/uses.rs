@@ -1,4 +1,4 @@
-//! Which sessions over HTTP are in use, and which of them end when there are too many.
+//! Usage of HTTP sessions, and the choice of idle ones to end at the limits.
 
 use rmcp::transport::streamable_http_server::session::SessionId;
 use std::collections::HashMap;
@@ -7,20 +7,20 @@ use tokio::time::Instant;
 
 use super::client::ClientId;
 
-/// The most sessions of one client. A program opens one for each of its conversations.
+/// The maximum number of sessions of one client. A program opens one for each conversation.
 const MOST_OF_CLIENT: usize = 256;
 
-/// The most sessions of all clients. One takes about 140 KB.
+/// The maximum number of sessions of all clients. A session takes about 140 KB.
 const MOST: usize = 1024;
 
-/// How the sessions are used. Clones share what they know.
+/// The usage of all sessions. Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     sessions: HashMap<SessionId, Use>,
-    /// The sessions that are being opened.
+    /// The number of sessions that are being opened.
     opening: HashMap<ClientId, usize>,
 }
 
@@ -31,16 +31,16 @@ struct Use {
     streams: usize,
 }
 
-/// What a request of a session is.
+/// The kind of a request of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// It wants an answer.
+    /// A request with a response.
     Call,
-    /// It only listens.
+    /// An open stream of notifications.
     Stream,
 }
 
-/// A request of a session that is under way.
+/// A guard of a request in flight.
 #[derive(Debug)]
 pub(super) struct InUse {
     uses: Uses,
@@ -48,7 +48,7 @@ pub(super) struct InUse {
     request: Request,
 }
 
-/// A session that is being opened.
+/// A guard of a session that is being opened.
 #[derive(Debug)]
 pub(super) struct Opening {
     uses: Uses,
@@ -56,8 +56,8 @@ pub(super) struct Opening {
 }
 
 impl Uses {
-    /// Begins to open a session of `client`, and gives the one that has to end for it. `owners` are the sessions that there are. `None`
-    /// if there are too many, and none of them is idle.
+    /// Reserves a session of `client`, and returns the session that must end for it, if any. `owners` are the existing
+    /// sessions. Returns `None` if the limit is reached and no session is idle.
     pub(super) fn open(
         &self,
         client: &ClientId,
@@ -84,7 +84,7 @@ impl Uses {
         Some((opening, idle))
     }
 
-    /// Notes that a request is under way.
+    /// Marks a session as used by a request.
     pub(super) fn begin(&self, session: SessionId, request: Request) -> InUse {
         self.lock().change(&session, request, |count| count + 1);
         InUse {
@@ -94,19 +94,19 @@ impl Uses {
         }
     }
 
-    /// Forgets a session that has ended.
+    /// Removes a session that has ended.
     pub(super) fn forget(&self, session: &SessionId) {
         self.lock().sessions.remove(session);
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Known {
-    /// The session that was idle for longest; one that nobody listens to before all others.
+    /// Returns the session that was idle longest, preferring sessions without an open stream.
     fn idle<'a>(
         &self,
         sessions: impl Iterator<Item = (&'a SessionId, &'a ClientId)>,
@@ -135,7 +135,7 @@ impl Known {
 impl Drop for InUse {
     fn drop(&mut self) {
         let mut known = self.uses.lock();
-        // The session may have ended in the meantime.
+        // The session may have ended meanwhile.
         if known.sessions.contains_key(&self.session) {
             known.change(&self.session, self.request, |count| count.saturating_sub(1));
         }
@@ -187,7 +187,7 @@ mod tests {
         }
         assert!(uses.open(&ada, &owners).is_none());
         drop(calls);
-        // Those who are about to come count as well.
+        // Sessions that are being opened count as well.
         let client = |number: usize| ClientId::new(format!("client {number}"));
         let all: Vec<_> = (0..MOST - MOST_OF_CLIENT)
             .map(|number| uses.open(&client(number), &owners).unwrap().0)

@@ -1,24 +1,24 @@
-//! Arguments that travel as headers as well, so that what stands before a server need not read messages.
+//! Tool arguments that are repeated in headers, so that proxies need not read messages.
 
 use std::collections::BTreeSet;
 
 use planwright_core::Value;
 
-/// The field of a schema that names the header.
+/// The schema field with the name of the header.
 const FIELD: &str = "x-mcp-header";
 
-/// Where a part of a schema stands.
+/// The position of a subschema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It is the schema itself.
+    /// The schema itself.
     Root,
-    /// It describes one argument, or a field of one.
+    /// An argument, or a field of one.
     Argument,
-    /// It may describe none or many.
+    /// Any other position, which may describe no value or many.
     Elsewhere,
 }
 
-/// What is wrong with the headers that the schema of a tool asks for. Such a tool must not be called over HTTP.
+/// Returns the first fault in the headers that the schema of a tool declares. Such a tool must not be called over HTTP.
 pub(in crate::client) fn fault(schema: &Value) -> Option<String> {
     look(schema, Place::Root, &mut BTreeSet::new())
 }
@@ -46,7 +46,7 @@ fn look(schema: &Value, place: Place, seen: &mut BTreeSet<String>) -> Option<Str
             "$defs" | "definitions" | "dependentSchemas" | "patternProperties" => {
                 all(value, Place::Elsewhere, seen)
             }
-            // What stands there is no schema.
+            // The values of these fields are data, not schemas.
             "default" | "const" | "enum" | "examples" => None,
             _ => look(value, Place::Elsewhere, seen),
         })
@@ -74,7 +74,7 @@ fn header_fault(
     }
 }
 
-/// What RFC 9110 allows in the name of a header.
+/// Returns true for the bytes of a header name according to RFC 9110.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -83,7 +83,7 @@ fn is_token(byte: u8) -> bool {
 mod tests {
     use planwright_core::Value;
 
-    /// What is wrong with a schema that has these `properties`.
+    /// Returns the fault of a schema with these `properties`.
     fn check(properties: &str) -> String {
         let schema = format!(r#"{{"type": "object", "properties": {properties}}}"#);
         let schema = Value::from_json(&schema).unwrap();

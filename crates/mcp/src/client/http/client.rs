@@ -1,4 +1,4 @@
-//! The requests of `rmcp`'s transport, made with `reqwest`. What comes in passes the mailbox.
+//! The HTTP client of `rmcp`'s transport, implemented with `reqwest`. Incoming messages pass the router.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
@@ -24,20 +24,21 @@ use crate::client::mailbox::Mailbox;
 use crate::client::options::ConnectOptions;
 use crate::config::HttpConfig;
 
-/// How long a connection may take to be there.
+/// The timeout of a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often a connection that is silent is asked whether it is still there.
+/// The TCP keepalive interval.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// How often one message is sent again because we were let in anew, and because we were allowed more.
+/// The maximum number of times that one message is sent again after a new authorization, and after an extension of its
+/// scopes.
 const ADMISSION_LIMIT: u32 = 2;
 const WIDENING_LIMIT: u32 = 2;
 
-/// The most redirects that one message follows.
+/// The maximum number of redirects of one message.
 const REDIRECT_LIMIT: usize = 5;
 
-/// Makes requests to one server.
+/// An HTTP client of one server.
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     http: Client,
@@ -46,15 +47,15 @@ pub(super) struct HttpClient {
     pub(super) intake: Arc<Intake>,
 }
 
-/// Where things arrive.
+/// The shared state of an HTTP connection.
 #[derive(Debug)]
 pub(super) struct Intake {
     pub(super) mailbox: Arc<Mailbox>,
-    /// The longest message that is taken.
+    /// The maximum message length in bytes.
     pub(super) limit: usize,
-    /// The last failure, whatever became of it.
+    /// The last failure, fatal or not.
     last: Mutex<Option<HttpFailure>>,
-    /// Why the connection was given up, once it was.
+    /// The failure that has ended the connection.
     fatal: OnceLock<HttpFailure>,
     pub(super) end: CancellationToken,
 }
@@ -70,18 +71,18 @@ impl Intake {
         }
     }
 
-    /// Ends the connection.
+    /// Ends the connection with a fatal failure.
     pub(super) fn give_up(&self, failure: HttpFailure) {
         self.fatal.get_or_init(|| failure);
         self.end.cancel();
     }
 
-    /// Why the connection was given up.
+    /// Returns the failure that has ended the connection.
     pub(super) fn fatal(&self) -> Option<&HttpFailure> {
         self.fatal.get()
     }
 
-    /// The last failure.
+    /// Returns the fatal failure, or else the last one.
     pub(super) fn last(&self) -> Option<HttpFailure> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         self.fatal.get().cloned().or_else(|| last.clone())
@@ -124,7 +125,7 @@ impl HttpClient {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEPALIVE)
             .redirect(within_one_origin())
-            // Whatever others have `reqwest` built with.
+            // These do not depend on the features that other crates enable in `reqwest`.
             .http1_only()
             .no_gzip()
             .build()
@@ -153,7 +154,7 @@ impl HttpClient {
         request.headers(headers.into_iter().collect())
     }
 
-    /// Sends a request, and again once the server has let us in. What it refuses it has not done.
+    /// Sends a request, and repeats it after authorization. The server has not carried out a request that it refuses.
     async fn send(&self, request: RequestBuilder) -> Result<Response, HttpError> {
         let sent = self.send_through_gate(request).await;
         sent.map_err(|failure| self.intake.failed(failure))
@@ -244,7 +245,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<(), HttpError> {
         let accept = "application/json, text/event-stream";
         let request = self.request(Method::DELETE, accept, Some(&session_id), custom_headers);
-        // A server need not let a session be ended; there is nothing to be done about it.
+        // A server may refuse to end a session, which has no consequence.
         self.send(request).await.map(drop)
     }
 
@@ -278,12 +279,12 @@ impl StreamableHttpClient for HttpClient {
             let failure = HttpFailure::status(status, response.headers());
             return Err(StreamableHttpError::Client(failure));
         }
-        // `rmcp` does not ask again after this one.
+        // With this error `rmcp` does not try again.
         Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
 }
 
-/// What a server that refuses us wants.
+/// Returns the bearer challenge of a response.
 fn challenge(response: &Response) -> Option<String> {
     let challenges = response.headers().get_all(WWW_AUTHENTICATE);
     let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
@@ -294,7 +295,8 @@ fn challenge(response: &Response) -> Option<String> {
     challenges.find(is_bearer).map(str::to_owned)
 }
 
-/// Follows redirects that keep the message, and only to where the keys were meant for.
+/// Follows only redirects that preserve method and body, and only within one origin, because requests carry
+/// credentials.
 fn within_one_origin() -> Policy {
     Policy::custom(|attempt| {
         let keeps_the_message = matches!(
@@ -311,7 +313,7 @@ fn within_one_origin() -> Policy {
     })
 }
 
-/// Whoever embeds us may have chosen another cryptography for the process; then that is used.
+/// Installs `ring` as the cryptography provider, unless the embedding program has installed another.
 fn use_ring() {
     static CHOICE: Once = Once::new();
     CHOICE.call_once(|| {

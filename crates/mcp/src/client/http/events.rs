@@ -1,8 +1,8 @@
-//! Server-sent events, bounded, as they come in pieces.
+//! An incremental parser of server-sent events with a length limit.
 
 use std::collections::VecDeque;
 
-/// One event. It may hold nothing but an id, which is where the stream can be taken up again.
+/// A server-sent event. It may consist of only an id, from which the stream can be resumed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) kind: Option<String>,
@@ -11,24 +11,24 @@ pub(super) struct Event {
     pub(super) retry: Option<u64>,
 }
 
-/// An event is longer than the limit.
+/// The error of an event beyond the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// Puts events together.
+/// An incremental parser of events.
 #[derive(Debug)]
 pub(super) struct EventReader {
     limit: usize,
     line: Vec<u8>,
     event: Event,
     ready: VecDeque<Event>,
-    // A line may end with both, and they may come in different pieces.
+    // True after `\r`: a following `\n`, possibly in the next piece, belongs to the same line end.
     ended_with_return: bool,
     is_first_line: bool,
 }
 
 impl EventReader {
-    /// Takes events of at most `limit` bytes.
+    /// Creates a parser for events of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -40,7 +40,7 @@ impl EventReader {
         }
     }
 
-    /// Reads on.
+    /// Parses the next piece of the stream.
     pub(super) fn push(&mut self, mut piece: &[u8]) -> Result<(), TooLong> {
         if self.ended_with_return {
             piece = piece.strip_prefix(b"\n").unwrap_or(piece);
@@ -61,13 +61,13 @@ impl EventReader {
         self.add(piece)
     }
 
-    /// The next event that is whole.
+    /// Returns the next complete event.
     pub(super) fn next(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }
 
     fn add(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        // A comment is read to its end, but only its beginning is kept.
+        // A comment may be of any length, but only its first byte is stored.
         if self.line.first().or(bytes.first()) == Some(&b':') {
             self.line = vec![b':'];
             return Ok(());
@@ -117,7 +117,7 @@ impl EventReader {
 mod tests {
     use super::{EventReader, TooLong};
 
-    /// The events of `text`, which must be the same wherever it is cut.
+    /// Returns the events of `text`, which must not depend on how it is split.
     fn check(text: &str) -> String {
         let read = |size: usize| {
             let mut reader = EventReader::new(40);

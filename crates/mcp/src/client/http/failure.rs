@@ -1,23 +1,23 @@
-//! Why a message did not get through, in words that hold no header and no token.
+//! Failures of HTTP messages, whose texts contain no header and no token.
 
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use reqwest::StatusCode;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-/// Why a message did not get through.
+/// The failure of an HTTP message.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(in crate::client) struct HttpFailure {
-    /// What happened, in one clause.
+    /// The failure, as one clause.
     pub(in crate::client) message: String,
-    /// The way out.
+    /// A hint how to fix it.
     pub(in crate::client) help: String,
-    /// Whether the server may have done what the message asks for.
+    /// True if the server may have carried out the request.
     pub(in crate::client) may_have_happened: bool,
 }
 
-/// What `rmcp` is told.
+/// The error type of `rmcp`'s transport.
 pub(super) type HttpError = StreamableHttpError<HttpFailure>;
 
 impl HttpFailure {
@@ -29,7 +29,7 @@ impl HttpFailure {
         }
     }
 
-    /// A message that did not get to whoever would have acted on it.
+    /// Creates the failure of a message that did not reach the server.
     pub(super) fn unsent(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             may_have_happened: false,
@@ -37,10 +37,10 @@ impl HttpFailure {
         }
     }
 
-    /// A server that could not be spoken to.
+    /// Creates the failure of an unreachable server or lost connection.
     pub(super) fn unreachable(error: reqwest::Error) -> Self {
         let help = "see that its `url` is right, and that it runs";
-        // The address may hold a key.
+        // The address may contain a key.
         let error = error.without_url();
         let what = if error.is_connect() {
             "it cannot be reached"
@@ -59,7 +59,7 @@ impl HttpFailure {
         }
     }
 
-    /// A server that answers with a status that is no success.
+    /// Creates the failure of an error status.
     pub(super) fn status(status: StatusCode, headers: &HeaderMap) -> Self {
         let help = match status.as_u16() {
             401 | 403 => "see that its `headers` hold a key that is valid there",
@@ -74,7 +74,7 @@ impl HttpFailure {
         }
     }
 
-    /// A server whose answer cannot be read.
+    /// Creates the failure of an unreadable response.
     pub(super) fn unreadable(reason: &str) -> Self {
         Self::new(
             format!("its answer cannot be read: {reason}"),
@@ -82,7 +82,7 @@ impl HttpFailure {
         )
     }
 
-    /// A server that sent more than is taken.
+    /// Creates the failure of a response beyond the limit.
     pub(super) fn too_long() -> Self {
         Self::new(
             "it sent a message that is longer than the limit",
@@ -114,8 +114,9 @@ impl From<HttpError> for HttpFailure {
     }
 }
 
-/// Whether a status says that the request was refused before it was carried out, so that it may be sent again. Servers,
-/// proxies, and frameworks give any other status after an effect as well: a status that is not listed means unknown.
+/// Returns true if a status means that the request was refused before it was carried out, so that it may be sent again.
+/// Servers, proxies and frameworks use any other status after an effect as well, so an unlisted status means an unknown
+/// outcome.
 ///
 /// | status | meaning |
 /// | --- | --- |
@@ -134,7 +135,7 @@ pub(super) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
     }
 }
 
-/// The last of the causes, which says most.
+/// Returns the innermost cause, which is the most specific.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = error.source()?;
     while let Some(next) = cause.source() {
@@ -151,7 +152,7 @@ mod tests {
 
     use super::HttpFailure;
 
-    /// The statuses after which a request may be sent again.
+    /// Returns the statuses after which a request may be sent again.
     fn refusals(headers: &HeaderMap) -> Vec<u16> {
         (100..=999)
             .filter(|code| {

@@ -1,4 +1,4 @@
-//! Servers that are reached over Streamable HTTP.
+//! The Streamable HTTP transport of remote servers.
 
 mod arguments;
 mod authorization;

@@ -1,4 +1,4 @@
-//! What a server answers to one POST, as `rmcp` takes it.
+//! Responses to POST requests, converted for `rmcp`.
 
 use std::sync::Arc;
 
@@ -22,16 +22,17 @@ use crate::client::envelope::{self, canonical};
 use crate::client::mailbox::Mailbox;
 use crate::client::message;
 
-/// The longest refusal that is read.
+/// The maximum length of an error response that is read.
 const REFUSAL_LIMIT: usize = 64 << 10;
 
-/// What is read of an answer depends on what was asked.
+/// The properties of a request that determine how its response is read.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
-    /// The request; nothing for a notification or an answer, to which nothing is to be said.
+    /// The request id; `None` for notifications and responses, which get no response.
     id: Option<RequestId>,
     is_discover: bool,
-    /// `rmcp` takes from a list of tools which arguments go into headers, so it gets to see the list too.
+    /// True if the response is a list of tools, which `rmcp` gets as well, because it reads from it which arguments to
+    /// repeat in headers.
     is_tool_list: bool,
 }
 
@@ -56,7 +57,7 @@ impl Question {
         }
     }
 
-    /// A stream that is taken up again, or that belongs to no request.
+    /// Creates the value for a resumed stream, or one that belongs to no request.
     pub(super) fn unknown() -> Self {
         Self {
             id: None,
@@ -65,7 +66,7 @@ impl Question {
         }
     }
 
-    /// What `rmcp` gets of a message that came in.
+    /// Routes a message and returns the one for `rmcp`.
     fn read(&self, mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
         let message = message::read(mailbox, bytes, self.id.as_ref())?;
         if self.is_tool_list
@@ -77,7 +78,7 @@ impl Question {
     }
 }
 
-/// Reads the answer of a success status. One that is accepted comes later, on the stream of the session.
+/// Reads the response of a success status. After status 202, the response arrives on the stream of the session.
 pub(super) async fn accepted(
     response: Response,
     question: Question,
@@ -98,7 +99,7 @@ pub(super) async fn accepted(
         let message = question.read(&intake.mailbox, &body);
         let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
         let message = message.map_err(StreamableHttpError::Client)?;
-        // Nothing else will come.
+        // This response is complete, so no other message can answer the request.
         if let Some(id) = &question.id
             && intake.mailbox.is_waiting(id)
         {
@@ -115,7 +116,7 @@ pub(super) async fn accepted(
     )))
 }
 
-/// Reads an answer that says no. Where it holds an error of MCP, that is the answer.
+/// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.
 pub(super) async fn refused(
     response: Response,
     question: Question,
@@ -130,7 +131,7 @@ pub(super) async fn refused(
     let body = body(response, REFUSAL_LIMIT).await.unwrap_or_default();
     if !is_about_us && let Some(body) = error_in(&body) {
         let error = envelope::error(body["error"].clone().into());
-        // What a handshake came to is never in doubt: it is made again.
+        // The handshake is repeated anyway, so its outcome is never unknown.
         let is_answer =
             !intake.mailbox.is_waiting(id) || is_answer(&error, &body["id"], status, &failure, id);
         if is_answer && let Some(message) = answer(body, id, &intake.mailbox) {
@@ -138,7 +139,7 @@ pub(super) async fn refused(
         }
         failure.message = format!("{}: {}", failure.message, error.message);
     }
-    // A server of an older revision, or what stands before it, does not know the newest greeting.
+    // A server of an earlier revision, or a proxy, may not support `server/discover`.
     let is_unknown = status.is_client_error() && !is_about_us
         || matches!(
             status,
@@ -152,14 +153,14 @@ pub(super) async fn refused(
     Err(StreamableHttpError::Client(failure))
 }
 
-/// The error of MCP in `body`.
+/// Returns the JSON-RPC error in `body`.
 fn error_in(body: &[u8]) -> Option<serde_json::Value> {
     let error: serde_json::Value = serde_json::from_slice(body).ok()?;
     error.get("error")?.get("code")?.as_i64()?;
     Some(error)
 }
 
-/// Whether an error says what became of the request `id`, rather than the status that it came with.
+/// Returns true if an error describes the outcome of the request `id`, rather than just its HTTP status.
 fn is_answer(
     error: &UpstreamError,
     named: &serde_json::Value,
@@ -168,16 +169,16 @@ fn is_answer(
     id: &RequestId,
 ) -> bool {
     if !failure.may_have_happened {
-        // A refusal stays one: servers give `-32001` to a session that they do not know.
+        // A refusal takes precedence: servers use `-32001`, which otherwise means unknown, for an unknown session.
         return !error.is_uncertain();
     }
     let is_timeout = matches!(status.as_u16(), 408 | 499 | 502 | 504);
     let named = serde_json::from_value::<RequestId>(named.clone());
-    // What stands before the server, or catches its failures, does not know which request it was.
+    // Proxies and generic error handlers do not know the id of the request.
     !is_timeout && named.is_ok_and(|named| canonical(named) == *id)
 }
 
-/// An error as the answer to the request `id`, whose id not all servers give back.
+/// Routes an error as the response to the request `id`, which some servers omit.
 fn answer(
     mut error: serde_json::Value,
     id: &RequestId,
@@ -189,7 +190,7 @@ fn answer(
     message::read(mailbox, &serde_json::to_vec(&error).ok()?, None)
 }
 
-/// The events of an answer; their messages have gone to the mailbox.
+/// Returns the events of a response stream, whose messages are routed.
 pub(super) fn events(
     response: Response,
     question: Question,
@@ -212,7 +213,7 @@ pub(super) fn events(
                     return Ok(None);
                 };
                 if reader.push(&piece).is_err() {
-                    // Whoever waits for it would wait for ever, and nobody knows who that is.
+                    // The request that the event answers is unknown and would wait forever, so the connection ends.
                     intake.give_up(HttpFailure::too_long());
                     return Ok(None);
                 }

@@ -1,4 +1,4 @@
-//! A connection over Streamable HTTP: `rmcp`'s sessions and streams over requests of our own.
+//! The Streamable HTTP transport: sessions and streams of `rmcp`, over our own HTTP client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,31 +20,31 @@ use crate::client::message;
 use crate::client::options::ConnectOptions;
 use crate::config::HttpConfig;
 
-/// How many messages may be on their way at once. Who calls tools has limits of their own.
+/// The maximum number of concurrent requests. Callers have lower limits of their own.
 const AT_ONCE: usize = 4096;
 
-/// How often a stream that broke off is taken up again in vain, before its answer is given up.
+/// The maximum number of failed attempts to resume a stream before its request fails.
 const RETRY_LIMIT: usize = 5;
 
-/// The first pause before that, which doubles, and the longest.
+/// The initial pause between these attempts, which doubles, and the maximum.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// What `rmcp` sends and receives messages through.
+/// The transport that `rmcp` uses.
 pub(in crate::client) struct HttpTransport {
     inner: StreamableHttpClientTransport<HttpClient>,
     intake: Arc<Intake>,
     is_closed: watch::Sender<bool>,
 }
 
-/// What is known of a connection while it is in use.
+/// A handle of an HTTP connection.
 #[derive(Clone, Debug)]
 pub(in crate::client) struct HttpLink {
     intake: Arc<Intake>,
     is_closed: watch::Receiver<bool>,
 }
 
-/// A connection to the server at the other end. Nothing is sent yet.
+/// Creates a connection to a server without sending a request.
 pub(in crate::client) fn open(
     server: &Arc<str>,
     config: &HttpConfig,
@@ -75,21 +75,20 @@ pub(in crate::client) fn open(
 }
 
 impl HttpLink {
-    /// Why this side ended the connection.
+    /// Returns the failure that has ended the connection.
     pub(in crate::client) fn fault(&self) -> Option<HttpFailure> {
         self.intake.fatal().cloned()
     }
 
-    /// What went wrong last.
     pub(in crate::client) fn last_failure(&self) -> Option<HttpFailure> {
         self.intake.last()
     }
 
-    /// Waits until the session has been ended, for `grace` at most.
+    /// Waits until the session has ended, for `grace` at most.
     pub(in crate::client) async fn closed(&self, grace: Duration) {
         let mut is_closed = self.is_closed.clone();
         let closed = is_closed.wait_for(|closed| *closed);
-        // One that takes longer is left alone: it is the server's.
+        // After that, the server ends the session by itself at some time.
         let _ = tokio::time::timeout(grace, closed).await;
     }
 }
@@ -108,7 +107,7 @@ impl Transport<RoleClient> for HttpTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let message = self.inner.receive().await?;
-        // What a server answers is in the mailbox by now. An error here is what `rmcp` says of a stream that ended early.
+        // Responses are routed by now. An error here is `rmcp`'s report of a stream that ended early.
         if let JsonRpcMessage::Error(error) = &message
             && let Some(id) = &error.id
         {

@@ -1,4 +1,4 @@
-//! Requests on their way to whoever answers them, and lists on their way back.
+//! Forwarding of requests, and responses with lists.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::gateway::passing::pass;
 use crate::gateway::suspended::{Rest, Subject};
 use crate::gateway::translate;
 
-/// The field of a list's `_meta` that names servers which are still starting.
+/// The `_meta` field of a list with the names of starting servers.
 const STARTING: &str = "planwright/starting";
 
 impl Front {
-    /// Goes on with what `start` begins for `request`, until there is something to answer.
+    /// Drives the call that `start` creates for `request` until it has a result or is suspended.
     pub(super) async fn conduct(
         &self,
         client: &Client,
@@ -37,7 +37,7 @@ impl Front {
             .await
     }
 
-    /// Has a server answer a request for what it offers, be it for the first time or with the state of an earlier round.
+    /// Forwards a request to its server, either the first time or with the state of an earlier round.
     pub(super) async fn forwarded(
         &self,
         client: &Client,
@@ -57,7 +57,7 @@ impl Front {
         self.passed(client, context, request, params).await
     }
 
-    /// Takes the call that a client comes back to with `state`.
+    /// Takes the suspended call that a client returns to with `state`.
     pub(super) fn taken(
         &self,
         client: &Client,
@@ -69,7 +69,7 @@ impl Front {
         taken.ok_or_else(|| UpstreamError::unknown_state().into())
     }
 
-    /// Goes on with suspended work and the client's answers.
+    /// Resumes a suspended call with the client's answers.
     pub(super) async fn answered(
         &self,
         client: &Client,
@@ -81,7 +81,7 @@ impl Front {
         work.conduct(client, &self.shared, context).await
     }
 
-    /// Has its server answer a request.
+    /// Forwards a request to its server.
     pub(super) async fn passed(
         &self,
         client: &Client,
@@ -100,8 +100,8 @@ impl Front {
         .await
     }
 
-    /// A list whose entries stand in `field`, all on one page. `_meta` names the servers whose entries are missing because they
-    /// are still starting.
+    /// Delivers a list with all entries in `field` on one page. Its `_meta` names the servers whose entries are missing
+    /// because they are still starting.
     pub(super) fn list<T: Reply>(
         &self,
         client: &Client,
@@ -119,7 +119,7 @@ impl Front {
         deliver(context, result)
     }
 
-    /// The servers that are passed on and were not ready yet at all.
+    /// Returns the servers in passthrough mode that were never ready.
     fn starting(&self) -> Vec<Arc<str>> {
         if !self.shared.passes() {
             return Vec::new();
@@ -128,7 +128,7 @@ impl Front {
         view.starting().cloned().collect()
     }
 
-    /// What was found by a name, or why nothing can be called by it.
+    /// Returns the offer that was found by a name, or an error for the client.
     pub(super) fn offered<T>(
         &self,
         found: Option<Result<Offer<T>, SharedName>>,
@@ -146,7 +146,7 @@ impl Front {
     }
 }
 
-/// The parameters of a further round at a server: with its own state, or none.
+/// Returns the parameters of a further round at a server, with the server's own state, if any.
 pub(super) fn with_state(params: Value, state: Option<Value>) -> Value {
     let mut fields = params.as_object().cloned().unwrap_or_default();
     match state {
@@ -156,7 +156,7 @@ pub(super) fn with_state(params: Value, state: Option<Value>) -> Value {
     Value::from(fields)
 }
 
-/// What goes into requests that are made for the client: its own trace, which logs it wants, and what it can be asked.
+/// Returns the `_meta` of requests for the client: its trace, its log level and its capabilities.
 fn made_for(client: &Client, context: &Context) -> Value {
     let meta = &context.meta;
     let texts = [
@@ -181,8 +181,8 @@ fn made_for(client: &Client, context: &Context) -> Value {
     Value::object(fields)
 }
 
-/// The parameters of a request, with what the client has put beside them for the server. What is about the connection to
-/// us stays here.
+/// Returns the parameters of a request, with the client's `_meta` entries for the server. Entries about the connection
+/// to the gateway are removed.
 pub(super) fn params(request: &impl Serialize, context: &Context) -> Result<Value, ErrorData> {
     let whole = write(request)?;
     let mut fields = whole.as_object().cloned().unwrap_or_default();

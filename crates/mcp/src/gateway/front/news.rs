@@ -1,4 +1,4 @@
-//! What a client hears of that belongs to none of its requests.
+//! Change notifications to clients.
 #![expect(
     deprecated,
     reason = "clients of earlier revisions are told of logs and of resources in this way"
@@ -18,15 +18,15 @@ use super::Front;
 use super::forwarding::read;
 use crate::gateway::changes::{News, Newsreader};
 
-/// How often it is looked whether a client to which there is no news is still there.
+/// The interval of checks whether an idle client is still connected.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What there is to tell those who were promised to be told, and are not told yet, by the task that answers each.
+/// The changes collected for acknowledged subscriptions, by the task that serves each.
 pub(super) type Expected = Arc<Mutex<HashMap<task::Id, Newsreader>>>;
 
 impl Front {
-    /// Begins to collect news for who is about to subscribe. The subscription is acknowledged before [`Self::tell_subscriber`] is
-    /// called, and what changes in between is news already. Both are called in one task.
+    /// Begins to collect changes for a subscription. The subscription is acknowledged before [`Self::tell_subscriber`]
+    /// is called, and changes in between must not be lost. Both run in the same task.
     pub(super) fn expect_subscriber(&self) {
         if let Some(task) = task::try_id() {
             let news = Newsreader::new(&self.shared);
@@ -35,14 +35,14 @@ impl Front {
         }
     }
 
-    /// What was collected for who subscribes in this task.
+    /// Takes the changes that were collected for the subscription of this task.
     fn collected(&self) -> Option<Newsreader> {
         let task = task::try_id()?;
         let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
         expected.remove(&task)
     }
 
-    /// Tells a client of earlier revisions, as long as it is there.
+    /// Notifies a client of an earlier revision while it is connected.
     pub(super) fn tell(&self, peer: Peer<RoleServer>) {
         self.is_told.store(true, Ordering::Relaxed);
         let (mut news, subscriptions) = (Newsreader::new(&self.shared), self.subscriptions.clone());
@@ -51,7 +51,7 @@ impl Front {
             loop {
                 let news = tokio::select! {
                     news = news.next() => news,
-                    // Nobody tells of a client that is gone.
+                    // A disconnect is not signalled, so it is polled.
                     _ = look.tick() => {
                         if peer.is_transport_closed() {
                             return;
@@ -83,7 +83,7 @@ impl Front {
         });
     }
 
-    /// Tells a client what it has asked to be told.
+    /// Notifies a client of the changes that it has subscribed to.
     pub(super) async fn tell_subscriber(&self, subscription: SubscriptionContext) {
         self.is_told.store(true, Ordering::Relaxed);
         let collected = self.collected();

@@ -1,4 +1,4 @@
-//! Prompts of servers, and what completes their arguments.
+//! Prompts of servers, and completion of their arguments.
 
 use planwright_core::Value;
 use rmcp::model::{

@@ -1,4 +1,4 @@
-//! Resources: outputs of runs, and those of servers.
+//! Resources of the host and of servers.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Front {
         deliver(&context, result)
     }
 
-    /// Reads a resource from whichever server has it.
+    /// Reads a resource from the server that has it.
     async fn read_anywhere(
         &self,
         client: &Client,
@@ -79,7 +79,7 @@ impl Front {
     ) -> Result<Value, ErrorData> {
         let request = Subject::new("resources/read", address, None);
         if params.get("requestState").is_some() {
-            // The server that has asked is the one that goes on.
+            // A further round goes to the server that has requested the input.
             return self.forwarded(client, context, (request, params)).await;
         }
         self.shared.start(client);
@@ -99,7 +99,7 @@ impl Front {
         Err(last)
     }
 
-    /// Follows a resource at the likeliest server that lets it be followed.
+    /// Subscribes to a resource at the most likely server that accepts it.
     pub(super) async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
         if !self.shared.passes() {
             return Vec::new();
@@ -123,7 +123,7 @@ fn not_found(address: &str) -> ErrorData {
     )
 }
 
-/// Whether an error says that a resource is not there: revisions have different codes for it.
+/// Returns true if an error means that a resource does not exist, for which revisions use different codes.
 fn is_not_found(error: &ErrorData) -> bool {
     matches!(
         error.code,

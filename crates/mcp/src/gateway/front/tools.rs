@@ -1,4 +1,4 @@
-//! Tools: the host's own, and those of servers.
+//! Tools of the host and of servers.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::gateway::suspended::{Rest, Subject};
 impl Front {
     pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
         let client = Client::of(&context);
-        // The host's own tools name those of servers.
+        // The definitions of the host's tools mention those of servers, so the servers come first.
         let listing = self.listing(&client).await;
         let host = Arc::clone(&self.shared.host);
         let mut entries = host.tools(client.clone()).await;
@@ -51,7 +51,7 @@ impl Front {
         deliver(&context, result)
     }
 
-    /// Calls one of the host's own tools, or goes on with such a call.
+    /// Calls one of the host's own tools, or resumes such a call.
     async fn call_own(
         &self,
         client: &Client,
@@ -68,7 +68,7 @@ impl Front {
         };
         let continued = match (request.request_state, answers) {
             (None, None) => None,
-            // A further round that has lost its state would execute everything once more.
+            // Without its state, a further round would execute everything again.
             (None, Some(_)) => return Err(UpstreamError::unknown_state().into()),
             (Some(state), answers) => {
                 let answers = answers.unwrap_or_else(Value::empty_object);
@@ -76,7 +76,7 @@ impl Front {
                     Ok((_, Rest::Work(work))) => {
                         return self.answered(client, context, work, answers).await;
                     }
-                    // The host may have it from an earlier process.
+                    // The host may have stored the call in an earlier process.
                     Ok((_, Rest::Upstream(_))) | Err(_) => Some((state, answers)),
                 }
             }
@@ -103,7 +103,7 @@ impl Front {
         .await
     }
 
-    /// Calls a tool of a server, or goes on with such a call.
+    /// Calls a tool of a server, or resumes such a call.
     async fn call_offered(
         &self,
         client: &Client,
@@ -121,7 +121,7 @@ impl Front {
                     let answers = write(&request.input_responses.unwrap_or_default())?;
                     return self.answered(client, context, work, answers).await;
                 }
-                // Consent was given to the arguments of the first round.
+                // Consent was given for the arguments of the first round.
                 (first, Rest::Upstream(state)) => {
                     let params = with_state(with_arguments(params, &first.arguments), state);
                     (first, params, true)
@@ -145,7 +145,7 @@ impl Front {
     }
 }
 
-/// Parameters with these arguments, unless they have none and need none.
+/// Returns parameters with these arguments, unless both are empty.
 fn with_arguments(params: Value, arguments: &Value) -> Value {
     let is_empty = arguments.as_object().is_none_or(Object::is_empty);
     if is_empty && params.get("arguments").is_none() {

@@ -1,15 +1,13 @@
-//! The person who lets us in.
-
 use std::fmt;
 
 use futures::future::BoxFuture;
 
-/// Shows people the page on which they let us into a server.
+/// A prompt that shows people the consent page of an authorization server.
 pub trait Consent: fmt::Debug + Send + Sync {
-    /// The address that people are sent back to.
+    /// Returns the redirect address.
     fn redirect_uri(&self) -> String;
 
-    /// Shows the `page` to whoever may let us into `server`, and gives back the whole address that they were sent back
-    /// to; or why there is none, in one clause.
+    /// Shows the `page` to a person who may authorize access to `server`. Returns the complete redirect address, or a
+    /// reason, as one clause, why none was received.
     fn ask<'a>(&'a self, server: &'a str, page: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }

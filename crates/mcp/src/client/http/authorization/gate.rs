@@ -1,4 +1,4 @@
-//! Gets us into one server, and keeps us there.
+//! OAuth authorization at one server.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::client::http::failure::HttpFailure;
 use crate::client::options::ConnectOptions;
 use crate::config::{Grant, HttpConfig, OauthConfig};
 
-/// The way into one server.
+/// Obtains and refreshes the OAuth tokens of one server.
 pub(in crate::client::http) struct Gate {
     server: Arc<str>,
     url: Url,
@@ -26,9 +26,9 @@ pub(in crate::client::http) struct Gate {
     shelf: Shelf,
     consent: Option<Arc<dyn Consent>>,
     client_name: String,
-    /// Knows the tokens that are kept, and does no more than that.
+    /// A manager that only reads stored tokens.
     reader: OnceCell<AuthorizationManager>,
-    // Held while a token is fetched, so that it is done once for all who need it.
+    // Held while a token is fetched, so that concurrent requests fetch it once.
     busy: Mutex<()>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// The way into `server`. Nothing where the configuration itself says what to show there.
+    /// Creates an authorizer for `server`. Returns `None` if the configuration has an `authorization` header.
     pub(in crate::client::http) fn new(
         server: &Arc<str>,
         url: &Url,
@@ -67,23 +67,23 @@ impl Gate {
         })
     }
 
-    /// What to show the server, as far as there is something. One that is about to end is renewed first.
+    /// Returns the access token, if any, and refreshes it first if it is about to expire.
     pub(in crate::client::http) async fn token(&self) -> Result<Option<String>, HttpFailure> {
         let reader = self.reader.get_or_try_init(|| self.manager()).await?;
         match reader.get_access_token().await {
             Ok(token) => return Ok(Some(token)),
             Err(AuthError::AuthorizationRequired) => return Ok(None),
             Err(error @ AuthError::CredentialStoreError(_)) => return Err(self.failure(&error)),
-            // It is about to end, and what only reads cannot renew it.
+            // The token is about to expire, and this manager cannot refresh it.
             Err(_) => {}
         }
         let _busy = self.busy.lock().await;
-        // Without a new one, the server will say what it wants.
+        // If the refresh fails, the server responds with a challenge.
         self.renew().await?;
         Ok(reader.get_access_token().await.ok())
     }
 
-    /// Gets a token after the server has refused `stale`, with what it says that it wants.
+    /// Obtains a token after the server has refused `stale` with `challenge`.
     pub(in crate::client::http) async fn admit(
         &self,
         challenge: Option<&str>,
@@ -92,7 +92,7 @@ impl Gate {
         let _busy = self.busy.lock().await;
         let kept = self.entry()?.and_then(|entry| entry.access_token());
         if kept.is_some() && kept.as_deref() != stale {
-            // Somebody else was quicker.
+            // Another request or process has obtained a token meanwhile.
             return Ok(());
         }
         if kept.is_some() && self.renew().await? {
@@ -101,7 +101,7 @@ impl Gate {
         Box::pin(self.authorize(challenge, None)).await
     }
 
-    /// Gets a token that allows more, where the server says what is missing. Whether there is one now.
+    /// Obtains a token with more scopes if the challenge names the missing ones. Returns true if there is a new token.
     pub(in crate::client::http) async fn widen(
         &self,
         challenge: Option<&str>,
@@ -123,11 +123,11 @@ impl Gate {
         Ok(true)
     }
 
-    /// Exchanges the token for a new one without asking anybody. Whether that went well.
+    /// Refreshes the token without a person's consent. Returns true on success.
     async fn renew(&self) -> Result<bool, HttpFailure> {
         let mut manager = self.manager().await?;
         let is_kept = manager.initialize_from_store().await;
-        // Tokens of another authorization server than the one that counts now are forgotten here.
+        // This also removes tokens of a previous authorization server.
         if !is_kept.map_err(|error| self.failure(&error))? {
             return Ok(false);
         }
@@ -147,7 +147,7 @@ impl Gate {
         }
     }
 
-    /// Gets the first token, or one for `scopes`.
+    /// Obtains a first token, or one for `scopes`.
     async fn authorize(
         &self,
         challenge: Option<&str>,
@@ -191,7 +191,7 @@ impl Gate {
         }
     }
 
-    /// Who we are there: whom the configuration names, else what a document of ours says, else who we register as.
+    /// Returns the client: the configured one, else one described by a metadata document, else a newly registered one.
     async fn client(
         &self,
         manager: &mut AuthorizationManager,
@@ -217,7 +217,7 @@ impl Gate {
         registered.await
     }
 
-    /// A person agrees, or does not.
+    /// Asks a person for consent and exchanges the code for a token.
     async fn ask(
         &self,
         manager: &AuthorizationManager,
@@ -240,7 +240,7 @@ impl Gate {
         exchange.await.map(drop)
     }
 
-    /// Our own name and password are enough.
+    /// Obtains a token with client credentials.
     async fn show_credentials(
         &self,
         manager: &mut AuthorizationManager,
@@ -277,7 +277,7 @@ impl Gate {
         self.shelf.entry().map_err(|error| self.failure(&error))
     }
 
-    /// Nobody is here who could let us in.
+    /// Returns the failure of a server that requires consent when no prompt is available.
     fn locked(&self, challenge: Option<&str>) -> HttpFailure {
         let server = &self.server;
         let params = challenge.map(|challenge| WWWAuthenticateParams::parse(challenge, &self.url));
@@ -307,7 +307,7 @@ impl Gate {
     }
 }
 
-/// Why a person, or the page that they were shown, said no.
+/// Returns the error in a redirect address.
 fn refusal(answer: &str) -> Option<String> {
     let url = Url::parse(answer).ok()?;
     let field = |name: &str| {
@@ -321,7 +321,7 @@ fn refusal(answer: &str) -> Option<String> {
     })
 }
 
-/// What went wrong, with its cause.
+/// Returns the message of an error with all its causes.
 fn reason(error: &AuthError) -> String {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(error);

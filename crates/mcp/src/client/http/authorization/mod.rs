@@ -1,4 +1,4 @@
-//! How a server lets us in: tokens that an authorization server gives out.
+//! OAuth authorization at remote servers.
 
 mod consent;
 mod gate;

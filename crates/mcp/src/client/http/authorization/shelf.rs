@@ -1,5 +1,3 @@
-//! The tokens of one server, as `rmcp` keeps and fetches them.
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -7,7 +5,7 @@ use rmcp::transport::{AuthError, CredentialRefreshGuard, CredentialStore, Stored
 
 use super::tokens::{Entry, Tokens};
 
-/// Where the tokens of one server are.
+/// The credential store of one server, for `rmcp`.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     tokens: Tokens,
@@ -28,7 +26,7 @@ impl Shelf {
         self.tokens.get(&self.url).map_err(failure)
     }
 
-    /// The password that goes with what is saved from now on.
+    /// Sets the client secret that is stored with later credentials.
     pub(super) fn keep_client_secret(&self, secret: Option<String>) {
         let kept = self.client_secret.lock();
         *kept.unwrap_or_else(PoisonError::into_inner) = secret;
@@ -59,7 +57,7 @@ impl CredentialStore for Shelf {
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let tokens = self.tokens.clone();
-        // Somebody else may take a while.
+        // Another process may hold the lock for a while.
         let lock = tokio::task::spawn_blocking(move || tokens.lock_for_renewal()).await;
         let lock = lock.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         Ok(lock.map_err(failure)?.map(CredentialRefreshGuard::new))

@@ -1,4 +1,4 @@
-//! Tokens that servers have given out, kept between runs.
+//! Storage of OAuth tokens between runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,27 +13,27 @@ use serde::{Deserialize, Serialize};
 /// The format of the file.
 const FORMAT: &str = "planwright.tokens/1";
 
-/// Where tokens are kept: clones are the same place.
+/// A storage of OAuth tokens. Clones share the storage.
 #[derive(Clone)]
 pub struct Tokens(Arc<Place>);
 
 enum Place {
-    // A plain mutex: it is held for one look-up, and never across a wait.
+    // Held for single accesses only, never across an await.
     Memory(Mutex<BTreeMap<String, Entry>>),
     File(PathBuf),
 }
 
-/// What is kept of one server.
+/// The stored credentials of one server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) credentials: StoredCredentials,
-    /// What an authorization server gave us as a password when we registered.
+    /// The client secret from dynamic registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) client_secret: Option<String>,
 }
 
 impl Entry {
-    /// What is shown to the server.
+    /// Returns the access token.
     pub(super) fn access_token(&self) -> Option<String> {
         let response = serde_json::to_value(self.credentials.token_response.as_ref()?).ok()?;
         response.get("access_token")?.as_str().map(str::to_owned)
@@ -47,21 +47,21 @@ struct Written {
 }
 
 impl Tokens {
-    /// They are forgotten at the end.
+    /// Creates a storage that ends with the process.
     pub fn in_memory() -> Self {
         Self(Arc::new(Place::Memory(Mutex::default())))
     }
 
-    /// They are kept in a file that only its owner may read.
+    /// Creates a storage in a file that only its owner may read.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(Place::File(path.into())))
     }
 
-    /// Forgets what the server at `url` has given out. Whether there was something.
+    /// Removes the credentials of the server at `url`. Returns true if there were any.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or written.
+    /// Fails if the file cannot be read or written.
     pub fn forget(&self, url: &str) -> io::Result<bool> {
         self.change(|servers| servers.remove(url).is_some())
     }
@@ -82,8 +82,8 @@ impl Tokens {
         })
     }
 
-    /// Waits until nobody else, of whichever process, is about to renew tokens, and keeps them from it until the file is
-    /// dropped. Nothing where they are in memory.
+    /// Locks the refresh of tokens against all processes until the returned file is dropped. Returns `None` for a
+    /// storage in memory.
     pub(super) fn lock_for_renewal(&self) -> io::Result<Option<File>> {
         match &*self.0 {
             Place::Memory(_) => Ok(None),
@@ -129,7 +129,7 @@ fn read(path: &Path) -> io::Result<BTreeMap<String, Entry>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(error),
     };
-    // What is wrong with it may quote from it, and it is all secrets.
+    // A parser error may quote from the file, which contains only secrets.
     let written: Written = serde_json::from_slice(&text)
         .map_err(|_| io::Error::other("it is not a file of tokens; remove it"))?;
     if written.format != FORMAT {
@@ -138,14 +138,14 @@ fn read(path: &Path) -> io::Result<BTreeMap<String, Entry>> {
     Ok(written.servers)
 }
 
-/// Writes a new file in place of the old one, so that nobody reads half of it.
+/// Replaces the file atomically, so that no reader sees a partial file.
 fn write(path: &Path, servers: BTreeMap<String, Entry>) -> io::Result<()> {
     let written = Written {
         format: FORMAT.to_owned(),
         servers,
     };
     let new = path.with_extension("new");
-    // What a crash has left there may have been for more eyes.
+    // A file left by a crash may have wider permissions.
     if let Err(error) = fs::remove_file(&new)
         && error.kind() != io::ErrorKind::NotFound
     {
