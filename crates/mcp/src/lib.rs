@@ -4,11 +4,17 @@
 /// The configuration of servers in `mcp.json`.
 mod config;
 
-/// The supported revisions of MCP.
-mod revision;
+/// Copies of JSON objects with other fields.
+mod object;
 
-/// Servers that are started, called and stopped.
-mod client;
+/// The transports of sessions: stdio and Streamable HTTP.
+mod transport;
+
+/// Sessions: connections to servers, with the messages of both sides.
+mod session;
+
+/// Servers that are started, called, observed and stopped.
+mod upstream;
 
 /// Processes identified by their id and start time.
 pub mod process_table;
@@ -20,13 +26,14 @@ mod supervisor;
 #[cfg(feature = "gateway")]
 pub mod gateway;
 
-pub use client::{
-    Caller, ChangeCounts, ConnectOptions, Connections, Consent, ProcessObserver, ResourceFollowing,
-    ServerFailure, Tokens, UpstreamClient, UpstreamError, UpstreamNotification, UpstreamServer,
-    UpstreamState, UpstreamView, Upstreams,
-};
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
     ServersConfig,
 };
+pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
+pub use transport::auth::{Consent, Tokens};
+pub use upstream::{
+    ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceFollowing, ServerFailure,
+    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+};

@@ -5,7 +5,7 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 use super::expand::names_a_secret;
-use super::one_server::{ServerReader, escape};
+use super::server_reader::{ServerReader, escape};
 use super::{Grant, HttpConfig, OauthConfig, Reach};
 
 /// The names of the address field: that of most clients first.

@@ -98,7 +98,7 @@ impl Parts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HttpConfig, ProgramConfig, ServerConfig};
+    use crate::config::{HttpConfig, ProgramConfig, ServerConfig};
 
     fn program(change: impl FnOnce(&mut ProgramConfig)) -> String {
         let mut program = ProgramConfig {

@@ -3,8 +3,8 @@
 use planwright_core::Value;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 
-use super::shared::Shared;
-use crate::client::{UpstreamState, UpstreamView};
+use super::state::Shared;
+use crate::upstream::{UpstreamState, UpstreamView};
 
 /// The supported request methods.
 pub(super) const METHODS: &[&str] = &[

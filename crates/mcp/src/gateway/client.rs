@@ -8,7 +8,7 @@ use rmcp::RoleServer;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::RequestContext;
 
-use crate::client::UpstreamClient;
+use crate::session::caller::UpstreamClient;
 
 /// The identity of a client. Data of one client is never visible to another.
 ///

@@ -7,7 +7,7 @@ use planwright_core::{Tool, Value};
 use tokio::sync::watch;
 
 use super::client::{Client, ClientId};
-use crate::client::{Caller, UpstreamError};
+use crate::session::caller::{Caller, UpstreamError};
 
 /// The host, which executes plans. All values have the form of the latest revision of MCP; the gateway converts them
 /// for earlier clients.

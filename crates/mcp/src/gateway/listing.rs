@@ -7,7 +7,7 @@ use std::sync::Arc;
 use planwright_core::{Tool, Value};
 
 use super::naming::{Claim, Naming};
-use crate::client::{UpstreamServer, UpstreamView};
+use crate::upstream::{UpstreamServer, UpstreamView};
 
 /// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
 /// see [`Naming`].

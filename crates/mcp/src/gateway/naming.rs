@@ -8,7 +8,7 @@ use planwright_core::ServerNames;
 use sha2::{Digest, Sha256};
 
 use super::listing::Offer;
-use crate::client::UpstreamView;
+use crate::upstream::UpstreamView;
 
 /// The server and own name of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,125 @@
+//! The channel from a call in flight to its client.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::gateway::client::Client;
+use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+
+/// A message of a call to its client.
+#[derive(Debug)]
+pub(in crate::gateway) enum Word {
+    /// A notification.
+    Note { method: String, params: Value },
+    /// A question to the client.
+    Question(Question),
+    /// The name of the work, by which the host can continue the call in another process.
+    Bound(String),
+}
+
+/// A question to a client, and the channel of its answer.
+#[derive(Debug)]
+pub(in crate::gateway) struct Question {
+    pub(in crate::gateway) method: String,
+    pub(in crate::gateway) params: Value,
+    /// The subject of the question, by which another process recognises it.
+    pub(in crate::gateway) subject: Option<String>,
+    pub(in crate::gateway) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+}
+
+/// The sending end of the channel. Messages keep their order.
+#[derive(Debug)]
+pub(in crate::gateway) struct Line {
+    words: mpsc::UnboundedSender<Word>,
+    client: Arc<str>,
+    abilities: UpstreamClient,
+    meta: Value,
+}
+
+impl Line {
+    /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
+    pub(in crate::gateway) fn new(
+        client: &Client,
+        meta: Value,
+    ) -> (Self, mpsc::UnboundedReceiver<Word>) {
+        let (words, heard) = mpsc::unbounded_channel();
+        let line = Self {
+            words,
+            client: client.id.as_str().into(),
+            abilities: client.as_upstream(),
+            meta,
+        };
+        (line, heard)
+    }
+}
+
+impl Caller for Line {
+    fn notify(&self, method: &str, params: Value) {
+        // The receiver is gone if the call is cancelled.
+        let _ = self.words.send(Word::Note {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.put(method, params, None)
+    }
+
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.put(method, params, Some(subject.to_owned()))
+    }
+
+    fn bind(&self, work: &str) {
+        // Same as above.
+        let _ = self.words.send(Word::Bound(work.to_owned()));
+    }
+
+    fn meta(&self) -> Value {
+        self.meta.clone()
+    }
+
+    fn abilities(&self) -> Option<UpstreamClient> {
+        Some(self.abilities.clone())
+    }
+
+    fn client(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.client))
+    }
+}
+
+impl Line {
+    fn put(
+        &self,
+        method: &str,
+        params: Value,
+        subject: Option<String>,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let (answer, answered) = oneshot::channel();
+        let question = Question {
+            method: method.to_owned(),
+            params,
+            subject,
+            answer,
+        };
+        let sent = self.words.send(Word::Question(question));
+        Box::pin(async move {
+            let gone = || {
+                UpstreamError::new(
+                    UpstreamError::UNAVAILABLE,
+                    "the client that was to be asked is gone",
+                )
+            };
+            sent.map_err(|_| gone())?;
+            answered.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+}

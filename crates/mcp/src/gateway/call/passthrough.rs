@@ -1,0 +1,105 @@
+//! Requests that are passed to an upstream server.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::{Object, Value};
+
+use crate::gateway::client::Client;
+use crate::session::caller::{Caller, UpstreamError};
+use crate::upstream::Upstreams;
+use crate::upstream::backend::asks_for_something;
+
+/// The maximum number of rounds in which a server requests input for one request.
+const ROUND_LIMIT: usize = 10;
+
+/// Sends a request to `server` and returns its result. For a client of an earlier revision, input requests in the
+/// result become requests to the client.
+pub(in crate::gateway) fn pass(
+    upstreams: &Upstreams,
+    server: Arc<str>,
+    method: &'static str,
+    params: Value,
+    client: Client,
+    caller: Arc<dyn Caller>,
+) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+    let upstreams = upstreams.clone();
+    Box::pin(async move {
+        if client.is_asked_directly() {
+            return completed(&upstreams, &server, method, params, caller).await;
+        }
+        upstreams
+            .request(&server, method, params, Some(caller))
+            .await
+    })
+}
+
+/// Sends a request to `server` and returns its complete result. `caller` answers the input requests in results of the
+/// kind `input_required`.
+///
+/// # Errors
+///
+/// Returns the errors of [`Upstreams::request`], and those of the caller.
+pub async fn completed(
+    upstreams: &Upstreams,
+    server: &str,
+    method: &str,
+    params: Value,
+    caller: Arc<dyn Caller>,
+) -> Result<Value, UpstreamError> {
+    let mut params = params;
+    for _ in 0..ROUND_LIMIT {
+        let asked = Arc::clone(&caller);
+        let result = upstreams
+            .request(server, method, params.clone(), Some(asked))
+            .await?;
+        let kind = result.get("resultType").and_then(Value::as_text);
+        if kind != Some("input_required") {
+            return Ok(result);
+        }
+        if !upstreams.asks_by_results(server, &caller).await || !asks_for_something(&result) {
+            let message = format!(
+                "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
+            );
+            return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message));
+        }
+        params = answered(params, &result, &caller).await?;
+    }
+    Err(UpstreamError::new(
+        UpstreamError::UNAVAILABLE,
+        format!("the server `{server}` asked for more input {ROUND_LIMIT} times"),
+    ))
+}
+
+/// Returns the parameters of the next round, with the client's responses to the input requests.
+async fn answered(
+    params: Value,
+    result: &Value,
+    caller: &Arc<dyn Caller>,
+) -> Result<Value, UpstreamError> {
+    let mut responses = Object::default();
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    for (key, request) in requests.into_iter().flatten() {
+        let method = request
+            .get("method")
+            .and_then(Value::as_text)
+            .unwrap_or_default();
+        let asked = request.get("params").cloned().unwrap_or_default();
+        let answer = caller.ask(method, asked).await?;
+        responses.insert(Arc::clone(key), answer);
+    }
+    let mut fields = params.as_object().cloned().unwrap_or_default();
+    fields.insert("inputResponses".into(), Value::from(responses));
+    match result.get("requestState") {
+        Some(state) => fields.insert("requestState".into(), state.clone()),
+        None => fields.shift_remove("requestState"),
+    };
+    Ok(Value::from(fields))
+}
+
+/// Returns parameters with another name.
+pub(in crate::gateway) fn renamed(params: Value, field: &str, name: &Arc<str>) -> Value {
+    let mut fields = params.as_object().cloned().unwrap_or_default();
+    fields.insert(field.into(), Value::Text(Arc::clone(name)));
+    Value::from(fields)
+}

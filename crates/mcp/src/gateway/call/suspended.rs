@@ -1,0 +1,228 @@
+//! Calls that are suspended until their client returns with answers.
+//!
+//! Since 2026-07-28 a server requests input by a result of the kind `input_required`, and the client repeats its
+//! request with the answers and the `requestState` of that result. The work of the first request continues in between.
+//! A state is valid once, for one request of one client; any other is refused before anything runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use planwright_core::Value;
+
+use super::driver::Work;
+use crate::gateway::client::ClientId;
+
+/// The time in which a client may return. The person who can answer may not be available at once.
+pub(in crate::gateway) const STATE_VALIDITY: Duration = Duration::from_mins(30);
+
+/// The maximum number of suspended calls of one client.
+const MAX_SUSPENDED: usize = 100;
+
+/// The suspended calls, by their request states.
+#[derive(Clone, Debug, Default)]
+pub(in crate::gateway) struct SuspendedCalls(Arc<Mutex<HashMap<String, Suspended>>>);
+
+#[derive(Debug)]
+struct Suspended {
+    client: ClientId,
+    request: Subject,
+    rest: Rest,
+}
+
+/// The continuation of a suspended call.
+#[derive(Debug)]
+pub(in crate::gateway) enum Rest {
+    /// A call that continues in this process.
+    Work(Work),
+    /// An upstream server, which continues when it receives the request again, with its own state.
+    Upstream(Option<Value>),
+}
+
+/// The request that a state belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::gateway) struct Subject {
+    pub(in crate::gateway) method: &'static str,
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub(in crate::gateway) name: String,
+    pub(in crate::gateway) arguments: Value,
+    /// The upstream server that answers the request; `None` if the host does.
+    pub(in crate::gateway) server: Option<Arc<str>>,
+}
+
+impl Subject {
+    pub(in crate::gateway) fn new(
+        method: &'static str,
+        name: &str,
+        arguments: Option<&Value>,
+    ) -> Self {
+        Self {
+            method,
+            name: name.to_owned(),
+            arguments: arguments.cloned().unwrap_or_else(Value::empty_object),
+            server: None,
+        }
+    }
+
+    pub(in crate::gateway) fn at(self, server: &Arc<str>) -> Self {
+        Self {
+            server: Some(Arc::clone(server)),
+            ..self
+        }
+    }
+
+    /// Returns true if `other` repeats this request. It may omit the arguments, which are then those of the first
+    /// request.
+    fn is_repeated_by(&self, other: &Self) -> bool {
+        let leaves_out = other
+            .arguments
+            .as_object()
+            .is_some_and(planwright_core::Object::is_empty);
+        // A request about a resource does not name its server.
+        let is_same_server = other.server.is_none() || self.server == other.server;
+        self.method == other.method
+            && self.name == other.name
+            && is_same_server
+            && (leaves_out || self.arguments == other.arguments)
+    }
+}
+
+impl SuspendedCalls {
+    /// Suspends a call until its client returns with `state`. Returns false if the client has too many suspended calls.
+    pub(in crate::gateway) fn put(
+        &self,
+        state: &str,
+        client: ClientId,
+        request: Subject,
+        rest: Rest,
+    ) -> bool {
+        let mut calls = self.lock();
+        let suspended = calls.values().filter(|call| call.client == client);
+        if suspended.count() >= MAX_SUSPENDED {
+            return false;
+        }
+        let call = Suspended {
+            client,
+            request,
+            rest,
+        };
+        calls.insert(state.to_owned(), call);
+        drop(calls);
+        let (suspended, late) = (Arc::downgrade(&self.0), state.to_owned());
+        tokio::spawn(async move {
+            tokio::time::sleep(STATE_VALIDITY).await;
+            if let Some(suspended) = suspended.upgrade() {
+                let call = Self(suspended).lock().remove(&late);
+                drop(call);
+            }
+        });
+        true
+    }
+
+    /// Takes the call that `client` returns to: its first request and its continuation. Returns `None` if the state is
+    /// unknown, used or expired, or belongs to another client or request, whose call stays suspended.
+    pub(in crate::gateway) fn take(
+        &self,
+        client: &ClientId,
+        request: &Subject,
+        state: &str,
+    ) -> Option<(Subject, Rest)> {
+        let mut calls = self.lock();
+        let call = calls.get(state)?;
+        if call.client != *client || !call.request.is_repeated_by(request) {
+            return None;
+        }
+        calls.remove(state).map(|call| (call.request, call.rest))
+    }
+
+    /// Cancels all suspended calls of a client.
+    pub(in crate::gateway) fn end_client(&self, client: &ClientId) {
+        let mut calls = self.lock();
+        let ended: Vec<Suspended> = calls
+            .extract_if(|_, call| call.client == *client)
+            .map(|(_, call)| call)
+            .collect();
+        drop(calls);
+        drop(ended);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Suspended>> {
+        // No code that may panic runs while the lock is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns an unguessable state.
+pub(in crate::gateway) fn random_state() -> String {
+    format!("planwright-{}", uuid::Uuid::new_v4().simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+
+    use super::{Rest, Subject, SuspendedCalls};
+    use crate::gateway::client::ClientId;
+
+    fn subject(name: &str, arguments: &str) -> Subject {
+        let arguments = Value::from_json(arguments).unwrap();
+        Subject::new("tools/call", name, Some(&arguments))
+    }
+
+    #[tokio::test]
+    async fn a_state_is_good_for_one_request_of_one_client() {
+        let calls = SuspendedCalls::default();
+        let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
+        let own = || subject("pay", r#"{"to":"x"}"#);
+        let rest = || Rest::Upstream(Some(Value::from("theirs")));
+        assert!(calls.put("s", ada.clone(), own(), rest()));
+        for (client, request, state) in [
+            (&bob, own(), "s"),
+            (&ada, subject("wipe", r#"{"to":"x"}"#), "s"),
+            (&ada, subject("pay", r#"{"to":"y"}"#), "s"),
+            (&ada, own(), "t"),
+            (&ada, Subject::new("prompts/get", "pay", None), "s"),
+        ] {
+            assert!(calls.take(client, &request, state).is_none(), "{request:?}");
+        }
+        let taken = calls.take(&ada, &subject("pay", "{}"), "s");
+        assert!(matches!(taken, Some((first, Rest::Upstream(Some(_)))) if first == own()));
+        assert!(calls.take(&ada, &own(), "s").is_none());
+    }
+
+    #[tokio::test]
+    async fn calls_of_a_client_that_ended_are_given_up() {
+        let calls = SuspendedCalls::default();
+        let request = || subject("pay", "{}");
+        for client in ["ada", "bob"] {
+            let client = ClientId::new(client);
+            assert!(calls.put(
+                client.as_str(),
+                client.clone(),
+                request(),
+                Rest::Upstream(None)
+            ));
+        }
+        calls.end_client(&ClientId::new("ada"));
+        assert!(
+            calls
+                .take(&ClientId::new("ada"), &request(), "ada")
+                .is_none()
+        );
+        assert!(
+            calls
+                .take(&ClientId::new("bob"), &request(), "bob")
+                .is_some()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_expires() {
+        let calls = SuspendedCalls::default();
+        let ada = ClientId::new("ada");
+        let request = || subject("pay", "{}");
+        assert!(calls.put("s", ada.clone(), request(), Rest::Upstream(None)));
+        tokio::time::sleep(super::STATE_VALIDITY + std::time::Duration::from_secs(1)).await;
+        assert!(calls.take(&ada, &request(), "s").is_none());
+    }
+}

@@ -1,0 +1,132 @@
+//! Resources of the host and of servers.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use rmcp::model::{
+    ErrorCode, ErrorData, ListResourceTemplatesResult, ListResourcesResult,
+    ReadResourceRequestParams, ReadResourceResponse,
+};
+
+use super::forwarding::params;
+use super::service::{Context, Front};
+use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::suspended::Subject;
+use crate::gateway::call::translate;
+use crate::gateway::client::Client;
+use crate::upstream::ResourceFollowing;
+
+impl Front {
+    pub(super) async fn resources(
+        &self,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Arc::clone(&self.shared.host)
+            .resources(client.clone())
+            .await;
+        if self.shared.passes() {
+            let listing = self.listing(&client).await;
+            entries.extend(listing.resources.iter().cloned());
+        }
+        self.list(&client, &context, "resources", entries)
+    }
+
+    pub(super) async fn templates(
+        &self,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Vec::new();
+        if self.shared.passes() {
+            let listing = self.listing(&client).await;
+            entries.extend(listing.resource_templates.iter().cloned());
+        }
+        self.list(&client, &context, "resourceTemplates", entries)
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let client = Client::of(&context);
+        let host = Arc::clone(&self.shared.host);
+        let address = request.uri.clone();
+        let result = match host.read(client.clone(), address.clone()).await {
+            Some(own) => translate::result(own?, &client),
+            None if self.shared.passes() => {
+                let params = params(&request, &context)?;
+                self.read_anywhere(&client, &context, &address, params)
+                    .await?
+            }
+            None => return Err(not_found(&address)),
+        };
+        let result = match result.get("contents") {
+            Some(_) => translate::cacheable(result, &client),
+            None => result,
+        };
+        deliver(&context, result)
+    }
+
+    /// Reads a resource from the server that has it.
+    async fn read_anywhere(
+        &self,
+        client: &Client,
+        context: &Context,
+        address: &str,
+        params: Value,
+    ) -> Result<Value, ErrorData> {
+        let request = Subject::new("resources/read", address, None);
+        if params.get("requestState").is_some() {
+            // A further round goes to the server that has requested the input.
+            return self.forwarded(client, context, (request, params)).await;
+        }
+        self.shared.start(client);
+        let servers = match self.shared.current().owner(address) {
+            Some(server) => vec![server],
+            None => self.listing(client).await.servers_of(address),
+        };
+        let mut last = not_found(address);
+        for server in servers {
+            let request = request.clone().at(&server);
+            let read = self.passed(client, context, request, params.clone());
+            match read.await {
+                Err(error) if is_not_found(&error) => last = error,
+                other => return other,
+            }
+        }
+        Err(last)
+    }
+
+    /// Subscribes to a resource at the most likely server that accepts it.
+    pub(super) async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
+        if !self.shared.passes() {
+            return Vec::new();
+        }
+        for server in self.shared.current().servers_of(address) {
+            match self.shared.upstreams.follow(&server, address).await {
+                Ok(following) => return vec![following],
+                Err(error) => {
+                    tracing::debug!(server = &*server, %error, "a server took no subscription");
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+fn not_found(address: &str) -> ErrorData {
+    ErrorData::resource_not_found(
+        format!("there is no resource `{address}`"),
+        Some(serde_json::json!({"uri": address})),
+    )
+}
+
+/// Returns true if an error means that a resource does not exist, for which revisions use different codes.
+fn is_not_found(error: &ErrorData) -> bool {
+    matches!(
+        error.code,
+        ErrorCode::RESOURCE_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND
+    )
+}

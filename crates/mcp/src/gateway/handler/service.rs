@@ -1,0 +1,300 @@
+//! The handler of one connection, or of one HTTP request.
+#![expect(
+    deprecated,
+    reason = "clients of earlier revisions choose a level of logs, and subscribe by requests"
+)]
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use planwright_core::Value;
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+
+use super::forwarding::{read, write};
+use super::notifications::{Expected, Subscriptions};
+use crate::gateway::capabilities;
+use crate::gateway::client::Client;
+use crate::gateway::host::TaskRequest;
+use crate::gateway::listing::Listing;
+use crate::gateway::state::{Gateway, Shared};
+use crate::session::handshake::REVISIONS;
+
+pub(super) type Context = RequestContext<RoleServer>;
+
+/// The handler of one connection to a gateway.
+#[derive(Clone)]
+pub(in crate::gateway) struct Front {
+    pub(super) shared: Arc<Shared>,
+    pub(super) subscriptions: Subscriptions,
+    pub(super) expected: Expected,
+    /// True if the client receives change notifications.
+    pub(super) is_told: Arc<AtomicBool>,
+}
+
+impl Front {
+    pub(in crate::gateway) fn new(gateway: &Gateway) -> Self {
+        Self {
+            shared: Arc::clone(&gateway.0),
+            subscriptions: Subscriptions::default(),
+            expected: Expected::default(),
+            is_told: Arc::default(),
+        }
+    }
+}
+
+impl ServerHandler for Front {
+    fn get_info(&self) -> ServerConfig {
+        capabilities::config(&self.shared)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(REVISIONS)
+    }
+
+    /// Returns the tool whose arguments `rmcp` compares with the headers of a request, if the tool declares headers.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        if !self.shared.passes() {
+            return None;
+        }
+        read(self.shared.current().tool(name)?.ok()?.entry).ok()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let client = Client::of(&context);
+        if self.shared.passes() {
+            // The response declares the servers' capabilities and instructions, which cannot be updated later.
+            self.shared.settle(&client, true).await;
+        } else {
+            self.shared.start(&client);
+        }
+        self.negotiate_initialize(&request)
+    }
+
+    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+        let client = Client::of(&context);
+        if self.shared.passes() {
+            // The response declares the servers' capabilities and instructions, which cannot be updated later.
+            self.shared.settle(&client, true).await;
+        } else {
+            self.shared.start(&client);
+        }
+        let revisions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.tell(context.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.expect_subscriber();
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        self.tell_subscriber(subscription).await;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.tools(context).await
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.resources(context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.templates(context).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read(request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        let following = self.follow(&request.uri).await;
+        self.subscriptions.add(&request.uri, following);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.prompts(context).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.prompt(request, context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.completion(request, context).await
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        if !self.shared.passes() {
+            return Ok(());
+        }
+        let params = write(&request)?;
+        for server in &self.shared.upstreams.view().servers {
+            if server.capabilities.get("logging").is_some() {
+                let request = self.shared.upstreams.request(
+                    &server.name,
+                    "logging/setLevel",
+                    params.clone(),
+                    None,
+                );
+                if let Err(error) = request.await {
+                    // Servers of the latest revision take the level from each request.
+                    tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        let is_older = Client::of(&context).is_asked_directly();
+        let is_known = capabilities::METHODS.contains(&method.as_str())
+            && (is_older || !capabilities::REMOVED.contains(&method.as_str()));
+        // `rmcp` parses a request with invalid parameters as one of an unknown method.
+        Err(if is_known {
+            let message = format!("these are no parameters of `{method}`");
+            ErrorData::invalid_params(message, None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        })
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let id = request.task_id;
+        let result = self.task(TaskRequest::Get { id }, &context).await?;
+        read(result)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let responses = write(&request.input_responses)?;
+        let id = request.task_id;
+        let request = TaskRequest::Update { id, responses };
+        self.task(request, &context).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let id = request.task_id;
+        self.task(TaskRequest::Cancel { id }, &context)
+            .await
+            .map(drop)
+    }
+}
+
+impl Front {
+    /// Waits for the servers and returns their listing.
+    pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
+        self.shared.settle(client, self.is_told()).await;
+        self.shared.current()
+    }
+
+    /// Returns true if the client is notified of late servers.
+    fn is_told(&self) -> bool {
+        self.is_told.load(Ordering::Relaxed)
+    }
+
+    async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
+        let client = Client::of(context);
+        self.shared.start(&client);
+        let host = Arc::clone(&self.shared.host);
+        Ok(host.task(client, request).await?)
+    }
+}
+
+impl fmt::Debug for Front {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Front").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,157 @@
+//! Tools of the host and of servers.
+
+use std::sync::Arc;
+
+use planwright_core::{Object, Tool, Value};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsResult};
+
+use super::forwarding::{params, with_state, write};
+use super::service::{Context, Front};
+use crate::gateway::call::passthrough::{pass, renamed};
+use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::suspended::{Rest, Subject};
+use crate::gateway::client::Client;
+use crate::gateway::host::HostCall;
+use crate::gateway::listing::{Listing, Offer};
+use crate::session::caller::UpstreamError;
+
+impl Front {
+    pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
+        let client = Client::of(&context);
+        // The definitions of the host's tools mention those of servers, so the servers come first.
+        let listing = self.listing(&client).await;
+        let host = Arc::clone(&self.shared.host);
+        let mut entries = host.tools(client.clone()).await;
+        if self.shared.passes() {
+            let host = &self.shared.host;
+            let open = listing.tools.iter().filter(|offer| {
+                host.allows(&client, &offer.what).is_ok() && !host.owns(&client, offer.called())
+            });
+            entries.extend(open.map(|offer| offer.entry.clone()));
+        }
+        self.list(&client, &context, "tools", entries)
+    }
+
+    pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let client = Client::of(&context);
+        let name = request.name.to_string();
+        let result = if self.shared.host.owns(&client, &name) {
+            self.call_own(&client, &context, request).await?
+        } else {
+            let tool = |listing: &Listing| listing.tool(&name);
+            let found = self.shared.find(&client, tool).await;
+            let offer = self.offered(found, "tool", &name)?;
+            self.shared.host.allows(&client, &offer.what)?;
+            self.call_offered(&client, &context, request, offer).await?
+        };
+        deliver(&context, result)
+    }
+
+    /// Calls one of the host's own tools, or resumes such a call.
+    async fn call_own(
+        &self,
+        client: &Client,
+        context: &Context,
+        request: CallToolRequestParams,
+    ) -> Result<Value, ErrorData> {
+        let name = request.name.to_string();
+        let arguments = request.arguments.unwrap_or_default();
+        let arguments = Value::from(serde_json::Value::Object(arguments));
+        let subject = Subject::new("tools/call", &name, Some(&arguments));
+        let answers = match &request.input_responses {
+            Some(answers) => Some(write(answers)?),
+            None => None,
+        };
+        let continued = match (request.request_state, answers) {
+            (None, None) => None,
+            // Without its state, a further round would execute everything again.
+            (None, Some(_)) => return Err(UpstreamError::unknown_state().into()),
+            (Some(state), answers) => {
+                let answers = answers.unwrap_or_else(Value::empty_object);
+                match self.taken(client, &subject, Some(&state)) {
+                    Ok((_, Rest::Work(work))) => {
+                        return self.answered(client, context, work, answers).await;
+                    }
+                    // The host may have stored the call in an earlier process.
+                    Ok((_, Rest::Upstream(_))) | Err(_) => Some((state, answers)),
+                }
+            }
+        };
+        self.shared.start(client);
+        let (host, caller_of) = (Arc::clone(&self.shared.host), client.clone());
+        let progress_token = match context.meta.get_progress_token() {
+            Some(token) => Some(write(&token)?),
+            None => None,
+        };
+        self.conduct(client, context, subject, |caller| {
+            let call = HostCall {
+                name,
+                arguments,
+                client: caller_of,
+                caller,
+                progress_token,
+            };
+            match continued {
+                Some((state, answers)) => host.continue_call(call, state, answers),
+                None => host.call(call),
+            }
+        })
+        .await
+    }
+
+    /// Calls a tool of a server, or resumes such a call.
+    async fn call_offered(
+        &self,
+        client: &Client,
+        context: &Context,
+        request: CallToolRequestParams,
+        offer: Offer<Tool>,
+    ) -> Result<Value, ErrorData> {
+        let params = renamed(params(&request, context)?, "name", &offer.name);
+        let subject = Subject::new("tools/call", &request.name, params.get("arguments"));
+        let subject = subject.at(&offer.server);
+        let (subject, params, is_agreed) = match &request.request_state {
+            None => (subject, params, false),
+            Some(state) => match self.taken(client, &subject, Some(state))? {
+                (_, Rest::Work(work)) => {
+                    let answers = write(&request.input_responses.unwrap_or_default())?;
+                    return self.answered(client, context, work, answers).await;
+                }
+                // Consent was given for the arguments of the first round.
+                (first, Rest::Upstream(state)) => {
+                    let params = with_state(with_arguments(params, &first.arguments), state);
+                    (first, params, true)
+                }
+            },
+        };
+        let arguments = subject.arguments.clone();
+        let (host, asker) = (Arc::clone(&self.shared.host), client.clone());
+        let upstreams = self.shared.upstreams.clone();
+        self.conduct(client, context, subject, |caller| {
+            Box::pin(async move {
+                let (asked, tool) = (Arc::clone(&caller), offer.what);
+                if !is_agreed {
+                    host.consent(asker.clone(), tool, arguments, asked).await?;
+                }
+                let server = offer.server;
+                pass(&upstreams, server, "tools/call", params, asker, caller).await
+            })
+        })
+        .await
+    }
+}
+
+/// Returns parameters with these arguments, unless both are empty.
+fn with_arguments(params: Value, arguments: &Value) -> Value {
+    let is_empty = arguments.as_object().is_none_or(Object::is_empty);
+    if is_empty && params.get("arguments").is_none() {
+        return params;
+    }
+    let mut fields = params.as_object().cloned().unwrap_or_default();
+    fields.insert("arguments".into(), arguments.clone());
+    Value::from(fields)
+}

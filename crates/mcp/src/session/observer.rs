@@ -1,0 +1,79 @@
+//! Observation of a server across its starts.
+
+use std::sync::{Arc, Weak};
+
+use planwright_core::Value;
+
+use super::caller::UpstreamClient;
+use super::lifecycle::{Session, StartError};
+
+/// An observer of one server across its starts. Its methods must not block.
+pub(crate) trait Watcher: std::fmt::Debug + Send + Sync {
+    /// Reports that a start begins.
+    fn starting(&self);
+
+    /// Reports a successful start.
+    fn started(&self, session: &Arc<Session>);
+
+    /// Reports a failed start.
+    fn failed(&self, error: &StartError);
+
+    /// Reports the end of a connection.
+    fn ended(&self);
+
+    /// Reports a changed list.
+    fn list_changed(&self, kind: ListKind);
+
+    /// Reports that the server has acknowledged a subscription.
+    fn subscribed(&self);
+
+    /// Reports a notification that is unrelated to any request.
+    fn told(&self, method: &str, params: Value);
+}
+
+/// The client that a server is connected to for, and the observer of the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counterpart {
+    pub(crate) client: UpstreamClient,
+    pub(crate) watcher: Option<Weak<dyn Watcher>>,
+}
+
+/// A kind of list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ListKind {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl ListKind {
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    /// Returns the list that the notification `method` is about.
+    pub(crate) fn changed_by(method: &str) -> Option<Self> {
+        match method {
+            "notifications/tools/list_changed" => Some(Self::Tools),
+            "notifications/prompts/list_changed" => Some(Self::Prompts),
+            "notifications/resources/list_changed" => Some(Self::Resources),
+            _ => None,
+        }
+    }
+
+    /// Returns the capability of servers with this list.
+    pub(crate) fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+        }
+    }
+
+    /// Returns the field of a subscription for this list.
+    pub(crate) fn filter(self) -> &'static str {
+        match self {
+            Self::Tools => "toolsListChanged",
+            Self::Prompts => "promptsListChanged",
+            Self::Resources => "resourcesListChanged",
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The process of a server and its descendants.
+//!
+//! A server leads a process group of its own, because wrappers such as `npx` and `uvx` start the real server as a
+//! child, and the end of a connection must end the whole group. With a [`Supervisor`](crate::Supervisor), that is the
+//! leader, and it ends all descendants in any group or session.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+
+use super::log::Log;
+use crate::config::ProgramConfig;
+use crate::supervisor::Supervisor;
+use crate::upstream::ConnectOptions;
+
+/// The time that the rest of a group gets to end after `SIGTERM`. Its members are not our children, so their end can
+/// only be polled.
+const GROUP_GRACE: Duration = Duration::from_millis(500);
+
+/// A server process. Dropping it kills the group at once.
+#[derive(Debug)]
+pub(crate) struct Process {
+    group: Group,
+    phase: watch::Receiver<Phase>,
+    silence: watch::Receiver<bool>,
+}
+
+/// The state of a server process.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// The process is running.
+    Running,
+    /// The process has ended; others of its group may be running.
+    Ended(Option<ExitStatus>),
+    /// The whole group has ended, and the system may reuse its id.
+    Gone(Option<ExitStatus>),
+}
+
+impl Phase {
+    fn status(self) -> Option<ExitStatus> {
+        match self {
+            Self::Running => None,
+            Self::Ended(status) | Self::Gone(status) => status,
+        }
+    }
+}
+
+/// The pipes of a server.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+}
+
+impl Process {
+    /// Starts the server `name`, with its standard error connected to `log`.
+    pub(crate) fn start(
+        name: &str,
+        config: &ProgramConfig,
+        options: &ConnectOptions,
+        log: Arc<Log>,
+    ) -> io::Result<(Self, Pipes)> {
+        let supervisor = options.supervisor.as_ref().filter(|_| IS_SUPERVISED);
+        let mut child = command(config, supervisor)?.spawn()?;
+        let group = Group::of(&child, supervisor.is_some());
+        let observer = options.processes.clone().zip(child.id());
+        if let Some((observer, pid)) = &observer {
+            observer.started(name, *pid);
+        }
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("the process has no pipes"));
+        };
+        let (phase_sender, phase) = watch::channel(Phase::Running);
+        tokio::spawn(async move {
+            let status = child.wait().await.ok();
+            phase_sender.send_replace(Phase::Ended(status));
+            group.end().await;
+            if let Some((observer, pid)) = observer {
+                observer.ended(pid);
+            }
+            phase_sender.send_replace(Phase::Gone(status));
+        });
+        let (silence_sender, silence) = watch::channel(false);
+        tokio::spawn(async move {
+            keep(stderr, &log).await;
+            silence_sender.send_replace(true);
+        });
+        let process = Self {
+            group,
+            phase,
+            silence,
+        };
+        Ok((process, Pipes { stdin, stdout }))
+    }
+
+    /// Waits until the server has ended and its standard error is read, for `patience` at most. Returns the exit
+    /// status.
+    pub(crate) async fn ended_within(&self, patience: Duration) -> Option<ExitStatus> {
+        let mut phase = self.phase.clone();
+        let mut silence = self.silence.clone();
+        // Both may take longer, because a child of the server may hold the pipe; that is not a failure.
+        let _ = tokio::time::timeout(patience, async {
+            let _ = phase
+                .wait_for(|phase| !matches!(phase, Phase::Running))
+                .await;
+            let _ = silence.wait_for(|silent| *silent).await;
+        })
+        .await;
+        self.phase.borrow().status()
+    }
+
+    /// Ends the server, whose input is closed: waits `grace`, sends `SIGTERM`, waits `grace` again, then kills it.
+    pub(crate) async fn stop(&self, grace: Duration) {
+        if self.is_gone_within(grace).await {
+            return;
+        }
+        self.group.tell_to_end();
+        if self.is_gone_within(grace).await {
+            return;
+        }
+        self.group.kill();
+        // The processes die, but it may take a moment until the system reports that.
+        self.is_gone_within(grace).await;
+    }
+
+    async fn is_gone_within(&self, grace: Duration) -> bool {
+        let mut phase = self.phase.clone();
+        let gone = phase.wait_for(|phase| matches!(phase, Phase::Gone(_)));
+        matches!(tokio::time::timeout(grace, gone).await, Ok(Ok(_)))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !matches!(*self.phase.borrow(), Phase::Gone(_)) {
+            self.group.kill();
+        }
+    }
+}
+
+/// True if this system supports supervision.
+const IS_SUPERVISED: bool = cfg!(target_os = "linux");
+
+fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Result<Command> {
+    let mut command = match supervisor {
+        #[cfg(target_os = "linux")]
+        Some(supervisor) => Command::from(supervisor.command(config)?),
+        _ => {
+            let mut command = Command::new(&config.command);
+            command.args(&config.args);
+            command
+        }
+    };
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A supervisor ends by itself, after its descendants.
+        .kill_on_drop(supervisor.is_none());
+    for (name, value) in &config.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(cwd) = &config.cwd {
+        command.current_dir(cwd);
+    }
+    #[cfg(unix)]
+    command.process_group(0);
+    Ok(command)
+}
+
+async fn keep(mut stderr: ChildStderr, log: &Log) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
+        log.add(&buffer[..length]);
+    }
+}
+
+/// The process group of a server.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    leader: Option<nix::unistd::Pid>,
+    /// True if the leader is a supervisor.
+    is_supervised: bool,
+}
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child, is_supervised: bool) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self {
+            leader: id.map(nix::unistd::Pid::from_raw),
+            is_supervised,
+        }
+    }
+
+    fn signal(self, signal: Option<nix::sys::signal::Signal>) -> bool {
+        self.leader
+            .is_some_and(|leader| nix::sys::signal::killpg(leader, signal).is_ok())
+    }
+
+    fn is_alive(self) -> bool {
+        self.signal(None)
+    }
+
+    fn tell_to_end(self) {
+        self.send(nix::sys::signal::Signal::SIGTERM);
+    }
+
+    fn kill(self) {
+        #[cfg(target_os = "linux")]
+        if self.is_supervised {
+            return self.send(crate::supervisor::KILL);
+        }
+        self.send(nix::sys::signal::Signal::SIGKILL);
+    }
+
+    /// Sends `signal` to the supervisor, which passes it on, or else to the group.
+    fn send(self, signal: nix::sys::signal::Signal) {
+        match self.leader {
+            // A supervisor that has ended needs no signal.
+            Some(leader) if self.is_supervised => {
+                let _ = nix::sys::signal::kill(leader, signal);
+            }
+            _ => {
+                self.signal(Some(signal));
+            }
+        }
+    }
+
+    /// Ends the rest of the group after its leader has ended.
+    async fn end(self) {
+        if self.is_supervised {
+            // The supervisor has ended its descendants, unless it was killed itself.
+            self.signal(Some(nix::sys::signal::Signal::SIGKILL));
+            return;
+        }
+        let mut pause = Duration::from_millis(2);
+        let mut waited = Duration::ZERO;
+        if self.is_alive() {
+            self.tell_to_end();
+        }
+        while self.is_alive() && waited < GROUP_GRACE {
+            tokio::time::sleep(pause).await;
+            waited += pause;
+            pause *= 2;
+        }
+        self.kill();
+    }
+}
+
+/// A placeholder on systems without process groups, where dropping the child kills the process.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child, _: bool) -> Self {
+        Self
+    }
+
+    fn tell_to_end(self) {}
+
+    fn kill(self) {}
+
+    async fn end(self) {}
+}

@@ -1,0 +1,292 @@
+//! Tool backends of the engine that call a server.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, try_join_all};
+use planwright_core::{Object, Value};
+use planwright_engine::backend::{
+    ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
+
+use super::backend as inputs;
+use super::entry::Upstream;
+use super::server::Server;
+use crate::object::{with, without};
+use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+use crate::session::lifecycle::Session;
+use crate::session::router::RequestError;
+use crate::session::server_requests::Desk;
+
+/// The `_meta` field that carries the idempotency key of a call.
+const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
+
+/// The maximum number of rounds in which a server requests input or postpones a call.
+const ROUND_LIMIT: u32 = 10;
+
+/// The initial pause before a postponed call is sent again; it doubles with each round.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The maximum pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// A backend that calls the tools of one server.
+#[derive(Debug)]
+pub(crate) struct ServerBackend {
+    server: Arc<Server>,
+    caller: Option<Arc<dyn Caller>>,
+}
+
+impl ServerBackend {
+    /// Creates a backend whose calls are made for `caller`, which receives the server's requests and notifications.
+    pub(crate) fn new(server: Arc<Server>, caller: Option<Arc<dyn Caller>>) -> Self {
+        Self { server, caller }
+    }
+
+    async fn run(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        let session = self.server.session().await?;
+        let result = self.exchange(&session, &call).await?;
+        self.server.has_worked();
+        ToolOutput::from_call_result(&result)
+    }
+
+    /// Repeats the call until the result is complete. The caller answers input requests in between.
+    async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
+        let mut params = params(call)?;
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..ROUND_LIMIT {
+            let result = self.send(session, call, &params).await?;
+            match kind_of(&result, session.greeting.is_stateless) {
+                ResultKind::Complete => return self.complete(result),
+                ResultKind::InputRequired => {}
+                ResultKind::Unknown(kind) => {
+                    return Err(self.server.lost(format!(
+                        "the server `{}` answered with a result of the kind `{kind}`, which was not asked for",
+                        self.server.config.name
+                    )));
+                }
+            }
+            let caller = self.caller.as_ref();
+            let pause_of_clock = call.clock.pause();
+            let responses = inputs::answer(&result, &session.desk, caller).await?;
+            drop(pause_of_clock);
+            params = without(&params, &["inputResponses", "requestState"]);
+            if responses.is_empty() {
+                tokio::time::sleep(pause).await;
+                pause = LONGEST_PAUSE.min(pause * 2);
+            } else {
+                params = with(&params, "inputResponses", responses.into());
+            }
+            if let Some(state) = result.get("requestState") {
+                params = with(&params, "requestState", state.clone());
+            }
+        }
+        let message = format!("the tool asked for more input {ROUND_LIMIT} times");
+        Err(ToolError {
+            retry: RetryAdvice::Uncertain,
+            ..ToolError::tool(message, Value::Null)
+        })
+    }
+
+    /// Sends the call once. Progress restarts the clock of the call, requests to people pause it.
+    async fn send(
+        &self,
+        session: &Session,
+        call: &ToolCall,
+        params: &Value,
+    ) -> Result<Value, ToolError> {
+        call.clock.restart();
+        let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
+        let request = session.timed_request("tools/call", params, caller, clock);
+        let answer = match self.server.config.timeout {
+            None => request.await,
+            Some(limit) => tokio::select! {
+                answer = request => answer,
+                () = call.clock.exceeds(limit) => {
+                    let message = format!("`{}` took longer than {limit:?}", call.tool.name);
+                    return Err(ToolError {
+                        retry: RetryAdvice::Uncertain,
+                        ..ToolError::new(ErrorKind::Timeout, message)
+                    });
+                }
+            },
+        };
+        match answer {
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.failure(session, error).await),
+        }
+    }
+
+    fn complete(&self, result: Value) -> Result<Value, ToolError> {
+        if result.as_object().is_some() {
+            return Ok(result);
+        }
+        Err(self.server.lost(format!(
+            "the server `{}` answered with a {} where a tool's result was due",
+            self.server.config.name,
+            result.kind()
+        )))
+    }
+
+    /// Converts a failed request for the engine:
+    ///
+    /// | what happened | failure | may it have been carried out? |
+    /// | --- | --- | --- |
+    /// | error -32602 | of the arguments | no |
+    /// | error that says that the request timed out, was cancelled, or lost its connection | the tool's own | unknown |
+    /// | any other error | the tool's own | no |
+    /// | the request was not sent, or refused before it was carried out | on the way | no |
+    /// | the answer cannot be read | on the way | unknown |
+    /// | the connection was lost before the answer | on the way | unknown |
+    ///
+    /// The engine retries a call on its own only if it was not carried out.
+    async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
+        match error {
+            RequestError::Refused(error) => refusal(error),
+            RequestError::Unreadable(reason) => self.server.lost(self.server.unreadable(&reason)),
+            RequestError::Unsent(reason) => self.server.unsent(&reason),
+            RequestError::Lost(reason) => self.server.silence(session, reason).await,
+        }
+    }
+}
+
+/// The kind of a result.
+enum ResultKind {
+    Complete,
+    InputRequired,
+    /// A kind that this client does not support: the call may be running or done.
+    Unknown(String),
+}
+
+/// Returns the kind of a result. A server may request input by a result only if its revision supports that
+/// (`asks_by_results`), and only if it requests anything, because each further round repeats the call.
+fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
+    match result.get("resultType") {
+        None | Some(Value::Null) => ResultKind::Complete,
+        Some(Value::Text(kind)) if &**kind == "complete" => ResultKind::Complete,
+        Some(Value::Text(kind))
+            if &**kind == "input_required" && asks_by_results && asks_for_something(result) =>
+        {
+            ResultKind::InputRequired
+        }
+        Some(Value::Text(kind)) => ResultKind::Unknown(kind.to_string()),
+        Some(other) => ResultKind::Unknown(other.to_json()),
+    }
+}
+
+/// Returns true if a result of the kind `input_required` has requests or a state to send back.
+pub(crate) fn asks_for_something(result: &Value) -> bool {
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    requests.is_some_and(|requests| !requests.is_empty())
+        || result
+            .get("requestState")
+            .and_then(Value::as_text)
+            .is_some()
+}
+
+impl ToolBackend for ServerBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(self.run(call))
+    }
+}
+
+/// Returns the parameters of `tools/call`.
+fn params(call: &ToolCall) -> Result<Value, ToolError> {
+    if call.args.as_object().is_none() {
+        let message = format!(
+            "the arguments of `{}` must be an object, not a {}",
+            call.tool.name,
+            call.args.kind()
+        );
+        return Err(ToolError::new(ErrorKind::Arguments, message));
+    }
+    let key = Value::Text(Arc::clone(&call.idempotency_key));
+    Ok(Value::object([
+        ("name", Value::Text(Arc::clone(&call.tool.name))),
+        ("arguments", call.args.clone()),
+        ("_meta", Value::object([(IDEMPOTENCY_KEY, key)])),
+    ]))
+}
+
+fn refusal(error: UpstreamError) -> ToolError {
+    let (kind, retry) = match error.code {
+        UpstreamError::INVALID => (ErrorKind::Arguments, RetryAdvice::Never),
+        _ if error.is_uncertain() => (ErrorKind::Tool, RetryAdvice::Uncertain),
+        _ => (ErrorKind::Tool, RetryAdvice::Never),
+    };
+    let mut data = vec![("code", Value::from(error.code))];
+    if let Some(more) = error.data {
+        data.push(("data", more));
+    }
+    ToolError {
+        retry,
+        ..ToolError::new(kind, error.message).with_data(Value::object(data))
+    }
+}
+
+/// Sends the input requests of `result` to the caller, concurrently, and returns the responses. Without a caller, an
+/// elicitation is declined, and any other request fails.
+pub(crate) async fn answer(
+    result: &Value,
+    desk: &Desk,
+    caller: Option<&Arc<dyn Caller>>,
+) -> Result<Object, ToolError> {
+    let questions = result.get("inputRequests").and_then(Value::as_object);
+    let answers = questions
+        .into_iter()
+        .flatten()
+        .map(async |(key, question)| {
+            let method = question.get("method").and_then(Value::as_text);
+            let method = method.unwrap_or("something unknown");
+            let params = question.get("params").cloned().unwrap_or_default();
+            let answer = match caller {
+                Some(caller) if desk.can_be_asked(method) => caller.ask(method, params).await.ok(),
+                _ => None,
+            };
+            match answer {
+                Some(answer) => Ok((Arc::clone(key), answer)),
+                None if method == "elicitation/create" => {
+                    let no = Value::object([("action", Value::from("decline"))]);
+                    Ok((Arc::clone(key), no))
+                }
+                None => {
+                    let message = format!("the tool asks for `{method}`, which is not offered");
+                    Err(ToolError::tool(message, Value::Null))
+                }
+            }
+        });
+    Ok(try_join_all(answers).await?.into_iter().collect())
+}
+
+/// A backend that calls the tools of one server behind a gateway.
+#[derive(Debug)]
+pub(crate) struct UpstreamBackend {
+    // Keeps the observer of the server alive, because the server itself does not.
+    upstream: Arc<Upstream>,
+    client: Arc<OnceLock<UpstreamClient>>,
+    caller: Option<Arc<dyn Caller>>,
+}
+
+impl UpstreamBackend {
+    pub(crate) fn new(
+        upstream: Arc<Upstream>,
+        client: Arc<OnceLock<UpstreamClient>>,
+        caller: Option<Arc<dyn Caller>>,
+    ) -> Self {
+        Self {
+            upstream,
+            client,
+            caller,
+        }
+    }
+}
+
+impl ToolBackend for UpstreamBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let server = self.upstream.server_for(&self.client, self.caller.as_ref());
+            let backend = ServerBackend::new(server.await?, self.caller.clone());
+            backend.call(call).await
+        })
+    }
+}

@@ -1,0 +1,336 @@
+//! A configured server across its starts.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use planwright_core::Value;
+use planwright_engine::backend::{RetryAdvice, ToolError};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::connections::ServerFailure;
+use super::options::ConnectOptions;
+use crate::config::ServerConfig;
+use crate::session::caller::UpstreamError;
+use crate::session::lifecycle::{Session, StartError};
+use crate::session::lists::ToolList;
+use crate::session::observer::{Counterpart, Watcher};
+use crate::session::router::RequestError;
+use crate::transport::stdio::log::Log;
+
+/// A configured server, running or not.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) options: Arc<ConnectOptions>,
+    counterpart: OnceLock<Counterpart>,
+    // Held for single accesses only, never across an await.
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    life: Life,
+    /// The time of the last start.
+    started: Option<Instant>,
+    /// The number of restarts since the last successful call.
+    in_vain: u32,
+}
+
+#[derive(Debug, Default)]
+enum Life {
+    /// Not started yet, or the last start failed.
+    #[default]
+    Down,
+    /// Starting; the future is shared by all waiting callers.
+    Starting(Starting),
+    /// Running, unless the session is closed, which is noticed at its next use.
+    Up(Arc<Session>),
+    /// Stopped for good.
+    Closed,
+}
+
+/// A start in progress. It continues without waiting callers until the server itself is dropped.
+type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
+
+impl Server {
+    pub(crate) fn new(config: ServerConfig, options: Arc<ConnectOptions>) -> Self {
+        Self {
+            log: Arc::new(Log::new(config.secrets.clone())),
+            config: Arc::new(config),
+            options,
+            counterpart: OnceLock::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets the client and observer. Only the first call has an effect.
+    pub(crate) fn introduce(&self, counterpart: Counterpart) {
+        self.counterpart.get_or_init(|| counterpart);
+    }
+
+    /// Starts the server for the first time, and lists its tools.
+    pub(crate) async fn start(&self) -> Result<ToolList, StartError> {
+        self.state().started = Some(Instant::now());
+        let start = async {
+            let session = self.connect().await?;
+            let tools = session.list_tools(&self.config).await?;
+            Ok((session, tools))
+        };
+        let (session, tools) = within(self.start_timeout(), start).await?;
+        self.state().life = Life::Up(Arc::new(session));
+        Ok(tools)
+    }
+
+    /// Starts the server in the background if it is not running and the restart limit allows it.
+    pub(crate) fn wake(self: &Arc<Self>) {
+        let mut state = self.state();
+        let is_down = match &state.life {
+            Life::Down => true,
+            Life::Up(session) => session.is_over(),
+            Life::Starting(_) | Life::Closed => false,
+        };
+        if is_down && self.admit(&mut state).is_ok() {
+            state.life = Life::Starting(self.begin());
+        }
+    }
+
+    /// Returns the session, and starts the server if it is not running. Restarts are limited.
+    pub(crate) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, ToolError> {
+        let name = &self.config.name;
+        let (starting, is_first) = {
+            let mut state = self.state();
+            let is_first = state.started.is_none();
+            match &state.life {
+                Life::Up(session) if !session.is_over() => return Ok(Arc::clone(session)),
+                Life::Starting(starting) => (starting.clone(), is_first),
+                Life::Closed => {
+                    return Err(ToolError {
+                        retry: RetryAdvice::Never,
+                        ..ToolError::unavailable(format!("the server `{name}` has been stopped"))
+                    });
+                }
+                Life::Up(_) | Life::Down => {
+                    self.admit(&mut state)?;
+                    let starting = self.begin();
+                    state.life = Life::Starting(starting.clone());
+                    (starting, is_first)
+                }
+            }
+        };
+        starting.await.map_err(|error| {
+            let again = if is_first { "" } else { " again" };
+            self.unavailable(format!(
+                "the server `{name}` did not start{again}: {}",
+                error.message
+            ))
+        })
+    }
+
+    /// Returns the session if the server is running.
+    pub(crate) fn running(&self) -> Option<Arc<Session>> {
+        match &self.state().life {
+            Life::Up(session) if !session.is_over() => Some(Arc::clone(session)),
+            _ => None,
+        }
+    }
+
+    /// Records a successful call, which resets the restart limit.
+    pub(crate) fn has_worked(&self) {
+        self.state().in_vain = 0;
+    }
+
+    /// Stops the server for good.
+    pub(crate) async fn stop(&self) {
+        let life = std::mem::replace(&mut self.state().life, Life::Closed);
+        if let Life::Up(session) = life {
+            session.stop(self.options.stop_grace).await;
+        }
+    }
+
+    /// Returns the failure of a start, with the end of the standard error output.
+    pub(crate) fn failure(&self, error: StartError) -> ServerFailure {
+        let name = &self.config.name;
+        ServerFailure {
+            server: Arc::clone(name),
+            message: format!("the server `{name}` did not start: {}", error.message),
+            help: error.help,
+            stderr: self.log.tail(),
+        }
+    }
+
+    /// Returns a transport failure, with the end of the standard error output.
+    pub(crate) fn unavailable(&self, message: String) -> ToolError {
+        let error = ToolError::unavailable(message);
+        match self.log.tail() {
+            tail if tail.is_empty() => error,
+            tail => error.with_data(Value::object([("stderr", Value::from(tail))])),
+        }
+    }
+
+    /// Returns the failure of a request that the server did not answer.
+    pub(crate) async fn silence(&self, session: &Session, reason: Option<String>) -> ToolError {
+        let reason = match reason {
+            Some(reason) => reason,
+            None => session.reason().await,
+        };
+        let name = &self.config.name;
+        self.lost(format!("the server `{name}` did not answer: {reason}"))
+    }
+
+    /// Returns a failure with an unknown outcome: the request was sent and may have been carried out.
+    pub(crate) fn lost(&self, message: String) -> ToolError {
+        ToolError {
+            retry: RetryAdvice::Uncertain,
+            ..self.unavailable(message)
+        }
+    }
+
+    /// Returns the failure of a request that did not reach the server.
+    pub(crate) fn unsent(&self, reason: &str) -> ToolError {
+        let name = &self.config.name;
+        self.unavailable(format!("the server `{name}` was not reached: {reason}"))
+    }
+
+    /// Converts a request error for a caller that passes requests through.
+    pub(crate) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
+        match error {
+            RequestError::Refused(error) => error,
+            RequestError::Unreadable(reason) => self.lost(self.unreadable(&reason)).into(),
+            RequestError::Unsent(reason) => self.unsent(&reason).into(),
+            RequestError::Lost(reason) => self.silence(session, reason).await.into(),
+        }
+    }
+
+    /// Returns the message about an unreadable response.
+    pub(crate) fn unreadable(&self, reason: &str) -> String {
+        let name = &self.config.name;
+        format!("the answer of the server `{name}` cannot be read: {reason}")
+    }
+
+    /// Returns the start timeout.
+    pub(crate) fn start_timeout(&self) -> Duration {
+        let configured = self.config.start_timeout;
+        configured.unwrap_or(self.options.start_timeout)
+    }
+
+    /// Records a start, or fails if the restart limit is reached.
+    fn admit(&self, state: &mut State) -> Result<(), ToolError> {
+        let now = Instant::now();
+        let Some(last) = state.started.replace(now) else {
+            return Ok(());
+        };
+        let limit = self.options.restart_limit;
+        if state.in_vain < limit {
+            state.in_vain += 1;
+            return Ok(());
+        }
+        let retry = match self.options.restart_pause {
+            None => RetryAdvice::Never,
+            Some(pause) => match pause.checked_sub(now - last) {
+                None | Some(Duration::ZERO) => return Ok(()),
+                Some(rest) => RetryAdvice::After(rest),
+            },
+        };
+        state.started = Some(last);
+        let name = &self.config.name;
+        let message = format!("the server `{name}` was started again {limit} times in vain");
+        Err(ToolError {
+            retry,
+            ..self.unavailable(message)
+        })
+    }
+
+    fn begin(self: &Arc<Self>) -> Starting {
+        let server = Arc::downgrade(self);
+        let start = self.connecting();
+        let limit = self.start_timeout();
+        if let Some(watcher) = self.watcher() {
+            watcher.starting();
+        }
+        // The start runs in a task of its own, because later callers need the server even if the first one stops
+        // waiting.
+        let task = tokio::spawn(async move {
+            let outcome = within(limit, start).await.map(Arc::new);
+            match server.upgrade() {
+                Some(server) => server.has_started(outcome),
+                None => Err(StartError::stopped()),
+            }
+        });
+        let abort = AbortOnDrop(task.abort_handle());
+        let starting = async move {
+            let _abort = abort;
+            task.await.unwrap_or_else(|_| Err(StartError::stopped()))
+        };
+        starting.boxed().shared()
+    }
+
+    fn has_started(
+        &self,
+        outcome: Result<Arc<Session>, StartError>,
+    ) -> Result<Arc<Session>, StartError> {
+        let mut state = self.state();
+        if matches!(state.life, Life::Closed) {
+            return Err(StartError::stopped());
+        }
+        let before = std::mem::replace(
+            &mut state.life,
+            match &outcome {
+                Ok(session) => Life::Up(Arc::clone(session)),
+                Err(_) => Life::Down,
+            },
+        );
+        drop(state);
+        drop(before);
+        if let Some(watcher) = self.watcher() {
+            match &outcome {
+                Ok(session) => watcher.started(session),
+                Err(error) => watcher.failed(error),
+            }
+        }
+        outcome
+    }
+
+    async fn connect(&self) -> Result<Session, StartError> {
+        self.connecting().await
+    }
+
+    /// Returns a start that does not hold the server itself.
+    fn connecting(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
+        let config = Arc::clone(&self.config);
+        let options = Arc::clone(&self.options);
+        let log = Arc::clone(&self.log);
+        let counterpart = self.counterpart.get().cloned().unwrap_or_default();
+        async move { Session::start(&config, &options, &log, counterpart).await }
+    }
+
+    fn watcher(&self) -> Option<Arc<dyn Watcher>> {
+        let counterpart = self.counterpart.get()?;
+        counterpart.watcher.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    start: impl Future<Output = Result<T, StartError>>,
+) -> Result<T, StartError> {
+    let outcome = tokio::time::timeout(limit, start).await;
+    outcome.unwrap_or_else(|_| Err(StartError::late(limit)))
+}
+
+/// A guard that aborts a task when dropped.
+#[derive(Debug)]
+pub(crate) struct AbortOnDrop(pub(crate) AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
