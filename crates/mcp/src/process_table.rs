@@ -28,7 +28,7 @@ mod system {
     use nix::unistd::Pid;
 
     /// A process of the table.
-    struct Entry {
+    struct ProcessEntry {
         pid: u32,
         parent: u32,
         group: u32,
@@ -46,7 +46,7 @@ mod system {
             return Vec::new();
         };
         let table = table();
-        let is_other = |entry: &Entry| entry.pid == pid && stamp(entry, &boot) != started;
+        let is_other = |entry: &ProcessEntry| entry.pid == pid && stamp(entry, &boot) != started;
         if !started.starts_with(&boot) || table.iter().any(is_other) {
             return Vec::new();
         }
@@ -90,7 +90,7 @@ mod system {
     }
 
     /// Returns all running processes, without zombies.
-    fn table() -> Vec<Entry> {
+    fn table() -> Vec<ProcessEntry> {
         let Ok(folder) = fs::read_dir("/proc") else {
             return Vec::new();
         };
@@ -98,7 +98,7 @@ mod system {
         pids.filter_map(entry).collect()
     }
 
-    fn entry(pid: u32) -> Option<Entry> {
+    fn entry(pid: u32) -> Option<ProcessEntry> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name, in parentheses, may contain any character.
         let (_, rest) = text.rsplit_once(')')?;
@@ -107,7 +107,7 @@ mod system {
         if matches!(state, "Z" | "X" | "x") {
             return None;
         }
-        Some(Entry {
+        Some(ProcessEntry {
             pid,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
@@ -115,7 +115,7 @@ mod system {
         })
     }
 
-    fn stamp(entry: &Entry, boot: &str) -> String {
+    fn stamp(entry: &ProcessEntry, boot: &str) -> String {
         format!("{boot}/{}", entry.started)
     }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use crate::config::ProgramConfig;
 
 #[cfg(target_os = "linux")]
-pub(crate) use work::KILL;
+pub(crate) use imp::KILL_SIGNAL;
 
 /// The first argument of a program that must call [`supervise`].
 pub const SUPERVISE: &str = "--planwright-supervise";
@@ -100,26 +100,26 @@ impl Supervisor {
             // Without `PATH` the system uses default directories, which this search does not know.
             return Ok(());
         };
-        let mut trouble = io::Error::from(io::ErrorKind::NotFound);
+        let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for place in std::env::split_paths(&path) {
             match is_program(&folder.join(place).join(name)) {
                 Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => trouble = error,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => failure = error,
                 Err(_) => {}
             }
         }
-        Err(trouble)
+        Err(failure)
     }
 }
 
 /// Runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the exit status of this process. Must
 /// be called at the start of `main`, before any other thread exists.
 pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    work::supervise(&arguments.into_iter().collect::<Vec<_>>())
+    imp::supervise(&arguments.into_iter().collect::<Vec<_>>())
 }
 
 #[cfg(target_os = "linux")]
-mod work {
+mod imp {
     use std::ffi::OsString;
     use std::fs::File;
     use std::io::{self, Write};
@@ -139,30 +139,32 @@ mod work {
     use crate::process_table::{descendants, kill_all};
 
     /// The argument that marks the second stage, which becomes the server.
-    const BECOME: &str = "become";
+    const EXEC_STAGE: &str = "become";
 
     /// The interval between two checks of terminating processes, in milliseconds, and the number of checks before they
     /// are killed.
-    const PAUSE: u8 = 10;
-    const GRACE: u32 = 50;
+    const POLL_INTERVAL_MS: u8 = 10;
+    const GRACE_POLLS: u32 = 50;
 
     /// The exit statuses of a shell for a command that cannot be run, and of `timeout` for its own failure.
-    const NOT_RUN: u8 = 126;
-    const FAILED: u8 = 125;
+    const EXIT_NOT_RUN: u8 = 126;
+    const EXIT_FAILED: u8 = 125;
 
     /// Requests the supervisor to kill all descendants.
-    pub(crate) const KILL: Signal = Signal::SIGUSR1;
+    pub(crate) const KILL_SIGNAL: Signal = Signal::SIGUSR1;
 
     /// Notifies the supervisor that its parent may have died.
-    const PARENT: Signal = Signal::SIGUSR2;
+    const PARENT_SIGNAL: Signal = Signal::SIGUSR2;
 
     pub(super) fn supervise(arguments: &[OsString]) -> u8 {
         let done = match arguments {
-            [stage, parent, command @ ..] if stage == BECOME => become_server(parent, command),
-            [parent, command @ ..] => Supervision::begin(parent, command).map(Supervision::run),
+            [stage, parent, command @ ..] if stage == EXEC_STAGE => exec_server(parent, command),
+            [parent, command @ ..] => {
+                SupervisorProcess::start(parent, command).map(SupervisorProcess::run)
+            }
             [] => Err(Errno::EINVAL),
         };
-        done.unwrap_or(FAILED)
+        done.unwrap_or(EXIT_FAILED)
     }
 
     fn is_parent(parent: &OsString) -> bool {
@@ -171,22 +173,22 @@ mod work {
     }
 
     /// Executes the server, which the kernel kills when the supervisor dies.
-    fn become_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
+    fn exec_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         let [program, args @ ..] = command else {
             return Err(Errno::EINVAL);
         };
         // The supervisor may have died before `set_pdeathsig` took effect.
         if !is_parent(supervisor) {
-            return Ok(FAILED);
+            return Ok(EXIT_FAILED);
         }
         // Blocked signals are inherited.
         handled().thread_unblock()?;
         let error = Command::new(program).args(args).exec();
-        let said = format!("`{}` could not be run: {error}\n", program.display());
+        let message = format!("`{}` could not be run: {error}\n", program.display());
         // Standard error may be closed, and no other channel is available.
-        let _ = io::stderr().write_all(said.as_bytes());
-        Ok(NOT_RUN)
+        let _ = io::stderr().write_all(message.as_bytes());
+        Ok(EXIT_NOT_RUN)
     }
 
     /// Returns the signals that a supervisor handles.
@@ -196,14 +198,14 @@ mod work {
             Signal::SIGTERM,
             Signal::SIGINT,
             Signal::SIGHUP,
-            KILL,
-            PARENT,
+            KILL_SIGNAL,
+            PARENT_SIGNAL,
         ])
     }
 
     /// The state of the shutdown.
     #[derive(Clone, Copy)]
-    enum Phase {
+    enum ShutdownPhase {
         /// The server runs.
         Running,
         /// All descendants have received `SIGTERM` and are killed after this number of intervals.
@@ -212,19 +214,19 @@ mod work {
         Killing,
     }
 
-    struct Supervision {
+    struct SupervisorProcess {
         parent: u32,
         signals: SignalFd,
         server: Pid,
         status: Option<WaitStatus>,
-        phase: Phase,
+        phase: ShutdownPhase,
     }
 
-    impl Supervision {
+    impl SupervisorProcess {
         /// Starts the server.
-        fn begin(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
+        fn start(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
             // This precedes the check of the parent, so that its death is never missed.
-            prctl::set_pdeathsig(PARENT)?;
+            prctl::set_pdeathsig(PARENT_SIGNAL)?;
             prctl::set_child_subreaper(true)?;
             // The supervisor may end by the signal of its server, and one core dump is enough.
             prctl::set_dumpable(false)?;
@@ -236,7 +238,7 @@ mod work {
             }
             let server = Command::new("/proc/self/exe")
                 .arg(SUPERVISE)
-                .arg(BECOME)
+                .arg(EXEC_STAGE)
                 .arg(id().to_string())
                 .args(command)
                 .spawn()
@@ -252,7 +254,7 @@ mod work {
                 signals,
                 server: Pid::from_raw(i32::try_from(server.id()).unwrap_or_default()),
                 status: None,
-                phase: Phase::Running,
+                phase: ShutdownPhase::Running,
             })
         }
 
@@ -260,30 +262,30 @@ mod work {
         fn run(mut self) -> u8 {
             loop {
                 if !self.reap() {
-                    return self.status.map_or(FAILED, finish);
+                    return self.status.map_or(EXIT_FAILED, exit_like);
                 }
-                if self.status.is_some() && matches!(self.phase, Phase::Running) {
-                    self.end();
+                if self.status.is_some() && matches!(self.phase, ShutdownPhase::Running) {
+                    self.terminate();
                 }
                 let timeout = match self.phase {
-                    Phase::Running => PollTimeout::NONE,
-                    Phase::Ending(1..) => PollTimeout::from(PAUSE),
-                    Phase::Ending(0) | Phase::Killing => {
+                    ShutdownPhase::Running => PollTimeout::NONE,
+                    ShutdownPhase::Ending(1..) => PollTimeout::from(POLL_INTERVAL_MS),
+                    ShutdownPhase::Ending(0) | ShutdownPhase::Killing => {
                         kill_all(descendants(&[id()]));
-                        PollTimeout::from(PAUSE)
+                        PollTimeout::from(POLL_INTERVAL_MS)
                     }
                 };
                 let mut waiting = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
                 match poll(&mut waiting, timeout) {
                     Ok(0) => {
-                        if let Phase::Ending(pauses) = &mut self.phase {
+                        if let ShutdownPhase::Ending(pauses) = &mut self.phase {
                             *pauses = pauses.saturating_sub(1);
                         }
                     }
                     Err(Errno::EINTR) => {}
                     Ok(_) => self.take_signal(),
                     // Without `poll`, the supervisor would notice no further event.
-                    Err(_) => self.phase = Phase::Killing,
+                    Err(_) => self.phase = ShutdownPhase::Killing,
                 }
             }
         }
@@ -293,21 +295,21 @@ mod work {
                 return;
             };
             match i32::try_from(signal.ssi_signo).map(Signal::try_from) {
-                Ok(Ok(KILL)) => self.phase = Phase::Killing,
+                Ok(Ok(KILL_SIGNAL)) => self.phase = ShutdownPhase::Killing,
                 // The kernel sends the signal also if only the thread that started this process has ended.
-                Ok(Ok(PARENT)) if parent_id() != self.parent => self.end(),
+                Ok(Ok(PARENT_SIGNAL)) if parent_id() != self.parent => self.terminate(),
                 Ok(Ok(signal @ (Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))) => {
-                    pass_on(signal);
+                    signal_descendants(signal);
                 }
                 _ => {}
             }
         }
 
         /// Sends `SIGTERM` to all descendants.
-        fn end(&mut self) {
-            if matches!(self.phase, Phase::Running) {
-                pass_on(Signal::SIGTERM);
-                self.phase = Phase::Ending(GRACE);
+        fn terminate(&mut self) {
+            if matches!(self.phase, ShutdownPhase::Running) {
+                signal_descendants(Signal::SIGTERM);
+                self.phase = ShutdownPhase::Ending(GRACE_POLLS);
             }
         }
 
@@ -325,7 +327,7 @@ mod work {
     }
 
     /// Sends a signal to all descendants.
-    fn pass_on(signal: Signal) {
+    fn signal_descendants(signal: Signal) {
         for pid in descendants(&[id()]) {
             let pid = i32::try_from(pid).unwrap_or_default();
             // A process that has ended meanwhile needs no signal.
@@ -334,24 +336,24 @@ mod work {
     }
 
     /// Ends this process as the server has ended: with its status, or by its signal.
-    fn finish(status: WaitStatus) -> u8 {
+    fn exit_like(status: WaitStatus) -> u8 {
         match status {
-            WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(FAILED),
+            WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(EXIT_FAILED),
             WaitStatus::Signaled(_, signal, _) => {
                 let mut own = SigSet::empty();
                 own.add(signal);
                 let _ = own.thread_unblock();
                 let _ = raise(signal);
                 // The signal does not end a process by default.
-                FAILED
+                EXIT_FAILED
             }
-            _ => FAILED,
+            _ => EXIT_FAILED,
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod work {
+mod imp {
     use std::ffi::OsString;
 
     pub(super) fn supervise(_: &[OsString]) -> u8 {

@@ -10,7 +10,7 @@ pub(super) struct Expanded {
 
 /// The reason why a variable cannot be expanded, and a hint.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ExpansionError {
     pub(super) message: String,
     pub(super) help: String,
 }
@@ -20,7 +20,7 @@ pub(super) struct Fault {
 pub(super) fn expand(
     text: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<Expanded, Vec<Fault>> {
+) -> Result<Expanded, Vec<ExpansionError>> {
     let mut expanded = Expanded {
         text: String::with_capacity(text.len()),
         secrets: Vec::new(),
@@ -31,7 +31,7 @@ pub(super) fn expand(
         let (before, from) = rest.split_at(start);
         expanded.text.push_str(before);
         let Some(end) = from.find('}') else {
-            faults.push(Fault {
+            faults.push(ExpansionError {
                 message: format!("`{from}` opens a variable that is never closed"),
                 help: "write it as `${NAME}`".to_owned(),
             });
@@ -58,7 +58,7 @@ pub(super) fn expand(
 }
 
 /// Returns true if a variable of this name usually contains a secret.
-pub(super) fn names_a_secret(name: &str) -> bool {
+pub(super) fn is_secret_name(name: &str) -> bool {
     const MARKS: [&str; 8] = [
         "KEY",
         "TOKEN",
@@ -76,21 +76,21 @@ pub(super) fn names_a_secret(name: &str) -> bool {
 fn variable(
     inside: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<(String, bool), Fault> {
+) -> Result<(String, bool), ExpansionError> {
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
     if let Some((kind, _)) = name.split_once(':') {
-        return Err(Fault {
+        return Err(ExpansionError {
             message: format!("`${{{inside}}}` asks for a `{kind}` variable, which is not known"),
             help: "put the value into an environment variable and write `${env:NAME}`".to_owned(),
         });
     }
     match lookup(name).or_else(|| default.map(str::to_owned)) {
-        Some(value) => Ok((value, names_a_secret(name))),
-        None => Err(Fault {
+        Some(value) => Ok((value, is_secret_name(name))),
+        None => Err(ExpansionError {
             message: format!("the environment variable `{name}` is not set"),
             help: format!("set `{name}`, or give a default: `${{{name}:-…}}`"),
         }),

@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::expand::names_a_secret;
+use super::expand::is_secret_name;
 use super::server_reader::{ServerReader, escape};
 use super::{Grant, HttpConfig, OauthConfig, Reach};
 
@@ -87,10 +87,10 @@ impl ServerReader<'_> {
         for (name, value) in headers {
             let field = format!("/headers/{}", escape(name));
             let value = self.text(&field, value);
-            if names_a_secret(name) || name.eq_ignore_ascii_case("cookie") {
-                self.hide(&value);
+            if is_secret_name(name) || name.eq_ignore_ascii_case("cookie") {
+                self.add_secret(&value);
                 // Servers may quote the credential without its scheme, such as `Bearer`.
-                self.hide(value.rsplit(' ').next().unwrap_or_default());
+                self.add_secret(value.rsplit(' ').next().unwrap_or_default());
             }
             if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
                 self.problem(
@@ -132,7 +132,7 @@ impl ServerReader<'_> {
                 "clientId" => oauth.client_id = Some(self.text(&field, &value)),
                 "clientSecret" => {
                     let secret = self.text(&field, &value);
-                    self.hide(&secret);
+                    self.add_secret(&secret);
                     oauth.client_secret = Some(secret);
                 }
                 "clientMetadataUrl" => oauth.client_metadata_url = Some(self.text(&field, &value)),

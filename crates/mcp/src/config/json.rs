@@ -9,20 +9,23 @@ use serde_json::Value;
 const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
 
 /// The top-level fields of the file; only those with servers have a value.
-pub(super) struct Parts(pub(super) Vec<(String, Option<Fields>)>);
+pub(super) struct McpConfigFile(pub(super) Vec<(String, Option<OrderedFields>)>);
 
-impl<'de> Deserialize<'de> for Parts {
+impl<'de> Deserialize<'de> for McpConfigFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PartsVisitor;
+        struct McpConfigFileVisitor;
 
-        impl<'de> Visitor<'de> for PartsVisitor {
-            type Value = Parts;
+        impl<'de> Visitor<'de> for McpConfigFileVisitor {
+            type Value = McpConfigFile;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Parts, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut access: A,
+            ) -> Result<McpConfigFile, A::Error> {
                 let mut parts = Vec::new();
                 while let Some(name) = access.next_key::<String>()? {
                     let servers = if CONTAINERS.contains(&name.as_str()) {
@@ -33,38 +36,41 @@ impl<'de> Deserialize<'de> for Parts {
                     };
                     parts.push((name, servers));
                 }
-                Ok(Parts(parts))
+                Ok(McpConfigFile(parts))
             }
         }
 
-        deserializer.deserialize_map(PartsVisitor)
+        deserializer.deserialize_map(McpConfigFileVisitor)
     }
 }
 
 /// The fields of an object in their order, including duplicates.
-pub(super) struct Fields(pub(super) Vec<(String, Value)>);
+pub(super) struct OrderedFields(pub(super) Vec<(String, Value)>);
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for OrderedFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FieldsVisitor;
+        struct OrderedFieldsVisitor;
 
-        impl<'de> Visitor<'de> for FieldsVisitor {
-            type Value = Fields;
+        impl<'de> Visitor<'de> for OrderedFieldsVisitor {
+            type Value = OrderedFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut access: A,
+            ) -> Result<OrderedFields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = access.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(OrderedFields(fields))
             }
         }
 
-        deserializer.deserialize_map(FieldsVisitor)
+        deserializer.deserialize_map(OrderedFieldsVisitor)
     }
 }
 

@@ -13,17 +13,17 @@ const SECRET: &str = "[redacted]";
 
 /// Returns the identity of `server`, see [`ServerConfig::origin`].
 pub(super) fn of(server: &ServerConfig) -> Arc<str> {
-    let mut parts = Parts {
+    let mut digest_of = OriginDigest {
         digest: Sha256::new(),
         secrets: &server.secrets,
     };
     let name = match &server.reach {
-        Reach::Program(program) => parts.program(program),
-        Reach::Http(http) => parts.http(http),
+        Reach::Program(program) => digest_of.program(program),
+        Reach::Http(http) => digest_of.http(http),
     };
-    let name = parts.masked(name);
+    let name = digest_of.masked(name);
     let mut origin = format!("{name} sha256:");
-    for byte in parts.digest.finalize() {
+    for byte in digest_of.digest.finalize() {
         // Writing to a text cannot fail.
         let _ = write!(origin, "{byte:02x}");
     }
@@ -31,12 +31,12 @@ pub(super) fn of(server: &ServerConfig) -> Arc<str> {
 }
 
 /// A digest of length-prefixed parts, so that different lists of parts never feed the same bytes.
-struct Parts<'a> {
+struct OriginDigest<'a> {
     digest: Sha256,
     secrets: &'a [Arc<str>],
 }
 
-impl Parts<'_> {
+impl OriginDigest<'_> {
     fn program<'p>(&mut self, program: &'p ProgramConfig) -> &'p str {
         self.add("program");
         let folder = program.cwd.as_deref();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
-use super::json::Parts;
-use super::server_reader::{ServerReader, State, escape};
-use super::{ServersConfig, json as jsonc};
+use super::ServersConfig;
+use super::json::{McpConfigFile, to_json};
+use super::server_reader::{ServerReader, escape};
 
 impl ServersConfig {
     /// Parses the `text` of the file `file_name`, with or without comments. `lookup` returns the value of an
@@ -23,7 +23,7 @@ impl ServersConfig {
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let file: Arc<str> = file_name.into();
-        let parts: Parts = serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
+        let parts: McpConfigFile = serde_json::from_str(&to_json(text)).map_err(|error| {
             let is_shape = error.classify() == serde_json::error::Category::Data;
             ConfigError {
                 file: Arc::clone(&file),
@@ -31,13 +31,13 @@ impl ServersConfig {
                 message: if is_shape {
                     "this must be an object".to_owned()
                 } else {
-                    format!("this is not JSON: {}", reason(&error))
+                    format!("this is not JSON: {}", json_message(&error))
                 },
                 help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
                     .to_owned(),
             }
         })?;
-        let mut reader = Reader {
+        let mut reader = ConfigReader {
             file,
             lookup,
             config: ServersConfig::default(),
@@ -48,15 +48,15 @@ impl ServersConfig {
     }
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     file: Arc<str>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
     config: ServersConfig,
     warnings: Vec<ConfigProblem>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, parts: Parts) -> Result<(), ConfigError> {
+impl ConfigReader<'_> {
+    fn read(&mut self, parts: McpConfigFile) -> Result<(), ConfigError> {
         let mut found = false;
         for (name, servers) in parts.0 {
             let Some(servers) = servers else {
@@ -73,7 +73,7 @@ impl Reader<'_> {
             }
         }
         if found {
-            self.names();
+            self.warn_about_colliding_names();
             return Ok(());
         }
         Err(ConfigError {
@@ -85,14 +85,14 @@ impl Reader<'_> {
     }
 
     /// Warns about servers whose qualified tool names may collide.
-    fn names(&mut self) {
-        let names: Vec<Arc<str>> = self.config.names().cloned().collect();
-        for longer in &names {
+    fn warn_about_colliding_names(&mut self) {
+        let warn_about_colliding_names: Vec<Arc<str>> = self.config.names().cloned().collect();
+        for longer in &warn_about_colliding_names {
             let begins = |shorter: &&Arc<str>| {
                 let rest = longer.strip_prefix(&***shorter);
                 rest.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("__"))
             };
-            for shorter in names.iter().filter(begins) {
+            for shorter in warn_about_colliding_names.iter().filter(begins) {
                 self.warnings.push(ConfigProblem {
                     file: Arc::clone(&self.file),
                     server: Some(Arc::clone(longer)),
@@ -113,7 +113,7 @@ impl Reader<'_> {
             self.config.servers.retain(|known| known.name != name);
         }
         let mut server = ServerReader::new(Arc::clone(&name), pointer.clone(), self.lookup);
-        let state = server.read(value);
+        let is_enabled = server.read(value);
         if !is_visible(&name) {
             server.problem(
                 "",
@@ -136,7 +136,7 @@ impl Reader<'_> {
                 message,
             );
         }
-        if state == State::Disabled {
+        if !is_enabled {
             self.config.disabled.push(name);
             return;
         }
@@ -172,10 +172,10 @@ impl Reader<'_> {
 }
 
 /// Returns the message of a JSON error without its position.
-fn reason(error: &serde_json::Error) -> String {
+fn json_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
-        Some((reason, _)) => reason.to_owned(),
+        Some((json_message, _)) => json_message.to_owned(),
         None => text,
     }
 }

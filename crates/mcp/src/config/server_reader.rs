@@ -7,19 +7,13 @@ use std::time::Duration;
 use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 
-use super::expand::{expand, names_a_secret};
+use super::expand::{expand, is_secret_name};
 use super::http::URL_FIELDS;
-use super::{ProgramConfig, Reach, ServerConfig, server_reader as duration};
-use crate::session::handshake as revision;
+use super::{ProgramConfig, Reach, ServerConfig};
+use crate::session::handshake::{REVISIONS, supported_revision};
 
 /// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
-const SHORTEST_SECRET: usize = 6;
-
-#[derive(PartialEq, Eq)]
-pub(super) enum State {
-    Enabled,
-    Disabled,
-}
+const MIN_SECRET_LENGTH: usize = 6;
 
 /// A parser of one server. It collects all problems instead of stopping at the first.
 pub(super) struct ServerReader<'a> {
@@ -49,13 +43,13 @@ impl<'a> ServerReader<'a> {
     }
 
     /// Parses the value of the server. Returns false if the server is disabled.
-    pub(super) fn read(&mut self, value: Value) -> State {
+    pub(super) fn read(&mut self, value: Value) -> bool {
         let Value::Object(mut fields) = value else {
             self.problem("", "it must be an object", r#"write `{"command": "…"}`"#);
-            return State::Enabled;
+            return true;
         };
         if fields.shift_remove("disabled") == Some(Value::Bool(true)) {
-            return State::Disabled;
+            return false;
         }
         self.common(&mut fields);
         let kind = ["type", "transport"]
@@ -82,7 +76,7 @@ impl<'a> ServerReader<'a> {
             None if has_address => self.http(fields),
             None => self.program(fields),
         }
-        State::Enabled
+        true
     }
 
     /// Parses the fields that are independent of the transport.
@@ -98,10 +92,10 @@ impl<'a> ServerReader<'a> {
             }
         }
         if let Some(value) = fields.shift_remove("protocol") {
-            let revision = value.as_str().and_then(revision::named);
+            let revision = value.as_str().and_then(supported_revision);
             self.config.protocol = revision.map(|revision| revision.as_str().into());
             if revision.is_none() {
-                let known = revision::REVISIONS.iter().map(ProtocolVersion::as_str);
+                let known = REVISIONS.iter().map(ProtocolVersion::as_str);
                 let known = known.collect::<Vec<_>>().join("`, `");
                 self.problem(
                     "/protocol",
@@ -136,7 +130,7 @@ impl<'a> ServerReader<'a> {
         match expand(&text, self.lookup) {
             Ok(expanded) => {
                 for secret in &expanded.secrets {
-                    self.hide(secret);
+                    self.add_secret(secret);
                 }
                 expanded.text
             }
@@ -150,7 +144,7 @@ impl<'a> ServerReader<'a> {
     }
 
     fn duration(&mut self, field: &str, value: &Value) -> Option<Duration> {
-        let duration = duration::read(value);
+        let duration = parse_duration(value);
         if duration.is_none() {
             self.problem(
                 &format!("/{field}"),
@@ -161,9 +155,9 @@ impl<'a> ServerReader<'a> {
         duration
     }
 
-    pub(super) fn hide(&mut self, secret: &str) {
+    pub(super) fn add_secret(&mut self, secret: &str) {
         let is_known = self.config.secrets.iter().any(|known| **known == *secret);
-        if secret.len() >= SHORTEST_SECRET && !is_known {
+        if secret.len() >= MIN_SECRET_LENGTH && !is_known {
             self.config.secrets.push(secret.into());
         }
     }
@@ -243,8 +237,8 @@ impl ServerReader<'_> {
                 Value::Null => None,
                 value => Some(self.text(&format!("/env/{}", escape(name)), value)),
             };
-            if names_a_secret(name) {
-                self.hide(value.as_deref().unwrap_or_default());
+            if is_secret_name(name) {
+                self.add_secret(value.as_deref().unwrap_or_default());
             }
             env.push((name.clone(), value));
         }
@@ -254,16 +248,16 @@ impl ServerReader<'_> {
 
 /// Parses `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds as other clients write it. Returns `None` for
 /// anything else and for zero.
-pub(super) fn read(value: &Value) -> Option<Duration> {
+pub(super) fn parse_duration(value: &Value) -> Option<Duration> {
     let duration = match value {
         Value::Number(number) => Duration::from_millis(number.as_u64()?),
-        Value::String(text) => read_text(text.trim())?,
+        Value::String(text) => parse_text(text.trim())?,
         _ => return None,
     };
     (!duration.is_zero()).then_some(duration)
 }
 
-fn read_text(text: &str) -> Option<Duration> {
+fn parse_text(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let amount: f64 = digits.trim_end().parse().ok()?;
     let seconds = match &text[digits.len()..] {

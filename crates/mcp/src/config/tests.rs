@@ -299,7 +299,11 @@ fn reads_lengths_of_time() {
     ];
     for (text, expected) in cases {
         let value = serde_json::from_str(text).unwrap();
-        assert_eq!(super::duration::read(&value), expected, "{text}");
+        assert_eq!(
+            super::server_reader::parse_duration(&value),
+            expected,
+            "{text}"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use planwright_core::Value;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 
-use super::state::Shared;
+use super::state::GatewayState;
 use crate::upstream::{UpstreamState, UpstreamView};
 
 /// The supported request methods.
@@ -29,7 +29,7 @@ pub(super) const METHODS: &[&str] = &[
 ];
 
 /// The methods that 2026-07-28 has removed.
-pub(super) const REMOVED: &[&str] = &[
+pub(super) const REMOVED_METHODS: &[&str] = &[
     "initialize",
     "logging/setLevel",
     "ping",
@@ -38,23 +38,23 @@ pub(super) const REMOVED: &[&str] = &[
 ];
 
 /// Returns the configuration for the handshake response.
-pub(super) fn config(shared: &Shared) -> ServerConfig {
-    let view = shared.upstreams.view();
-    let mut config = ServerConfig::new(capabilities(shared, &view));
+pub(super) fn config(gateway: &GatewayState) -> ServerConfig {
+    let view = gateway.upstreams.view();
+    let mut config = ServerConfig::new(capabilities(gateway, &view));
     config.server_info = Implementation::new("planwright", env!("CARGO_PKG_VERSION"));
-    config.instructions = instructions(shared, &view);
+    config.instructions = instructions(gateway, &view);
     config
 }
 
-fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
-    let passes = shared.passes();
+fn capabilities(gateway: &GatewayState, view: &UpstreamView) -> ServerCapabilities {
+    let passes_through = gateway.passes_through();
     // The capabilities of a starting server are unknown.
     let is_open = view
         .servers
         .iter()
         .any(|server| matches!(server.state, UpstreamState::Idle | UpstreamState::Starting));
     let has = |name: &str| {
-        passes
+        passes_through
             && (is_open
                 || view
                     .servers
@@ -76,16 +76,16 @@ fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
             offered[plain] = serde_json::json!({});
         }
     }
-    if shared.host.keeps_tasks() {
+    if gateway.host.keeps_tasks() {
         offered["extensions"] = serde_json::json!({"io.modelcontextprotocol/tasks": {}});
     }
     serde_json::from_value(offered).unwrap_or_default()
 }
 
 /// Returns the instructions of the host, followed by those of the servers in passthrough mode.
-fn instructions(shared: &Shared, view: &UpstreamView) -> Option<String> {
-    let mut parts: Vec<String> = shared.host.instructions().into_iter().collect();
-    if shared.passes() {
+fn instructions(gateway: &GatewayState, view: &UpstreamView) -> Option<String> {
+    let mut parts: Vec<String> = gateway.host.instructions().into_iter().collect();
+    if gateway.passes_through() {
         let says = |instructions: &Value| instructions.as_text().map(str::to_owned);
         let mut own: Vec<(&str, String)> = Vec::new();
         for server in &view.servers {

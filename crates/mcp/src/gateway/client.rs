@@ -41,7 +41,7 @@ impl fmt::Display for ClientId {
 }
 
 /// The methods of requests to clients, each with the capability that declares it.
-const ASKABLE: &[(&str, &str)] = &[
+const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
     ("elicitation/create", "elicitation"),
     ("sampling/createMessage", "sampling"),
     ("roots/list", "roots"),
@@ -92,14 +92,14 @@ impl Client {
     }
 
     /// Returns true if the client supports requests of this method.
-    pub(super) fn can_answer(&self, method: &str) -> bool {
-        let found = ASKABLE.iter().find(|(of, _)| *of == method);
+    pub(super) fn supports_request(&self, method: &str) -> bool {
+        let found = REQUEST_CAPABILITIES.iter().find(|(of, _)| *of == method);
         found.is_some_and(|(_, capability)| self.capabilities.get(capability).is_some())
     }
 
     /// Returns the capabilities that declare supported requests. The others only concern the gateway.
-    pub(super) fn askable(&self) -> Value {
-        let fields = ASKABLE.iter().filter_map(|(_, capability)| {
+    pub(super) fn request_capabilities(&self) -> Value {
+        let fields = REQUEST_CAPABILITIES.iter().filter_map(|(_, capability)| {
             Some((*capability, self.capabilities.get(capability)?.clone()))
         });
         Value::object(fields)
@@ -108,7 +108,7 @@ impl Client {
     /// Returns the description of the client for servers.
     pub(super) fn as_upstream(&self) -> UpstreamClient {
         UpstreamClient {
-            capabilities: self.askable(),
+            capabilities: self.request_capabilities(),
             is_asked_by_requests: self.is_asked_directly(),
             is_one_of_many: false,
         }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use planwright_core::{Tool, Value};
 
-use super::naming::{Claim, Naming};
+use super::naming::{NamingScheme, OfferName};
 use crate::upstream::{UpstreamServer, UpstreamView};
 
 /// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
-/// see [`Naming`].
+/// see [`NamingScheme`].
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<Offer<Tool>>,
@@ -35,12 +35,12 @@ pub(super) struct Offer<T> {
     pub(super) name: Arc<str>,
     /// The server's list entry, with the name that clients use.
     pub(super) entry: Value,
-    pub(super) what: T,
+    pub(super) item: T,
 }
 
 impl<T> Offer<T> {
     /// Returns the name that clients use.
-    pub(super) fn called(&self) -> &str {
+    pub(super) fn client_name(&self) -> &str {
         self.entry
             .get("name")
             .and_then(Value::as_text)
@@ -51,7 +51,7 @@ impl<T> Offer<T> {
 impl Listing {
     /// Creates the listing of `view`. `is_reserved` returns true for names that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &dyn Fn(&str) -> bool) -> Self {
-        let naming = Naming::new(view, is_reserved);
+        let naming = NamingScheme::new(view, is_reserved);
         let mut listing = Self::default();
         listing.add_tools(view, &naming);
         listing.add_prompts(view, &naming);
@@ -62,12 +62,12 @@ impl Listing {
     }
 
     /// Returns the tool `name`, or an error if several servers have one of that name.
-    pub(super) fn tool(&self, name: &str) -> Option<Result<Offer<Tool>, SharedName>> {
+    pub(super) fn tool(&self, name: &str) -> Option<Result<Offer<Tool>, AmbiguousName>> {
         find(&self.tools, &self.tools_by_name, name)
     }
 
     /// Returns the prompt `name`, or an error if several servers have one of that name.
-    pub(super) fn prompt(&self, name: &str) -> Option<Result<Offer<()>, SharedName>> {
+    pub(super) fn prompt(&self, name: &str) -> Option<Result<Offer<()>, AmbiguousName>> {
         find(&self.prompts, &self.prompts_by_name, name)
     }
 
@@ -77,7 +77,7 @@ impl Listing {
     }
 
     /// Returns the servers that may have the resource at `address`, the most likely first.
-    pub(super) fn servers_of(&self, address: &str) -> Vec<Arc<str>> {
+    pub(super) fn candidate_servers(&self, address: &str) -> Vec<Arc<str>> {
         if let Some(server) = self.owner(address) {
             return vec![server];
         }
@@ -96,7 +96,7 @@ impl Listing {
             .collect()
     }
 
-    fn add_tools(&mut self, view: &UpstreamView, naming: &Naming<'_>) {
+    fn add_tools(&mut self, view: &UpstreamView, naming: &NamingScheme<'_>) {
         let tools = view.servers.iter().flat_map(|server| {
             // The last of several tools with the same name counts.
             let mut seen = HashSet::new();
@@ -108,7 +108,7 @@ impl Listing {
                 .filter_map(|tool| {
                     let mut entries = server.tool_entries.iter().rev();
                     let entry = entries.find(|entry| is_named(entry, &tool.name))?;
-                    let claim = Claim::new(&server.name, &tool.name);
+                    let claim = OfferName::new(&server.name, &tool.name);
                     Some((claim, entry, tool.clone()))
                 })
                 .collect();
@@ -121,7 +121,7 @@ impl Listing {
         self.tools = offers;
     }
 
-    fn add_prompts(&mut self, view: &UpstreamView, naming: &Naming<'_>) {
+    fn add_prompts(&mut self, view: &UpstreamView, naming: &NamingScheme<'_>) {
         let prompts = view.servers.iter().flat_map(|server| {
             let mut seen = HashSet::new();
             let mut prompts: Vec<_> = server
@@ -131,7 +131,7 @@ impl Listing {
                 .filter_map(|entry| {
                     let name = text(entry, "name")?;
                     seen.insert(Arc::clone(&name))
-                        .then(|| (Claim::new(&server.name, &name), entry, ()))
+                        .then(|| (OfferName::new(&server.name, &name), entry, ()))
                 })
                 .collect();
             prompts.reverse();
@@ -168,13 +168,13 @@ impl Listing {
 
 /// The error of an ambiguous name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SharedName {
+pub(super) struct AmbiguousName {
     pub(super) name: String,
     /// The unambiguous names.
     pub(super) names: Vec<String>,
 }
 
-impl std::fmt::Display for SharedName {
+impl std::fmt::Display for AmbiguousName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names = self.names.join("` or `");
         write!(f, "several servers offer `{}`: name `{names}`", self.name)
@@ -182,30 +182,36 @@ impl std::fmt::Display for SharedName {
 }
 
 /// Returns the offers with the names that clients use.
-fn offers<T>(offered: Vec<(Claim, &Value, T)>, naming: &Naming<'_>) -> Vec<Offer<T>> {
-    let claims: Vec<&Claim> = offered.iter().map(|(claim, ..)| claim).collect();
+fn offers<T>(offered: Vec<(OfferName, &Value, T)>, naming: &NamingScheme<'_>) -> Vec<Offer<T>> {
+    let claims: Vec<&OfferName> = offered.iter().map(|(claim, ..)| claim).collect();
     let names = naming.assign(&claims);
     let named = offered.into_iter().zip(names);
     named
-        .map(|((Claim { server, name }, entry, what), called)| Offer {
-            entry: if called == name {
-                entry.clone()
-            } else {
-                let is_told = naming.is_taken(&server, &name);
-                renamed(entry, called, is_told.then_some((&server, &name)))
+        .map(
+            |((OfferName { server, name }, entry, item), client_name)| Offer {
+                entry: if client_name == name {
+                    entry.clone()
+                } else {
+                    let mentions_origin = naming.is_taken(&server, &name);
+                    renamed(
+                        entry,
+                        client_name,
+                        mentions_origin.then_some((&server, &name)),
+                    )
+                },
+                server,
+                name,
+                item,
             },
-            server,
-            name,
-            what,
-        })
+        )
         .collect()
 }
 
 /// Returns an entry with another name. `origin` is the server and its own name, if the description must mention them.
-fn renamed(entry: &Value, called: Arc<str>, told: Option<(&Arc<str>, &Arc<str>)>) -> Value {
+fn renamed(entry: &Value, client_name: Arc<str>, origin: Option<(&Arc<str>, &Arc<str>)>) -> Value {
     let mut fields = entry.as_object().cloned().unwrap_or_default();
-    fields.insert("name".into(), Value::Text(called));
-    if let Some((server, name)) = told {
+    fields.insert("name".into(), Value::Text(client_name));
+    if let Some((server, name)) = origin {
         let note = format!("The server `{server}` calls it `{name}`.");
         let description = match text(entry, "description") {
             Some(description) => format!("{description}\n\n{note}"),
@@ -217,9 +223,9 @@ fn renamed(entry: &Value, called: Arc<str>, told: Option<(&Arc<str>, &Arc<str>)>
 }
 
 /// Returns the indices of offers by name: the names that clients see, and `server__name`.
-fn by_name<T>(offers: &[Offer<T>], naming: &Naming<'_>) -> HashMap<Arc<str>, usize> {
-    let called = offers.iter().map(|offer| Arc::from(offer.called()));
-    let mut by_name: HashMap<Arc<str>, usize> = called.zip(0..).collect();
+fn by_name<T>(offers: &[Offer<T>], naming: &NamingScheme<'_>) -> HashMap<Arc<str>, usize> {
+    let client_name = offers.iter().map(|offer| Arc::from(offer.client_name()));
+    let mut by_name: HashMap<Arc<str>, usize> = client_name.zip(0..).collect();
     for (index, offer) in offers.iter().enumerate() {
         if let Some(prefixed) = naming.prefixed(&offer.server, &offer.name) {
             by_name.entry(prefixed).or_insert(index);
@@ -232,17 +238,17 @@ fn find<T: Clone>(
     offers: &[Offer<T>],
     by_name: &HashMap<Arc<str>, usize>,
     name: &str,
-) -> Option<Result<Offer<T>, SharedName>> {
+) -> Option<Result<Offer<T>, AmbiguousName>> {
     if let Some(index) = by_name.get(name) {
         return offers.get(*index).cloned().map(Ok);
     }
     let names: Vec<String> = offers
         .iter()
         .filter(|offer| *offer.name == *name)
-        .map(|offer| offer.called().to_owned())
+        .map(|offer| offer.client_name().to_owned())
         .collect();
     let name = name.to_owned();
-    (names.len() > 1).then_some(Err(SharedName { name, names }))
+    (names.len() > 1).then_some(Err(AmbiguousName { name, names }))
 }
 
 fn is_named(entry: &Value, name: &str) -> bool {

@@ -12,12 +12,12 @@ use crate::upstream::UpstreamView;
 
 /// The server and own name of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct OfferName {
     pub(super) server: Arc<str>,
     pub(super) name: Arc<str>,
 }
 
-impl Claim {
+impl OfferName {
     pub(super) fn new(server: &Arc<str>, name: &Arc<str>) -> Self {
         Self {
             server: Arc::clone(server),
@@ -28,12 +28,12 @@ impl Claim {
 
 /// The naming rules: the server's own name, if it is unique and free; else `server__name`, if that belongs to the
 /// server; else a digest and the name.
-pub(super) struct Naming<'a> {
+pub(super) struct NamingScheme<'a> {
     servers: ServerNames,
     is_reserved: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a> Naming<'a> {
+impl<'a> NamingScheme<'a> {
     /// Creates the naming for all servers of `view`, including unavailable ones. `is_reserved` returns true for names
     /// that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &'a dyn Fn(&str) -> bool) -> Self {
@@ -48,7 +48,7 @@ impl<'a> Naming<'a> {
     }
 
     /// Assigns a name to each claim, in their order.
-    pub(super) fn assign(&self, claims: &[&Claim]) -> Vec<Arc<str>> {
+    pub(super) fn assign(&self, claims: &[&OfferName]) -> Vec<Arc<str>> {
         let mut candidates: Vec<Vec<Arc<str>>> =
             claims.iter().map(|claim| self.candidates(claim)).collect();
         // All claims with an ambiguous name fall back to their next candidate. The final candidate is unique.
@@ -91,19 +91,19 @@ impl<'a> Naming<'a> {
             || self.prefixed(server, name).is_none()
     }
 
-    /// Returns warnings about offers that are renamed because their name belongs to another server. `what` is their
+    /// Returns warnings about offers that are renamed because their name belongs to another server. `item` is their
     /// kind.
-    pub(super) fn collisions<T>(&self, what: &str, offers: &[Offer<T>]) -> Vec<String> {
+    pub(super) fn collisions<T>(&self, item: &str, offers: &[Offer<T>]) -> Vec<String> {
         let taken = offers.iter().filter(|offer| {
-            offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name)
+            offer.client_name() != &*offer.name && self.is_taken(&offer.server, &offer.name)
         });
         taken
             .map(|offer| {
                 let mut clause = format!(
-                    "the {what} `{}` of the server `{}` is listed as `{}`",
+                    "the {item} `{}` of the server `{}` is listed as `{}`",
                     offer.name,
                     offer.server,
-                    offer.called()
+                    offer.client_name()
                 );
                 match self.servers.owner(&offer.name) {
                     Some(owner) if *owner != offer.server => {
@@ -118,8 +118,8 @@ impl<'a> Naming<'a> {
     }
 
     /// Returns the candidate names of a claim, the best one last.
-    fn candidates(&self, claim: &Claim) -> Vec<Arc<str>> {
-        let Claim { server, name } = claim;
+    fn candidates(&self, claim: &OfferName) -> Vec<Arc<str>> {
+        let OfferName { server, name } = claim;
         let digest = Sha256::digest(format!("{server}\n{name}"));
         let digest = digest.iter().take(4).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -140,15 +140,15 @@ mod tests {
 
     use planwright_core::ServerNames;
 
-    use super::{Claim, Naming};
+    use super::{NamingScheme, OfferName};
 
     /// Compares the names of `server/tool` pairs among further `servers`.
     fn check(servers: &[&str], tools: &[&str], expected: &[&str]) {
-        let claims: Vec<Claim> = tools
+        let claims: Vec<OfferName> = tools
             .iter()
             .map(|tool| {
                 let (server, name) = tool.split_once('/').unwrap();
-                Claim::new(&server.into(), &name.into())
+                OfferName::new(&server.into(), &name.into())
             })
             .collect();
         let mut known = ServerNames::default();
@@ -156,11 +156,11 @@ mod tests {
         for server in own.chain(servers.iter().map(|server| Arc::from(*server))) {
             known.add(&server);
         }
-        let naming = Naming {
+        let naming = NamingScheme {
             servers: known,
             is_reserved: &|name| name == "execute_plan",
         };
-        let seen = |claims: &[&Claim]| -> Vec<(String, Arc<str>)> {
+        let seen = |claims: &[&OfferName]| -> Vec<(String, Arc<str>)> {
             let names = naming.assign(claims);
             let mut seen: Vec<(String, Arc<str>)> = claims
                 .iter()
@@ -170,7 +170,7 @@ mod tests {
             seen.sort();
             seen
         };
-        let mut claims: Vec<&Claim> = claims.iter().collect();
+        let mut claims: Vec<&OfferName> = claims.iter().collect();
         let names = naming.assign(&claims);
         assert_eq!(
             names.iter().map(|name| &**name).collect::<Vec<_>>(),

@@ -17,7 +17,7 @@ use crate::upstream::{UpstreamView, Upstreams};
 pub const TOLD_GRACE: Duration = Duration::from_secs(1);
 
 /// The same for the lists of a client without change notifications.
-const UNTOLD_GRACE: Duration = Duration::from_secs(5);
+const UNNOTIFIED_CLIENT_GRACE: Duration = Duration::from_secs(5);
 
 /// The same for a call of a name that no ready server has.
 pub const CALL_GRACE: Duration = Duration::from_secs(10);
@@ -26,9 +26,9 @@ pub const CALL_GRACE: Duration = Duration::from_secs(10);
 ///
 /// Clones share the gateway.
 #[derive(Clone, Debug)]
-pub struct Gateway(pub(super) Arc<Shared>);
+pub struct Gateway(pub(super) Arc<GatewayState>);
 
-pub(super) struct Shared {
+pub(super) struct GatewayState {
     pub(super) host: Arc<dyn Host>,
     pub(super) upstreams: Upstreams,
     pub(super) suspended: SuspendedCalls,
@@ -56,7 +56,7 @@ impl Gateway {
     }
 
     fn build(host: Arc<dyn Host>, upstreams: Upstreams, serves_many: bool) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(GatewayState {
             host,
             upstreams,
             suspended: SuspendedCalls::default(),
@@ -66,16 +66,16 @@ impl Gateway {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for GatewayState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("GatewayState")
             .field("upstreams", &self.upstreams)
             .finish_non_exhaustive()
     }
 }
 
-impl Shared {
-    pub(super) fn passes(&self) -> bool {
+impl GatewayState {
+    pub(super) fn passes_through(&self) -> bool {
         self.host.passing() == Passing::Everything
     }
 
@@ -84,7 +84,7 @@ impl Shared {
         let first = if self.serves_many {
             // A later client may support forms.
             let forms = Value::object([("form", Value::empty_object())]);
-            let asked = client.askable();
+            let asked = client.request_capabilities();
             let mut capabilities = asked.as_object().cloned().unwrap_or_default();
             capabilities.shift_remove("roots");
             capabilities.entry("elicitation".into()).or_insert(forms);
@@ -103,9 +103,13 @@ impl Shared {
     }
 
     /// Starts the servers and waits for them, within the grace period after their first start.
-    pub(super) async fn settle(&self, client: &Client, is_told: bool) {
+    pub(super) async fn wait_for_servers(&self, client: &Client, is_notified: bool) {
         self.start(client);
-        let grace = if is_told { TOLD_GRACE } else { UNTOLD_GRACE };
+        let grace = if is_notified {
+            TOLD_GRACE
+        } else {
+            UNNOTIFIED_CLIENT_GRACE
+        };
         self.upstreams.settled_within(grace).await;
     }
 
@@ -117,7 +121,7 @@ impl Shared {
         find: impl Fn(&Listing) -> Option<T>,
     ) -> Option<T> {
         self.start(client);
-        if !self.passes() {
+        if !self.passes_through() {
             return None;
         }
         if let Some(found) = find(&self.current()) {
@@ -136,7 +140,8 @@ impl Shared {
                 let listing = Listing::new(&view, &|name| self.host.reserves(name));
                 let before = before.as_ref().map(|(_, before)| &before.collisions);
                 for clause in &listing.collisions {
-                    if self.passes() && before.is_none_or(|before| !before.contains(clause)) {
+                    if self.passes_through() && before.is_none_or(|before| !before.contains(clause))
+                    {
                         tracing::warn!("{clause}");
                     }
                 }

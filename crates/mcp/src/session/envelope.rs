@@ -26,9 +26,9 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Envelope> {
 }
 
 /// Returns the reason why a message is not a readable response, as one clause.
-pub(crate) fn fault(bytes: &[u8]) -> String {
-    let fault = match parse(bytes) {
-        Err(error) => return json_fault(&error),
+pub(crate) fn unreadable_reason(bytes: &[u8]) -> String {
+    let unreadable_reason = match parse(bytes) {
+        Err(error) => return json_error_message(&error),
         Ok(Envelope {
             result: Some(_),
             error: Some(_),
@@ -41,7 +41,7 @@ pub(crate) fn fault(bytes: &[u8]) -> String {
         }) => "it has neither a result nor an error",
         Ok(_) => "it does not say which request it answers",
     };
-    fault.to_owned()
+    unreadable_reason.to_owned()
 }
 
 fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
@@ -53,7 +53,7 @@ fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
     }
     // Numbers in the output of a tool must not be rounded. Lists are exempt, because schemas in them may have large
     // bounds.
-    if envelope.result.as_ref().is_some_and(holds_data)
+    if envelope.result.as_ref().is_some_and(is_call_result)
         && let Some(number) = oversized_integer(bytes)
     {
         let reason = format!("its number `{number}` does not fit into 64 bits");
@@ -63,7 +63,7 @@ fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
 }
 
 /// Returns true if `result` is that of a call, not of a list or handshake request.
-fn holds_data(result: &Value) -> bool {
+fn is_call_result(result: &Value) -> bool {
     let lists = [
         "tools",
         "prompts",
@@ -77,7 +77,7 @@ fn holds_data(result: &Value) -> bool {
 }
 
 /// Converts an error object. Any other value becomes the message of an error.
-pub(crate) fn error(error: Value) -> UpstreamError {
+pub(crate) fn to_upstream_error(error: Value) -> UpstreamError {
     let code = error.get("code").and_then(|code| match code {
         Value::Number(number) => number.as_i64(),
         _ => None,
@@ -91,7 +91,7 @@ pub(crate) fn error(error: Value) -> UpstreamError {
 }
 
 /// Normalizes an id: some servers return a number as a string.
-pub(crate) fn canonical(id: RequestId) -> RequestId {
+pub(crate) fn canonical_id(id: RequestId) -> RequestId {
     match &id {
         RequestId::String(text) => text.parse().map_or(id, RequestId::Number),
         RequestId::Number(_) => id,
@@ -99,7 +99,7 @@ pub(crate) fn canonical(id: RequestId) -> RequestId {
 }
 
 /// Returns the message of a JSON error without its position, which the user cannot look up.
-fn json_fault(error: &serde_json::Error) -> String {
+fn json_error_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
         Some((reason, _)) => reason.to_owned(),

@@ -20,8 +20,8 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
-use super::router::Mailbox;
-use crate::transport::stdio::log::brief;
+use super::router::ResponseRouter;
+use crate::transport::stdio::log::truncate_message;
 
 // Ids that no other request has: those count up from 0.
 pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
@@ -34,7 +34,7 @@ pub(crate) enum HandshakeError {
     Closed,
     #[error("it takes no messages: {0}")]
     Send(String),
-    #[error("it refused to connect: {}", brief(&.0.message))]
+    #[error("it refused to connect: {}", truncate_message(&.0.message))]
     Refused(Box<ErrorData>),
     #[error("it answered with something that is no answer")]
     Unexpected,
@@ -44,7 +44,7 @@ pub(crate) enum HandshakeError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HandshakePlan {
     first: HandshakeRequest,
-    then: Option<HandshakeRequest>,
+    fallback: Option<HandshakeRequest>,
 }
 
 /// A handshake request.
@@ -60,14 +60,14 @@ impl HandshakePlan {
     /// Prefers the latest revision, or the latest with `initialize` if `is_earlier`.
     pub(crate) fn preferring(is_earlier: bool) -> Self {
         let initialize = HandshakeRequest::Initialize(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        let (first, then) = if is_earlier {
+        let (first, fallback) = if is_earlier {
             (initialize, HandshakeRequest::Discover)
         } else {
             (HandshakeRequest::Discover, initialize)
         };
         Self {
             first,
-            then: Some(then),
+            fallback: Some(fallback),
         }
     }
 
@@ -78,7 +78,10 @@ impl HandshakePlan {
         } else {
             HandshakeRequest::Discover
         };
-        Self { first, then: None }
+        Self {
+            first,
+            fallback: None,
+        }
     }
 }
 
@@ -98,29 +101,32 @@ impl HandshakeRequest {
     }
 }
 
-/// Negotiates a revision as `client` and returns the server's description. A server that is silent for `patience` after
+/// Negotiates a revision as `client` and returns the server's description. A server that is silent for `fallback_delay` after
 /// the first request gets the second one as well.
-pub(crate) async fn shake_hands<T>(
+pub(crate) async fn negotiate<T>(
     transport: &mut T,
     client: &ClientConfig,
-    greetings: HandshakePlan,
-    patience: Duration,
+    plan: HandshakePlan,
+    fallback_delay: Duration,
 ) -> Result<ServerPeerInfo, HandshakeError>
 where
     T: Transport<RoleClient>,
 {
-    let HandshakePlan { first, mut then } = greetings;
+    let HandshakePlan {
+        first,
+        mut fallback,
+    } = plan;
     send(transport, first.message(client)).await?;
     // The requests that are still pending, the latest last.
-    let mut open = vec![first];
-    let mut has_asked_again = false;
-    let patience = tokio::time::sleep(patience);
-    tokio::pin!(patience);
+    let mut pending = vec![first];
+    let mut was_repeated = false;
+    let fallback_delay = tokio::time::sleep(fallback_delay);
+    tokio::pin!(fallback_delay);
     loop {
         let message = tokio::select! {
             message = transport.receive() => message.ok_or(HandshakeError::Closed)?,
-            () = &mut patience, if then.is_some() => {
-                greet_next(transport, client, &mut then, &mut open).await?;
+            () = &mut fallback_delay, if fallback.is_some() => {
+                send_fallback(transport, client, &mut fallback, &mut pending).await?;
                 continue;
             }
         };
@@ -131,7 +137,7 @@ where
                     if result.supported_versions.contains(&newest) {
                         return Ok(ServerPeerInfo::from_discover_result(newest, result));
                     }
-                    open.retain(|greeting| *greeting != HandshakeRequest::Discover);
+                    pending.retain(|request| *request != HandshakeRequest::Discover);
                     HandshakeError::Unexpected
                 }
                 ServerResult::InitializeResult(result) => {
@@ -140,8 +146,8 @@ where
                     }
                     return Ok(result.into());
                 }
-                _ if matches(&response.id, &DISCOVER) => {
-                    open.retain(|greeting| *greeting != HandshakeRequest::Discover);
+                _ if is_same_id(&response.id, &DISCOVER) => {
+                    pending.retain(|request| *request != HandshakeRequest::Discover);
                     HandshakeError::Unexpected
                 }
                 _ => return Err(HandshakeError::Unexpected),
@@ -149,21 +155,23 @@ where
             ServerJsonRpcMessage::Error(error) => {
                 // An error without an id answers the latest request.
                 let answered = match &error.id {
-                    Some(id) => open.iter().position(|one| matches(id, &one.id())),
-                    None => open.len().checked_sub(1),
+                    Some(id) => pending
+                        .iter()
+                        .position(|request| is_same_id(id, &request.id())),
+                    None => pending.len().checked_sub(1),
                 };
                 let Some(answered) = answered else {
                     continue;
                 };
-                let greeting = open.remove(answered);
-                let is_discover = greeting == HandshakeRequest::Discover;
-                if is_discover && is_final(error.error.code) {
+                let request = pending.remove(answered);
+                let is_discover = request == HandshakeRequest::Discover;
+                if is_discover && is_client_rejected(error.error.code) {
                     return Err(HandshakeError::Refused(Box::new(error.error)));
                 }
-                if is_discover && !has_asked_again && speaks_the_newest(&error.error) {
-                    has_asked_again = true;
-                    send(transport, greeting.message(client)).await?;
-                    open.push(greeting);
+                if is_discover && !was_repeated && lists_latest_revision(&error.error) {
+                    was_repeated = true;
+                    send(transport, request.message(client)).await?;
+                    pending.push(request);
                     continue;
                 }
                 HandshakeError::Refused(Box::new(error.error))
@@ -184,23 +192,23 @@ where
             ServerJsonRpcMessage::Notification(_) => continue,
         };
         // Any such response means that the server is running and does not accept that request.
-        greet_next(transport, client, &mut then, &mut open).await?;
-        if open.is_empty() {
+        send_fallback(transport, client, &mut fallback, &mut pending).await?;
+        if pending.is_empty() {
             return Err(refusal);
         }
     }
 }
 
 /// Sends the second request, unless it was sent.
-async fn greet_next<T: Transport<RoleClient>>(
+async fn send_fallback<T: Transport<RoleClient>>(
     transport: &mut T,
     client: &ClientConfig,
-    then: &mut Option<HandshakeRequest>,
-    open: &mut Vec<HandshakeRequest>,
+    fallback: &mut Option<HandshakeRequest>,
+    pending: &mut Vec<HandshakeRequest>,
 ) -> Result<(), HandshakeError> {
-    if let Some(greeting) = then.take() {
-        send(transport, greeting.message(client)).await?;
-        open.push(greeting);
+    if let Some(request) = fallback.take() {
+        send(transport, request.message(client)).await?;
+        pending.push(request);
     }
     Ok(())
 }
@@ -214,7 +222,7 @@ async fn send<T: Transport<RoleClient>>(
 }
 
 /// Returns true if an error means that the server supports the latest revision but rejects this client.
-fn is_final(code: ErrorCode) -> bool {
+fn is_client_rejected(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH
@@ -223,7 +231,7 @@ fn is_final(code: ErrorCode) -> bool {
 
 /// Returns true if a server rejects the latest revision and yet lists it as supported. The rejection is then an error
 /// of the server, and the request is repeated once.
-fn speaks_the_newest(error: &ErrorData) -> bool {
+fn lists_latest_revision(error: &ErrorData) -> bool {
     let supported = error.data.as_ref().and_then(|data| data.get("supported"));
     let mut supported = supported
         .and_then(|supported| supported.as_array())
@@ -234,7 +242,7 @@ fn speaks_the_newest(error: &ErrorData) -> bool {
 }
 
 /// Compares ids as text, because some servers return a number as a string.
-fn matches(id: &RequestId, expected: &RequestId) -> bool {
+fn is_same_id(id: &RequestId, expected: &RequestId) -> bool {
     id == expected || id.to_string() == expected.to_string()
 }
 
@@ -277,11 +285,11 @@ pub(crate) struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// Takes the handshake response from `mailbox`.
-    pub(crate) fn take(mailbox: &Mailbox, revision: &ProtocolVersion) -> Self {
+    /// Takes the handshake response from `router`.
+    pub(crate) fn take(router: &ResponseRouter, revision: &ProtocolVersion) -> Self {
         let is_stateless = !revision.has_initialize();
-        let discovered = mailbox.greeting(&DISCOVER);
-        let initialized = mailbox.greeting(&INITIALIZE);
+        let discovered = router.take_handshake(&DISCOVER);
+        let initialized = router.take_handshake(&INITIALIZE);
         let result = if is_stateless {
             discovered
         } else {
@@ -303,13 +311,13 @@ impl ServerInfo {
     }
 
     /// Returns true if the server declares `capability`.
-    pub(crate) fn has(&self, capability: &str) -> bool {
+    pub(crate) fn has_capability(&self, capability: &str) -> bool {
         let declared = self.capabilities.get(capability);
         declared.is_some_and(|declared| !declared.is_null())
     }
 
     /// Returns true if the server declares `feature` of `capability`.
-    pub(crate) fn offers(&self, capability: &str, feature: &str) -> bool {
+    pub(crate) fn has_feature(&self, capability: &str, feature: &str) -> bool {
         let declared = self.capabilities.get(capability);
         declared.and_then(|declared| declared.get(feature)?.as_bool()) == Some(true)
     }
@@ -325,6 +333,6 @@ pub(crate) const REVISIONS: &[ProtocolVersion] = &[
 ];
 
 /// Returns the supported revision `name`.
-pub(crate) fn named(name: &str) -> Option<&'static ProtocolVersion> {
+pub(crate) fn supported_revision(name: &str) -> Option<&'static ProtocolVersion> {
     REVISIONS.iter().find(|revision| revision.as_str() == name)
 }

@@ -11,34 +11,34 @@ use super::caller::Caller;
 
 /// The requests in flight with a caller or a clock, by their ids.
 #[derive(Debug, Default)]
-pub(crate) struct UnderWay {
+pub(crate) struct InFlight {
     // Held for single accesses only, never across an await.
-    requests: Mutex<BTreeMap<i64, Request>>,
+    requests: Mutex<BTreeMap<i64, InFlightRequest>>,
     /// The clocks of calls, by the ids of their requests.
     clocks: Mutex<BTreeMap<i64, CallClock>>,
 }
 
 #[derive(Debug)]
-struct Request {
+struct InFlightRequest {
     caller: Arc<dyn Caller>,
     progress_token: Option<Value>,
 }
 
 /// The owner of a server-initiated message.
 #[derive(Debug)]
-pub(crate) enum Whose {
+pub(crate) enum RequestOwner {
     /// None: no request of any client is in flight, or the related one is not.
-    Nobody,
+    NoClient,
     /// A single client has all requests in flight. This is the caller of its latest request.
-    One(Arc<dyn Caller>),
+    Client(Arc<dyn Caller>),
     /// Requests of several clients are in flight, so the owner is unknown.
-    Several,
+    Ambiguous,
 }
 
-impl UnderWay {
+impl InFlight {
     /// Adds the request `id` of `caller`, with the caller's progress token, if any.
     pub(crate) fn add(&self, id: i64, caller: Arc<dyn Caller>, progress_token: Option<Value>) {
-        let request = Request {
+        let request = InFlightRequest {
             caller,
             progress_token,
         };
@@ -46,7 +46,7 @@ impl UnderWay {
     }
 
     /// Adds the clock of the request `id`.
-    pub(crate) fn time(&self, id: i64, clock: CallClock) {
+    pub(crate) fn set_clock(&self, id: i64, clock: CallClock) {
         self.clocks().insert(id, clock);
     }
 
@@ -65,9 +65,9 @@ impl UnderWay {
 
     /// Pauses the clock of the request that a server's request relates to; if that is unknown, the clocks of all
     /// requests.
-    pub(crate) fn pause_clocks(&self, about: Option<&RequestId>) -> Vec<ClockPause> {
+    pub(crate) fn pause_clocks(&self, related: Option<&RequestId>) -> Vec<ClockPause> {
         let clocks = self.clocks();
-        match about {
+        match related {
             Some(RequestId::Number(id)) => {
                 clocks.get(id).map(CallClock::pause).into_iter().collect()
             }
@@ -76,31 +76,31 @@ impl UnderWay {
     }
 
     /// Returns the caller of the request `id` and its progress token, if it has one.
-    pub(crate) fn watcher(&self, id: i64) -> Option<(Arc<dyn Caller>, Value)> {
+    pub(crate) fn progress_listener(&self, id: i64) -> Option<(Arc<dyn Caller>, Value)> {
         let requests = self.requests();
         let request = requests.get(&id)?;
         let token = request.progress_token.clone()?;
         Some((Arc::clone(&request.caller), token))
     }
 
-    /// Returns the owner of a message that relates to the request `about`. If that is unknown, the owner is the only
+    /// Returns the owner of a message that relates to the request `related`. If that is unknown, the owner is the only
     /// client with requests in flight.
-    pub(crate) fn whose(&self, about: Option<&RequestId>) -> Whose {
+    pub(crate) fn owner(&self, related: Option<&RequestId>) -> RequestOwner {
         let requests = self.requests();
-        if let Some(RequestId::Number(id)) = about {
+        if let Some(RequestId::Number(id)) = related {
             let request = requests.get(id);
-            return request.map_or(Whose::Nobody, |request| {
-                Whose::One(Arc::clone(&request.caller))
+            return request.map_or(RequestOwner::NoClient, |request| {
+                RequestOwner::Client(Arc::clone(&request.caller))
             });
         }
         let mut callers = requests.values().rev().map(|request| &request.caller);
         let Some(newest) = callers.next() else {
-            return Whose::Nobody;
+            return RequestOwner::NoClient;
         };
         if callers.all(|caller| is_same_client(caller, newest)) {
-            Whose::One(Arc::clone(newest))
+            RequestOwner::Client(Arc::clone(newest))
         } else {
-            Whose::Several
+            RequestOwner::Ambiguous
         }
     }
 
@@ -108,7 +108,7 @@ impl UnderWay {
         self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn requests(&self) -> MutexGuard<'_, BTreeMap<i64, Request>> {
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<i64, InFlightRequest>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     use planwright_core::Value;
     use rmcp::model::RequestId;
 
-    use super::{UnderWay, Whose};
+    use super::{InFlight, RequestOwner};
     use crate::session::caller::{Caller, UpstreamError};
 
     struct Named(Option<&'static str>);
@@ -154,15 +154,15 @@ mod tests {
     }
 
     /// Returns the owner of a message while requests of these clients are in flight, numbered from 0.
-    fn check(names: &[Option<&'static str>], about: Option<i64>) -> String {
-        let under_way = UnderWay::default();
+    fn check(names: &[Option<&'static str>], related: Option<i64>) -> String {
+        let in_flight = InFlight::default();
         for (id, name) in (0..).zip(names) {
-            under_way.add(id, Arc::new(Named(*name)), None);
+            in_flight.add(id, Arc::new(Named(*name)), None);
         }
-        match under_way.whose(about.map(RequestId::Number).as_ref()) {
-            Whose::Nobody => "none".to_owned(),
-            Whose::One(caller) => caller.meta().as_text().unwrap().to_owned(),
-            Whose::Several => "several".to_owned(),
+        match in_flight.owner(related.map(RequestId::Number).as_ref()) {
+            RequestOwner::NoClient => "none".to_owned(),
+            RequestOwner::Client(caller) => caller.meta().as_text().unwrap().to_owned(),
+            RequestOwner::Ambiguous => "several".to_owned(),
         }
     }
 
@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn one_caller_may_have_many_requests() {
-        let under_way = UnderWay::default();
+        let in_flight = InFlight::default();
         let caller: Arc<dyn Caller> = Arc::new(Named(None));
-        under_way.add(1, Arc::clone(&caller), None);
-        under_way.add(2, caller, Some(Value::from("token")));
-        assert!(matches!(under_way.whose(None), Whose::One(_)));
-        assert!(under_way.watcher(1).is_none());
-        let (_, token) = under_way.watcher(2).unwrap();
+        in_flight.add(1, Arc::clone(&caller), None);
+        in_flight.add(2, caller, Some(Value::from("token")));
+        assert!(matches!(in_flight.owner(None), RequestOwner::Client(_)));
+        assert!(in_flight.progress_listener(1).is_none());
+        let (_, token) = in_flight.progress_listener(2).unwrap();
         assert_eq!(token, Value::from("token"));
-        under_way.remove(2);
-        assert!(under_way.watcher(2).is_none());
+        in_flight.remove(2);
+        assert!(in_flight.progress_listener(2).is_none());
     }
 }

@@ -9,17 +9,16 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::transport::Transport;
 
-use super::handshake as revision;
-use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, shake_hands};
-use super::observer::Counterpart;
-use super::request::Identity;
-use super::router::Mailbox;
-use super::server_requests::{Desk, Hearing};
+use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, negotiate, supported_revision};
+use super::observer::ClientContext;
+use super::request::ClientIdentity;
+use super::router::{ResponseRouter, ServerMessageHandler};
+use super::server_requests::ServerRequestHandler;
 use crate::config::{ProgramConfig, Reach, ServerConfig};
-use crate::transport::connection::{Connection, SendFailure};
-use crate::transport::handle::Link;
+use crate::transport::connection::Connection;
+use crate::transport::handle::TransportHandle;
 use crate::transport::http::{HttpFailure, open};
-use crate::transport::stdio::log::Log;
+use crate::transport::stdio::log::StderrLog;
 use crate::transport::stdio::pipe::PipeTransport;
 use crate::transport::stdio::process::Process;
 use crate::upstream::ConnectOptions;
@@ -28,12 +27,12 @@ use crate::upstream::ConnectOptions;
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) connection: Connection,
-    pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) desk: Arc<Desk>,
-    pub(crate) identity: Identity,
-    pub(crate) greeting: ServerInfo,
+    pub(crate) router: Arc<ResponseRouter>,
+    pub(crate) server_requests: Arc<ServerRequestHandler>,
+    pub(crate) identity: ClientIdentity,
+    pub(crate) server_info: ServerInfo,
     pub(crate) next_id: AtomicI64,
-    link: Link,
+    handle: TransportHandle,
 }
 
 /// The reason why a server did not start.
@@ -48,17 +47,18 @@ impl Session {
     pub(crate) async fn start(
         config: &ServerConfig,
         options: &ConnectOptions,
-        log: &Arc<Log>,
-        counterpart: Counterpart,
+        log: &Arc<StderrLog>,
+        context: ClientContext,
     ) -> Result<Self, StartError> {
         let program = match &config.reach {
             Reach::Program(program) => program,
             Reach::Http(http) => {
-                let mailbox = Arc::default();
-                let (transport, link) = open(&config.name, http, Arc::clone(&mailbox), options)
+                let router = Arc::default();
+                let (transport, handle) = open(&config.name, http, Arc::clone(&router), options)
                     .map_err(StartError::from)?;
-                let link = Link::Http(link);
-                return Self::over(transport, link, mailbox, (config, options), counterpart).await;
+                let handle = TransportHandle::Http(handle);
+                return Self::connect_over(transport, handle, router, (config, options), context)
+                    .await;
             }
         };
         let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
@@ -69,24 +69,27 @@ impl Session {
             options.message_limit,
             Arc::clone(log),
         );
-        let mailbox = transport.mailbox();
-        let link = Link::process(process, transport.fault());
-        Self::over(transport, link, mailbox, (config, options), counterpart).await
+        let router = transport.router();
+        let handle = TransportHandle::Process {
+            process,
+            fault: transport.fault(),
+        };
+        Self::connect_over(transport, handle, router, (config, options), context).await
     }
 
-    /// Connects over a `transport` that routes its messages to `mailbox`.
-    async fn over<T>(
+    /// Connects over a `transport` that routes its messages to `router`.
+    async fn connect_over<T>(
         mut transport: T,
-        link: Link,
-        mailbox: Arc<Mailbox>,
+        handle: TransportHandle,
+        router: Arc<ResponseRouter>,
         (config, options): (&ServerConfig, &ConnectOptions),
-        counterpart: Counterpart,
+        context: ClientContext,
     ) -> Result<Self, StartError>
     where
         T: Transport<RoleClient> + 'static,
     {
-        let Counterpart { client, watcher } = counterpart;
-        let greetings = match config.protocol.as_deref().and_then(revision::named) {
+        let ClientContext { client, observer } = context;
+        let plan = match config.protocol.as_deref().and_then(supported_revision) {
             Some(revision) => HandshakePlan::only(revision),
             None => HandshakePlan::preferring(client.is_asked_by_requests),
         };
@@ -96,69 +99,67 @@ impl Session {
             client_capabilities(&capabilities),
             Implementation::new(name, version),
         );
-        let info = match shake_hands(&mut transport, &client, greetings, link.patience()).await {
+        let info = match negotiate(&mut transport, &client, plan, handle.fallback_delay()).await {
             Ok(info) => info,
-            Err(error) => return Err(StartError::handshake(error, &link).await),
+            Err(error) => return Err(StartError::handshake(error, &handle).await),
         };
-        let greeting = ServerInfo::take(&mailbox, &info.protocol_version);
-        let identity = Identity {
+        let server_info = ServerInfo::take(&router, &info.protocol_version);
+        let identity = ClientIdentity {
             client: options.client.clone(),
             capabilities: capabilities.clone(),
-            stateless_revision: greeting.is_stateless.then(|| greeting.revision.to_string()),
+            stateless_revision: server_info
+                .is_stateless
+                .then(|| server_info.revision.to_string()),
         };
-        let desk = Arc::new(Desk::new(
+        let server_requests = Arc::new(ServerRequestHandler::new(
             capabilities,
-            watcher,
-            greeting.is_stateless.then(|| Arc::downgrade(&mailbox)),
+            observer,
+            server_info.is_stateless.then(|| Arc::downgrade(&router)),
         ));
-        mailbox.listen(Arc::new(Hearing(Arc::clone(&desk))));
-        let failure = if link.is_deaf_once_sending_failed() {
-            SendFailure::EndsTheConnection
-        } else {
-            SendFailure::ConcernsTheMessage
-        };
-        let connection = Connection::open(transport, Arc::clone(&mailbox), failure);
-        desk.answer_through(connection.sender());
+        let handler: Arc<dyn ServerMessageHandler> = server_requests.clone();
+        router.set_handler(handler);
+        let connection = Connection::open(transport, Arc::clone(&router), handle.send_failure());
+        server_requests.set_sender(connection.sender());
         Ok(Self {
             connection,
-            mailbox,
-            desk,
+            router,
+            server_requests,
             identity,
-            greeting,
+            server_info,
             next_id: AtomicI64::new(0),
-            link,
+            handle,
         })
     }
 
     /// Returns true if the connection is closed.
-    pub(crate) fn is_over(&self) -> bool {
-        self.connection.is_over()
+    pub(crate) fn is_closed(&self) -> bool {
+        self.connection.is_closed()
     }
 
     /// Returns the reason why the connection is closed, as one clause.
-    pub(crate) async fn reason(&self) -> String {
-        let end = self.link.end().await;
+    pub(crate) async fn close_reason(&self) -> String {
+        let end = self.handle.close_reason().await;
         end.unwrap_or_else(|| "it closed the connection".to_owned())
     }
 
     /// Returns true if tools may require arguments to be repeated in headers.
-    pub(crate) fn sends_arguments_as_headers(&self) -> bool {
-        self.greeting.is_stateless && matches!(self.link, Link::Http(_))
+    pub(crate) fn requires_argument_headers(&self) -> bool {
+        self.server_info.is_stateless && matches!(self.handle, TransportHandle::Http(_))
     }
 
     /// Returns a hint for a server that does not list its tools.
     pub(crate) fn help(&self) -> String {
-        match &self.link {
-            Link::Process { .. } => "see what it wrote on its standard error".to_owned(),
-            Link::Http(_) => self.link.help(),
+        match &self.handle {
+            TransportHandle::Process { .. } => "see what it wrote on its standard error".to_owned(),
+            TransportHandle::Http(_) => self.handle.help(),
         }
     }
 
     /// Closes the connection, then ends the server and its descendants.
     pub(crate) async fn stop(&self, grace: Duration) {
         // Closing ends the server's input, which asks it to exit.
-        self.connection.end();
-        self.link.stop(grace).await;
+        self.connection.close();
+        self.handle.stop(grace).await;
     }
 }
 
@@ -172,7 +173,7 @@ impl StartError {
     }
 
     /// The start took longer than `limit`.
-    pub(crate) fn late(limit: Duration) -> Self {
+    pub(crate) fn timed_out(limit: Duration) -> Self {
         Self {
             message: format!("it was not ready within {limit:?}"),
             help: "give it more time with `startTimeout`, or run its command by hand and see what it waits for"
@@ -194,14 +195,14 @@ impl StartError {
         Self { message, help }
     }
 
-    async fn handshake(error: HandshakeError, link: &Link) -> Self {
+    async fn handshake(error: HandshakeError, handle: &TransportHandle) -> Self {
         let message = match error {
-            HandshakeError::Closed | HandshakeError::Send(_) => link.end().await,
-            _ => link.fault(),
+            HandshakeError::Closed | HandshakeError::Send(_) => handle.close_reason().await,
+            _ => handle.fault(),
         };
         Self {
             message: message.unwrap_or_else(|| error.to_string()),
-            help: link.help(),
+            help: handle.help(),
         }
     }
 }

@@ -7,20 +7,20 @@ use planwright_core::{Tool, Value};
 use super::caller::UpstreamError;
 use super::lifecycle::{Session, StartError};
 use super::router::RequestError;
-use super::sanitize::{clean, refuse};
+use super::sanitize::{remove_hidden_names, strip_hidden_text};
 use super::tools;
 use crate::config::ServerConfig;
 use crate::transport::http::argument_fault;
-use crate::transport::stdio::log::brief;
+use crate::transport::stdio::log::truncate_message;
 
 /// The maximum number of pages of a list.
-const PAGE_LIMIT: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 /// The maximum number of reported warnings of a list; further ones are only counted.
-const MOST_WARNINGS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 
 /// The kind of the entries of `tools/list`, and their key.
-const TOOL: (&str, &str) = ("tool", "name");
+const TOOL_KIND: (&str, &str) = ("tool", "name");
 
 impl Session {
     /// Requests a list by `method` and returns all entries in `field`, unchanged. A server without this list may not
@@ -35,7 +35,7 @@ impl Session {
         let mut found = Vec::new();
         let mut params = Value::empty_object();
         let mut seen = HashSet::new();
-        for _ in 0..PAGE_LIMIT {
+        for _ in 0..MAX_PAGES {
             let page = match self.request(method, &params, None).await {
                 Ok(page) => page,
                 Err(RequestError::Refused(error))
@@ -72,12 +72,12 @@ impl Session {
                 "the list of tools of the server `{server}` has no end: {count} were read"
             ));
         }
-        refuse(&mut entries, TOOL, &config.name, &mut warnings);
-        if self.sends_arguments_as_headers() {
+        remove_hidden_names(&mut entries, TOOL_KIND, &config.name, &mut warnings);
+        if self.requires_argument_headers() {
             entries.retain(|entry| {
                 let fault = entry.get("inputSchema").and_then(argument_fault);
                 if let Some(fault) = &fault {
-                    let name = brief(entry.get("name").and_then(Value::as_text).unwrap_or_default());
+                    let name = truncate_message(entry.get("name").and_then(Value::as_text).unwrap_or_default());
                     let server = &config.name;
                     warnings.push(format!(
                         "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
@@ -93,8 +93,8 @@ impl Session {
             &mut warnings,
         );
         // Pins need the original definitions, clients get the visible text, so this follows the conversion.
-        clean(&mut entries, TOOL, &config.name, &mut warnings);
-        bound(&config.name, &mut warnings);
+        strip_hidden_text(&mut entries, TOOL_KIND, &config.name, &mut warnings);
+        limit_warnings(&config.name, &mut warnings);
         Ok(ToolList {
             tools,
             entries,
@@ -105,13 +105,16 @@ impl Session {
     async fn list_error(&self, error: RequestError) -> StartError {
         let message = match error {
             RequestError::Refused(error) => {
-                format!("it does not list its tools: {}", brief(&error.message))
+                format!(
+                    "it does not list its tools: {}",
+                    truncate_message(&error.message)
+                )
             }
             RequestError::Unreadable(reason) => {
                 format!("its list of tools cannot be read: {reason}")
             }
             RequestError::Unsent(reason) | RequestError::Lost(Some(reason)) => reason,
-            RequestError::Lost(None) => self.reason().await,
+            RequestError::Lost(None) => self.close_reason().await,
         };
         StartError {
             message,
@@ -121,14 +124,14 @@ impl Session {
 }
 
 /// Limits the number of warnings, so that people read them.
-pub(crate) fn bound(server: &str, warnings: &mut Vec<String>) {
-    let unshown = warnings.len().saturating_sub(MOST_WARNINGS);
-    if unshown > 0 {
-        warnings.truncate(MOST_WARNINGS);
-        let more = if unshown == 1 {
+pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {
+    let excess = warnings.len().saturating_sub(MAX_WARNINGS);
+    if excess > 0 {
+        warnings.truncate(MAX_WARNINGS);
+        let more = if excess == 1 {
             "1 more fault".to_owned()
         } else {
-            format!("{unshown} more faults")
+            format!("{excess} more faults")
         };
         warnings.push(format!(
             "the list of tools of the server `{server}` has {more}"
@@ -148,7 +151,7 @@ pub(crate) struct ToolList {
 
 #[cfg(test)]
 mod tests {
-    use super::bound;
+    use super::limit_warnings;
 
     /// Compares the number of warnings left of `count`, and the last of them.
     #[track_caller]
@@ -156,7 +159,7 @@ mod tests {
         let mut warnings: Vec<String> = (1..=count)
             .map(|number| format!("fault {number}"))
             .collect();
-        bound("s", &mut warnings);
+        limit_warnings("s", &mut warnings);
         assert_eq!(
             (warnings.len(), warnings.last().map_or("", String::as_str)),
             (kept, last)

@@ -8,34 +8,34 @@ use super::caller::UpstreamClient;
 use super::lifecycle::{Session, StartError};
 
 /// An observer of one server across its starts. Its methods must not block.
-pub(crate) trait Watcher: std::fmt::Debug + Send + Sync {
+pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
     /// Reports that a start begins.
-    fn starting(&self);
+    fn on_starting(&self);
 
     /// Reports a successful start.
-    fn started(&self, session: &Arc<Session>);
+    fn on_started(&self, session: &Arc<Session>);
 
     /// Reports a failed start.
-    fn failed(&self, error: &StartError);
+    fn on_failed(&self, error: &StartError);
 
     /// Reports the end of a connection.
-    fn ended(&self);
+    fn on_disconnected(&self);
 
     /// Reports a changed list.
-    fn list_changed(&self, kind: ListKind);
+    fn on_list_changed(&self, kind: ListKind);
 
     /// Reports that the server has acknowledged a subscription.
-    fn subscribed(&self);
+    fn on_subscribed(&self);
 
     /// Reports a notification that is unrelated to any request.
-    fn told(&self, method: &str, params: Value);
+    fn on_notification(&self, method: &str, params: Value);
 }
 
 /// The client that a server is connected to for, and the observer of the server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counterpart {
+pub(crate) struct ClientContext {
     pub(crate) client: UpstreamClient,
-    pub(crate) watcher: Option<Weak<dyn Watcher>>,
+    pub(crate) observer: Option<Weak<dyn ServerObserver>>,
 }
 
 /// A kind of list.
@@ -50,7 +50,7 @@ impl ListKind {
     pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 
     /// Returns the list that the notification `method` is about.
-    pub(crate) fn changed_by(method: &str) -> Option<Self> {
+    pub(crate) fn from_notification(method: &str) -> Option<Self> {
         match method {
             "notifications/tools/list_changed" => Some(Self::Tools),
             "notifications/prompts/list_changed" => Some(Self::Prompts),

@@ -7,11 +7,11 @@
 use rmcp::model::RequestId;
 
 /// The number of bytes at the end of a message in which its id is searched if the scan finds none.
-const END_LENGTH: usize = 80;
+const SUFFIX_LENGTH: usize = 80;
 
 /// The members of a message, as far as they can be read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outline {
+pub(crate) struct ResponseOutline {
     /// The id of the answered request, if it is readable.
     pub(crate) id: Option<RequestId>,
     is_versioned: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Outline {
     has_error: bool,
 }
 
-impl Outline {
+impl ResponseOutline {
     /// Scans a message, or the first message of a batch.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut outline = Self::default();
@@ -54,7 +54,7 @@ impl Outline {
             }
         }
         if outline.id.is_none() && batch.is_none() {
-            outline.id = id_at_an_end(bytes);
+            outline.id = id_in_suffix(bytes);
         }
         outline
     }
@@ -118,13 +118,13 @@ fn number(value: &str) -> Option<RequestId> {
 
 /// Finds the id of a message with broken strings or brackets. It is searched at the end only, because an `id` within
 /// the result belongs to something else.
-fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
+fn id_in_suffix(line: &[u8]) -> Option<RequestId> {
     const VERSION: &str = r#""jsonrpc":"2.0""#;
     let end = |bytes: &[u8]| -> String {
         let bytes = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
         bytes.map(|byte| char::from(*byte)).collect()
     };
-    let tail = end(&line[line.len().saturating_sub(END_LENGTH)..]);
+    let tail = end(&line[line.len().saturating_sub(SUFFIX_LENGTH)..]);
     let tail = tail.strip_suffix('}')?;
     let tail = tail
         .strip_suffix(VERSION)
@@ -137,11 +137,11 @@ fn id_at_an_end(line: &[u8]) -> Option<RequestId> {
 mod tests {
     use rmcp::model::RequestId;
 
-    use super::Outline;
+    use super::ResponseOutline;
 
     /// Returns the id in `line` and the kind of the message.
     fn check(line: &str) -> String {
-        let outline = Outline::of(line.as_bytes());
+        let outline = ResponseOutline::of(line.as_bytes());
         let id = match &outline.id {
             Some(RequestId::Number(id)) => id.to_string(),
             Some(RequestId::String(_)) => panic!("{line}"),

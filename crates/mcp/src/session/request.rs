@@ -12,7 +12,6 @@ use rmcp::model::{
 
 use super::caller::Caller;
 use super::lifecycle::Session;
-use super::request as meta;
 use super::router::RequestError;
 use crate::object::without;
 
@@ -38,20 +37,24 @@ impl Session {
     ) -> Result<Value, RequestError> {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
         let id = RequestId::Number(number);
-        let (meta, progress_token) = meta::of_request(
+        let (meta, progress_token) = build_meta(
             params.get("_meta"),
             number,
             caller.map(AsRef::as_ref),
             clock.is_some(),
             &self.identity,
         );
-        let answer = self.mailbox.wait_for(id.clone());
+        let answer = self.router.register(id.clone());
         if let Some(caller) = caller {
             let caller = Arc::clone(caller);
-            self.desk.under_way.add(number, caller, progress_token);
+            self.server_requests
+                .in_flight
+                .add(number, caller, progress_token);
         }
         if let Some(clock) = clock {
-            self.desk.under_way.time(number, clock.clone());
+            self.server_requests
+                .in_flight
+                .set_clock(number, clock.clone());
         }
         let mut guard = CancelOnDrop {
             session: self,
@@ -105,12 +108,12 @@ struct CancelOnDrop<'a> {
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        self.session.desk.under_way.remove(self.number);
+        self.session.server_requests.in_flight.remove(self.number);
         if self.is_answered {
             return;
         }
         let id = RequestId::Number(self.number);
-        self.session.mailbox.forget(&id);
+        self.session.router.unregister(&id);
         let reason = "the caller stopped waiting".to_owned();
         let params = CancelledNotificationParam::new(Some(id), Some(reason));
         let notification = CancelledNotification::new(params);
@@ -131,7 +134,7 @@ const TOKEN_PREFIX: &str = "request-";
 
 /// The identity of this client in requests.
 #[derive(Debug)]
-pub(crate) struct Identity {
+pub(crate) struct ClientIdentity {
     /// The name and version of the client.
     pub(crate) client: (String, String),
     /// The declared capabilities.
@@ -146,20 +149,23 @@ fn progress_token(id: i64) -> Value {
 }
 
 /// Returns the id of the request with this progress token.
-pub(crate) fn request_of(token: &Value) -> Option<i64> {
+pub(crate) fn request_of_token(token: &Value) -> Option<i64> {
     token.as_text()?.strip_prefix(TOKEN_PREFIX)?.parse().ok()
 }
 
 /// Builds the `_meta` of the request `id` from the original one, the entries of its caller and those that the revision
 /// requires. Also returns the caller's own progress token.
-pub(crate) fn of_request(
-    came: Option<&Value>,
+pub(crate) fn build_meta(
+    original: Option<&Value>,
     id: i64,
     caller: Option<&dyn Caller>,
-    follows_progress: bool,
-    identity: &Identity,
+    wants_progress: bool,
+    identity: &ClientIdentity,
 ) -> (Object, Option<Value>) {
-    let mut meta = came.and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut meta = original
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     let token = meta.shift_remove(PROGRESS_TOKEN);
     let token = token.filter(|token| caller.is_some() && !token.is_null());
     if let Some(Value::Object(fields)) = caller.map(Caller::meta) {
@@ -167,7 +173,7 @@ pub(crate) fn of_request(
             meta.insert(name.clone(), value.clone());
         }
     }
-    if token.is_some() || follows_progress {
+    if token.is_some() || wants_progress {
         // Different callers may use the same token, so the server gets one of ours.
         meta.insert(PROGRESS_TOKEN.into(), progress_token(id));
     }

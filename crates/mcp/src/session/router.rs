@@ -14,36 +14,36 @@ use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
 use super::caller::UpstreamError;
-use super::envelope::{self, Envelope, canonical};
+use super::envelope::{self, Envelope, canonical_id};
 use super::handshake::{DISCOVER, INITIALIZE};
-use super::outline::Outline;
+use super::outline::ResponseOutline;
 
 /// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]
-pub(crate) struct Mailbox {
+pub(crate) struct ResponseRouter {
     // Held for single accesses only, never across an await.
-    wanted: Mutex<Wanted>,
-    listener: OnceLock<Arc<dyn Listener>>,
+    state: Mutex<RouterState>,
+    handler: OnceLock<Arc<dyn ServerMessageHandler>>,
 }
 
 #[derive(Default)]
-struct Wanted {
-    answers: HashMap<RequestId, oneshot::Sender<Answer>>,
-    greetings: HashMap<RequestId, Option<Value>>,
+struct RouterState {
+    pending: HashMap<RequestId, oneshot::Sender<RequestOutcome>>,
+    handshakes: HashMap<RequestId, Option<Value>>,
     is_closed: bool,
 }
 
-impl Wanted {
+impl RouterState {
     /// Returns the id of the pending request if there is exactly one.
     fn only_request(&self) -> Option<RequestId> {
-        let mut ids = self.answers.keys();
+        let mut ids = self.pending.keys();
         let first = ids.next()?;
         ids.next().is_none().then(|| first.clone())
     }
 }
 
 /// The outcome of a request.
-pub(crate) type Answer = Result<Value, RequestError>;
+pub(crate) type RequestOutcome = Result<Value, RequestError>;
 
 /// The reason why a request has no result.
 #[derive(Debug)]
@@ -61,73 +61,79 @@ pub(crate) enum RequestError {
 
 /// A handler of server-initiated messages. It is called in the order of the messages and before later ones are routed,
 /// so it must not block.
-pub(crate) trait Listener: Send + Sync {
-    /// Handles a request that relates to the request `about`, if that is known.
-    fn asked(&self, id: RequestId, method: &str, params: Value, about: Option<&RequestId>);
+pub(crate) trait ServerMessageHandler: Send + Sync {
+    /// Handles a request that relates to the request `related`, if that is known.
+    fn on_request(
+        self: Arc<Self>,
+        id: RequestId,
+        method: &str,
+        params: Value,
+        related: Option<&RequestId>,
+    );
 
-    /// Handles a notification that relates to the request `about`, if that is known.
-    fn told(&self, method: &str, params: Value, about: Option<&RequestId>);
+    /// Handles a notification that relates to the request `related`, if that is known.
+    fn on_notification(&self, method: &str, params: Value, related: Option<&RequestId>);
 
     /// Handles the end of the connection.
-    fn ended(&self);
+    fn on_close(&self);
 }
 
-impl Mailbox {
+impl ResponseRouter {
     /// Sets the handler of server-initiated messages. Before that, `rmcp` gets them.
-    pub(crate) fn listen(&self, listener: Arc<dyn Listener>) {
+    pub(crate) fn set_handler(&self, handler: Arc<dyn ServerMessageHandler>) {
         // Each connection has one handler, so this is called once.
-        let _ = self.listener.set(listener);
+        let _ = self.handler.set(handler);
     }
 
     /// Registers the request `id` and returns the receiver of its outcome, which is closed without one when the
     /// connection closes.
-    pub(crate) fn wait_for(&self, id: RequestId) -> oneshot::Receiver<Answer> {
+    pub(crate) fn register(&self, id: RequestId) -> oneshot::Receiver<RequestOutcome> {
         let (sender, receiver) = oneshot::channel();
-        let mut wanted = self.wanted();
-        if !wanted.is_closed {
-            wanted.answers.insert(id, sender);
+        let mut state = self.state();
+        if !state.is_closed {
+            state.pending.insert(id, sender);
         }
         receiver
     }
 
     /// Removes the request `id`, whose outcome is no longer needed.
-    pub(crate) fn forget(&self, id: &RequestId) {
-        self.wanted().answers.remove(id);
+    pub(crate) fn unregister(&self, id: &RequestId) {
+        self.state().pending.remove(id);
     }
 
     /// Fails the request `id`.
     pub(crate) fn fail(&self, id: &RequestId, error: RequestError) {
-        let waiting = self.wanted().answers.remove(id);
-        if let Some(waiting) = waiting {
+        let sender = self.state().pending.remove(id);
+        if let Some(sender) = sender {
             // The caller may have stopped waiting.
-            let _ = waiting.send(Err(error));
+            let _ = sender.send(Err(error));
         }
     }
 
     /// Requests a copy of the result of the handshake request `id`, which `rmcp` gets as well.
-    pub(crate) fn copy_greeting(&self, id: RequestId) {
-        self.wanted().greetings.insert(id, None);
+    pub(crate) fn capture_handshake(&self, id: RequestId) {
+        self.state().handshakes.insert(id, None);
     }
 
     /// Takes the copy of that result.
-    pub(crate) fn greeting(&self, id: &RequestId) -> Option<Value> {
-        self.wanted().greetings.remove(id)?
+    pub(crate) fn take_handshake(&self, id: &RequestId) -> Option<Value> {
+        self.state().handshakes.remove(id)?
     }
 
     /// Closes the router and fails all pending requests.
     pub(crate) fn close(&self) {
-        let mut wanted = self.wanted();
-        wanted.is_closed = true;
-        let unanswered = std::mem::take(&mut wanted.answers);
-        drop(wanted);
+        let mut state = self.state();
+        state.is_closed = true;
+        let unanswered = std::mem::take(&mut state.pending);
+        drop(state);
         drop(unanswered);
-        if let Some(listener) = self.listener.get() {
-            listener.ended();
+        if let Some(handler) = self.handler.get() {
+            handler.on_close();
         }
     }
 
     /// Routes a valid message.
-    pub(crate) fn deliver(&self, message: Envelope, about: Option<&RequestId>) -> Delivery {
+    pub(crate) fn route(&self, message: Envelope, related: Option<&RequestId>) -> RouteResult {
         let Envelope {
             id,
             method,
@@ -137,116 +143,119 @@ impl Mailbox {
         } = message;
         match (method, result, error) {
             (Some(method), _, _) => {
-                let Some(listener) = self.listener.get() else {
-                    return Delivery::NotTaken;
+                let Some(handler) = self.handler.get() else {
+                    return RouteResult::ForRmcp;
                 };
                 let params = params.unwrap_or_default();
                 match id {
-                    Some(id) => listener.asked(id, &method, params, about),
-                    None => listener.told(&method, params, about),
+                    Some(id) => Arc::clone(handler).on_request(id, &method, params, related),
+                    None => handler.on_notification(&method, params, related),
                 }
-                Delivery::Taken(None)
+                RouteResult::Routed(None)
             }
             (None, Some(result), None) => self.answer(id, Ok(result)),
-            (None, None, Some(error)) => {
-                self.answer(id, Err(RequestError::Refused(envelope::error(error))))
-            }
-            (None, Some(_), Some(_)) | (None, None, None) => Delivery::NoMessage,
+            (None, None, Some(error)) => self.answer(
+                id,
+                Err(RequestError::Refused(envelope::to_upstream_error(error))),
+            ),
+            (None, Some(_), Some(_)) | (None, None, None) => RouteResult::Invalid,
         }
     }
 
     /// Fails the request that an unreadable message answers, and returns its id: the id in the message, else the
     /// request that the message arrived for, else the only pending request.
-    pub(crate) fn deliver_fault(
+    pub(crate) fn fail_unreadable(
         &self,
         bytes: &[u8],
-        about: Option<&RequestId>,
+        related: Option<&RequestId>,
     ) -> Option<RequestId> {
-        let outline = Outline::of(bytes);
-        let mut wanted = self.wanted();
+        let outline = ResponseOutline::of(bytes);
+        let mut state = self.state();
         let id = if outline.is_nameless_answer() {
-            match about {
+            match related {
                 Some(id) => id.clone(),
-                None => wanted.only_request()?,
+                None => state.only_request()?,
             }
         } else {
             outline.id.clone().filter(|_| outline.is_answer())?
         };
-        let waiting = wanted.answers.remove(&id)?;
-        drop(wanted);
+        let sender = state.pending.remove(&id)?;
+        drop(state);
         // The caller may have stopped waiting.
-        let _ = waiting.send(Err(RequestError::Unreadable(envelope::fault(bytes))));
+        let _ = sender.send(Err(RequestError::Unreadable(envelope::unreadable_reason(
+            bytes,
+        ))));
         Some(id)
     }
 
     /// Returns true if the request `id` is pending.
-    pub(crate) fn is_waiting(&self, id: &RequestId) -> bool {
-        self.wanted().answers.contains_key(id)
+    pub(crate) fn is_pending(&self, id: &RequestId) -> bool {
+        self.state().pending.contains_key(id)
     }
 
-    fn answer(&self, id: Option<RequestId>, answer: Answer) -> Delivery {
-        let Some(id) = id.map(canonical) else {
+    fn answer(&self, id: Option<RequestId>, answer: RequestOutcome) -> RouteResult {
+        let Some(id) = id.map(canonical_id) else {
             return match answer {
-                Ok(_) if self.listener.get().is_some() => Delivery::NoMessage,
-                _ => Delivery::NotTaken,
+                Ok(_) if self.handler.get().is_some() => RouteResult::Invalid,
+                _ => RouteResult::ForRmcp,
             };
         };
-        let mut wanted = self.wanted();
-        if let (Some(copy), Ok(result)) = (wanted.greetings.get_mut(&id), &answer) {
+        let mut state = self.state();
+        if let (Some(copy), Ok(result)) = (state.handshakes.get_mut(&id), &answer) {
             *copy = Some(result.clone());
         }
-        match wanted.answers.remove(&id) {
-            Some(waiting) => {
-                let _ = waiting.send(answer);
-                Delivery::Taken(Some(id))
+        match state.pending.remove(&id) {
+            Some(sender) => {
+                let _ = sender.send(answer);
+                RouteResult::Routed(Some(id))
             }
             // Over HTTP, `rmcp` repeats the handshake by itself when the server has dropped the session.
-            None if [DISCOVER, INITIALIZE].contains(&id) => Delivery::NotTaken,
+            None if [DISCOVER, INITIALIZE].contains(&id) => RouteResult::ForRmcp,
             // The late response to a cancelled request.
-            None if self.listener.get().is_some() => Delivery::Taken(Some(id)),
-            None => Delivery::NotTaken,
+            None if self.handler.get().is_some() => RouteResult::Routed(Some(id)),
+            None => RouteResult::ForRmcp,
         }
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Wanted> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RouterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The result of routing a message.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Delivery {
+pub(crate) enum RouteResult {
     /// The message is routed; it was the response to this request.
-    Taken(Option<RequestId>),
+    Routed(Option<RequestId>),
     /// The message is for `rmcp`.
-    NotTaken,
+    ForRmcp,
     /// The message is invalid.
-    NoMessage,
+    Invalid,
 }
 
-impl fmt::Debug for Mailbox {
+impl fmt::Debug for ResponseRouter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mailbox")
-            .field("under_way", &self.wanted().answers.len())
+        f.debug_struct("ResponseRouter")
+            .field("pending", &self.state().pending.len())
             .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Delivery, Mailbox, RequestError, RequestId};
+    use super::{RequestError, RequestId, RequestOutcome, ResponseRouter, RouteResult};
     use crate::session::envelope;
 
     const ID: RequestId = RequestId::Number(7);
 
     /// Returns the outcome of the request 7 after `line`.
-    fn check(line: &str) -> Option<Answer> {
-        let mailbox = Mailbox::default();
-        let mut answer = mailbox.wait_for(ID);
+    fn check(line: &str) -> Option<RequestOutcome> {
+        let router = ResponseRouter::default();
+        let mut answer = router.register(ID);
         let line = line.as_bytes();
-        let delivery = envelope::read(line).map(|message| mailbox.deliver(message, None));
-        if let None | Some(Delivery::NoMessage) = delivery {
-            mailbox.deliver_fault(line, None);
+        let delivery = envelope::read(line).map(|message| router.route(message, None));
+        if let None | Some(RouteResult::Invalid) = delivery {
+            router.fail_unreadable(line, None);
         }
         answer.try_recv().ok()
     }
@@ -373,39 +382,42 @@ mod tests {
     #[test]
     fn an_unreadable_answer_without_an_id_belongs_to_the_request_it_arrived_for() {
         let line = br#"{"jsonrpc":"2.0","result":{"x":NaN}}"#;
-        let mailbox = Mailbox::default();
-        let mut answers = [7, 8].map(|id| mailbox.wait_for(RequestId::Number(id)));
-        assert_eq!(mailbox.deliver_fault(line, None), None);
-        assert!(answers.iter_mut().all(|answer| answer.try_recv().is_err()));
-        let about = RequestId::Number(8);
+        let router = ResponseRouter::default();
+        let mut pending = [7, 8].map(|id| router.register(RequestId::Number(id)));
+        assert_eq!(router.fail_unreadable(line, None), None);
+        assert!(pending.iter_mut().all(|answer| answer.try_recv().is_err()));
+        let related = RequestId::Number(8);
         assert_eq!(
-            mailbox.deliver_fault(line, Some(&about)).as_ref(),
-            Some(&about)
+            router.fail_unreadable(line, Some(&related)).as_ref(),
+            Some(&related)
         );
-        assert!(mailbox.is_waiting(&ID) && !mailbox.is_waiting(&about));
+        assert!(router.is_pending(&ID) && !router.is_pending(&related));
     }
 
     #[test]
     fn forgets_and_closes() {
         let answer = r#"{"id":7,"result":{}}"#.as_bytes();
-        let mailbox = Mailbox::default();
-        let _unused = mailbox.wait_for(ID);
-        mailbox.forget(&ID);
+        let router = ResponseRouter::default();
+        let _unused = router.register(ID);
+        router.unregister(&ID);
         let message = envelope::read(answer).unwrap();
-        assert_eq!(mailbox.deliver(message, None), Delivery::NotTaken);
+        assert_eq!(router.route(message, None), RouteResult::ForRmcp);
 
-        let mut before = mailbox.wait_for(ID);
-        mailbox.close();
-        let mut after = mailbox.wait_for(ID);
+        let mut before = router.register(ID);
+        router.close();
+        let mut after = router.register(ID);
         assert!(before.try_recv().is_err() && after.try_recv().is_err());
     }
 
     #[test]
     fn keeps_a_copy_of_the_greeting() {
-        let mailbox = Mailbox::default();
-        mailbox.copy_greeting(ID);
+        let router = ResponseRouter::default();
+        router.capture_handshake(ID);
         let message = envelope::read(br#"{"id":7,"result":{"odd":1}}"#).unwrap();
-        assert_eq!(mailbox.deliver(message, None), Delivery::NotTaken);
-        assert_eq!(mailbox.greeting(&ID).unwrap().to_json(), r#"{"odd":1}"#);
+        assert_eq!(router.route(message, None), RouteResult::ForRmcp);
+        assert_eq!(
+            router.take_handshake(&ID).unwrap().to_json(),
+            r#"{"odd":1}"#
+        );
     }
 }

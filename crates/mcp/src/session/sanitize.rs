@@ -5,10 +5,10 @@ use std::sync::Arc;
 use planwright_core::Value;
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
 
-use crate::transport::stdio::log::brief;
+use crate::transport::stdio::log::truncate_message;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
-pub(crate) fn refuse(
+pub(crate) fn remove_hidden_names(
     entries: &mut Vec<Value>,
     (what, key): (&str, &str),
     server: &Arc<str>,
@@ -17,7 +17,7 @@ pub(crate) fn refuse(
     entries.retain(|entry| {
         let name = text(entry, key);
         if !is_visible(name) {
-            let shown = visible(&brief(name)).into_owned();
+            let shown = visible(&truncate_message(name)).into_owned();
             warnings.push(format!(
                 "the server `{server}` lists the {what} `{shown}`, whose name has characters that cannot be seen, so it was left out"
             ));
@@ -27,19 +27,19 @@ pub(crate) fn refuse(
 }
 
 /// Removes invisible characters from the texts of entries.
-pub(crate) fn clean(
+pub(crate) fn strip_hidden_text(
     entries: &mut [Value],
     (what, key): (&str, &str),
     server: &Arc<str>,
     warnings: &mut Vec<String>,
 ) {
     for entry in entries {
-        if let Some(cleaned) = cleaned(entry, key) {
+        if let Some(without_hidden_text) = without_hidden_text(entry, key) {
             warnings.push(format!(
                 "the server `{server}` describes the {what} `{}` with characters that cannot be seen, which were left out",
-                brief(text(entry, key))
+                truncate_message(text(entry, key))
             ));
-            *entry = cleaned;
+            *entry = without_hidden_text;
         }
     }
 }
@@ -49,7 +49,7 @@ fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
 }
 
 /// Returns an entry without invisible characters, or `None` if it has none.
-fn cleaned(entry: &Value, key: &str) -> Option<Value> {
+fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
     let texts = without_hidden_texts(entry);
     // The name of a resource is only descriptive: its key is the URI.
     let label = match entry.get("name") {
@@ -72,7 +72,7 @@ fn cleaned(entry: &Value, key: &str) -> Option<Value> {
 mod tests {
     use planwright_core::Value;
 
-    use super::{clean, refuse};
+    use super::{remove_hidden_names, strip_hidden_text};
 
     fn check(what: (&str, &str), entries: &str, expected: &str, warned: &[&str]) {
         let mut entries = Value::from_json(entries)
@@ -81,8 +81,8 @@ mod tests {
             .unwrap()
             .to_vec();
         let mut warnings = Vec::new();
-        refuse(&mut entries, what, &"s".into(), &mut warnings);
-        clean(&mut entries, what, &"s".into(), &mut warnings);
+        remove_hidden_names(&mut entries, what, &"s".into(), &mut warnings);
+        strip_hidden_text(&mut entries, what, &"s".into(), &mut warnings);
         assert_eq!(Value::from(entries).to_json(), expected);
         assert_eq!(warnings, warned);
     }

@@ -10,14 +10,13 @@ use rmcp::model::{
 use tokio::task::AbortHandle;
 
 use super::caller::UpstreamError;
-use super::envelope::canonical;
-use super::in_flight::{UnderWay, Whose};
-use super::observer::{ListKind, Watcher};
-use super::request as meta;
-use super::request::SUBSCRIPTION_ID;
-use super::router::{Listener, Mailbox, RequestError};
+use super::envelope::canonical_id;
+use super::in_flight::{InFlight, RequestOwner};
+use super::observer::{ListKind, ServerObserver};
+use super::request::{SUBSCRIPTION_ID, request_of_token};
+use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};
-use crate::transport::connection::Sender;
+use crate::transport::connection::WeakSender;
 
 /// Routes server-initiated requests and notifications to the right client, or to the observer of the server.
 ///
@@ -25,31 +24,31 @@ use crate::transport::connection::Sender;
 /// So while requests of several clients are in flight on the connection, such requests are refused and such
 /// notifications dropped: a client never sees what may belong to another.
 #[derive(Debug)]
-pub(crate) struct Desk {
-    pub(crate) under_way: UnderWay,
+pub(crate) struct ServerRequestHandler {
+    pub(crate) in_flight: InFlight,
     capabilities: Value,
-    watcher: Option<Weak<dyn Watcher>>,
-    sender: OnceLock<Sender>,
+    observer: Option<Weak<dyn ServerObserver>>,
+    sender: OnceLock<WeakSender>,
     // The router with the subscription requests that the server may end, on stateless sessions.
-    subscriptions: Option<Weak<Mailbox>>,
+    subscriptions: Option<Weak<ResponseRouter>>,
     // The tasks that answer pending requests of the server. Held for single accesses only.
-    asks: Mutex<HashMap<RequestId, AbortHandle>>,
+    pending: Mutex<HashMap<RequestId, AbortHandle>>,
 }
 
-impl Desk {
+impl ServerRequestHandler {
     /// Creates a handler for a server that was connected to with these `capabilities`.
     pub(crate) fn new(
         capabilities: Value,
-        watcher: Option<Weak<dyn Watcher>>,
-        subscriptions: Option<Weak<Mailbox>>,
+        observer: Option<Weak<dyn ServerObserver>>,
+        subscriptions: Option<Weak<ResponseRouter>>,
     ) -> Self {
         Self {
-            under_way: UnderWay::default(),
+            in_flight: InFlight::default(),
             capabilities,
-            watcher,
+            observer,
             sender: OnceLock::new(),
             subscriptions,
-            asks: Mutex::default(),
+            pending: Mutex::default(),
         }
     }
 
@@ -59,13 +58,13 @@ impl Desk {
     }
 
     /// Sets the sender of responses.
-    pub(crate) fn answer_through(&self, sender: Sender) {
+    pub(crate) fn set_sender(&self, sender: WeakSender) {
         // Each handler has one connection, so this is called once.
         let _ = self.sender.set(sender);
     }
 
     /// Returns true if the declared capabilities include requests of `method`.
-    pub(crate) fn can_be_asked(&self, method: &str) -> bool {
+    pub(crate) fn supports(&self, method: &str) -> bool {
         let capability = match method {
             "elicitation/create" => "elicitation",
             "sampling/createMessage" => "sampling",
@@ -77,7 +76,7 @@ impl Desk {
     }
 
     fn answer(&self, id: RequestId, answer: Result<Value, UpstreamError>) {
-        self.asks().remove(&canonical(id.clone()));
+        self.pending().remove(&canonical_id(id.clone()));
         if let Some(sender) = self.sender.get() {
             sender.send(match answer {
                 Ok(result) => {
@@ -91,133 +90,136 @@ impl Desk {
 
     /// Handles a cancellation: of a pending request, or of a subscription on stateless sessions, in which servers send
     /// no requests.
-    fn cancelled(&self, id: &RequestId) {
+    fn on_cancelled(&self, id: &RequestId) {
         match &self.subscriptions {
             None => {
-                let ask = self.asks().remove(id);
+                let ask = self.pending().remove(id);
                 if let Some(ask) = ask {
                     ask.abort();
                 }
             }
-            Some(mailbox) => {
+            Some(router) => {
                 let reason = "the server ended it".to_owned();
-                if let Some(mailbox) = mailbox.upgrade() {
-                    mailbox.fail(id, RequestError::Lost(Some(reason)));
+                if let Some(router) = router.upgrade() {
+                    router.fail(id, RequestError::Lost(Some(reason)));
                 }
             }
         }
     }
 
-    fn watcher(&self) -> Option<Arc<dyn Watcher>> {
-        self.watcher.as_ref()?.upgrade()
+    fn observer(&self) -> Option<Arc<dyn ServerObserver>> {
+        self.observer.as_ref()?.upgrade()
     }
 
     /// Forwards a notification to the client that it belongs to.
-    fn pass_on(&self, method: &str, params: Value, about: Option<&RequestId>) {
-        match self.under_way.whose(about) {
-            Whose::One(caller) => caller.notify(method, params),
-            Whose::Nobody => self.publish(method, params),
-            Whose::Several => {}
+    fn forward(&self, method: &str, params: Value, related: Option<&RequestId>) {
+        match self.in_flight.owner(related) {
+            RequestOwner::Client(caller) => caller.notify(method, params),
+            RequestOwner::NoClient => self.publish(method, params),
+            RequestOwner::Ambiguous => {}
         }
     }
 
     fn publish(&self, method: &str, params: Value) {
-        if let Some(watcher) = self.watcher() {
-            watcher.told(method, params);
+        if let Some(observer) = self.observer() {
+            observer.on_notification(method, params);
         }
     }
 
-    fn asks(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
-        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Hearing(pub(crate) Arc<Desk>);
-
-impl Listener for Hearing {
-    fn asked(&self, id: RequestId, method: &str, params: Value, about: Option<&RequestId>) {
-        let desk = &self.0;
+impl ServerMessageHandler for ServerRequestHandler {
+    fn on_request(
+        self: Arc<Self>,
+        id: RequestId,
+        method: &str,
+        params: Value,
+        related: Option<&RequestId>,
+    ) {
         if method == "ping" {
-            return desk.answer(id, Ok(Value::empty_object()));
+            return self.answer(id, Ok(Value::empty_object()));
         }
-        if !desk.can_be_asked(method) {
-            return desk.answer(id, unasked(method));
+        if !self.supports(method) {
+            return self.answer(id, default_response(method));
         }
-        match desk.under_way.whose(about) {
-            Whose::Nobody => desk.answer(id, unasked(method)),
-            Whose::Several => {
+        match self.in_flight.owner(related) {
+            RequestOwner::NoClient => self.answer(id, default_response(method)),
+            RequestOwner::Ambiguous => {
                 let message = format!(
-                    "requests of several clients are under way, and nobody can tell which of them `{method}` is for"
+                    "requests of several clients are in flight, so the client for `{method}` is unknown"
                 );
-                desk.answer(
+                self.answer(
                     id,
                     Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message)),
                 );
             }
-            Whose::One(caller) => {
+            RequestOwner::Client(caller) => {
                 let answer = caller.ask(method, params);
-                let pauses = desk.under_way.pause_clocks(about);
-                let key = canonical(id.clone());
+                let pauses = self.in_flight.pause_clocks(related);
+                let key = canonical_id(id.clone());
                 // The lock is held until the task is in the table, because the task may finish and remove itself at
                 // once.
-                let mut asks = desk.asks();
-                let desk = Arc::clone(desk);
+                let mut pending = self.pending();
+                let handler = Arc::clone(&self);
                 let task = tokio::spawn(async move {
                     let answer = answer.await;
                     drop(pauses);
-                    desk.answer(id, answer);
+                    handler.answer(id, answer);
                 });
-                asks.insert(key, task.abort_handle());
+                pending.insert(key, task.abort_handle());
             }
         }
     }
 
-    fn told(&self, method: &str, params: Value, about: Option<&RequestId>) {
-        let desk = &self.0;
+    fn on_notification(&self, method: &str, params: Value, related: Option<&RequestId>) {
         match method {
             "notifications/progress" => {
-                let id = params.get("progressToken").and_then(meta::request_of);
+                let id = params.get("progressToken").and_then(request_of_token);
                 if let Some(id) = id {
-                    desk.under_way.restart_clock(id);
+                    self.in_flight.restart_clock(id);
                 }
-                if let Some((caller, token)) = id.and_then(|id| desk.under_way.watcher(id)) {
+                if let Some((caller, token)) =
+                    id.and_then(|id| self.in_flight.progress_listener(id))
+                {
                     caller.notify(method, with(&params, "progressToken", token));
                 }
             }
             "notifications/cancelled" => {
                 if let Some(id) = params.get("requestId").and_then(request_id) {
-                    desk.cancelled(&id);
+                    self.on_cancelled(&id);
                 }
             }
             "notifications/subscriptions/acknowledged" => {
-                if let Some(watcher) = desk.watcher() {
-                    watcher.subscribed();
+                if let Some(observer) = self.observer() {
+                    observer.on_subscribed();
                 }
             }
             "notifications/resources/updated" => {
-                desk.publish(method, without_subscription(&params));
+                self.publish(method, without_subscription(&params));
             }
-            _ => match (ListKind::changed_by(method), desk.watcher()) {
-                (Some(kind), Some(watcher)) => watcher.list_changed(kind),
+            _ => match (ListKind::from_notification(method), self.observer()) {
+                (Some(kind), Some(observer)) => observer.on_list_changed(kind),
                 (Some(_), None) => {}
-                (None, _) => desk.pass_on(method, params, about),
+                (None, _) => self.forward(method, params, related),
             },
         }
     }
 
-    fn ended(&self) {
-        for (_, ask) in self.0.asks().drain() {
+    fn on_close(&self) {
+        for (_, ask) in self.pending().drain() {
             ask.abort();
         }
-        if let Some(watcher) = self.0.watcher() {
-            watcher.ended();
+        if let Some(observer) = self.observer() {
+            observer.on_disconnected();
         }
     }
 }
 
 /// Returns the response to a request that no client can answer.
-fn unasked(method: &str) -> Result<Value, UpstreamError> {
+fn default_response(method: &str) -> Result<Value, UpstreamError> {
     match method {
         "elicitation/create" => Ok(Value::object([("action", Value::from("decline"))])),
         "roots/list" => Ok(Value::object([("roots", Value::list([]))])),
@@ -233,7 +235,7 @@ fn error_data(error: UpstreamError) -> ErrorData {
 fn request_id(id: &Value) -> Option<RequestId> {
     match id {
         Value::Number(number) => number.as_i64().map(RequestId::Number),
-        Value::Text(text) => Some(canonical(RequestId::String(text.clone()))),
+        Value::Text(text) => Some(canonical_id(RequestId::String(text.clone()))),
         _ => None,
     }
 }

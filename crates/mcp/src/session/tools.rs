@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Hints, Schema, Tool, Value};
 
-use crate::transport::stdio::log::brief;
+use crate::transport::stdio::log::truncate_message;
 
 /// Converts the entries of `tools/list`. Entries that are not tools are left out with a warning.
 ///
@@ -22,7 +22,7 @@ pub(crate) fn read(
         match entry.get("name") {
             Some(Value::Text(name)) if !name.is_empty() => {
                 if !names.insert(name) {
-                    let name = brief(name);
+                    let name = truncate_message(name);
                     warnings.push(format!(
                         "the server `{server}` lists the tool `{name}` twice: the later one counts"
                     ));

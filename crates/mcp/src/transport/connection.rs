@@ -10,88 +10,88 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 use super::http::HttpFailure;
-use crate::session::router::{Mailbox, RequestError};
+use crate::session::router::{RequestError, ResponseRouter};
 
 /// A connection to a server. Dropping it, and all that may send on it, closes it.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    queue: mpsc::UnboundedSender<Outgoing>,
-    is_over: Arc<AtomicBool>,
+    queue: mpsc::UnboundedSender<QueueItem>,
+    is_closed: Arc<AtomicBool>,
 }
 
 /// A sender that does not keep the connection open.
 #[derive(Clone, Debug)]
-pub(crate) struct Sender(mpsc::WeakUnboundedSender<Outgoing>);
+pub(crate) struct WeakSender(mpsc::WeakUnboundedSender<QueueItem>);
 
 #[derive(Debug)]
-enum Outgoing {
+enum QueueItem {
     Message(Box<ClientJsonRpcMessage>),
-    End,
+    Close,
 }
 
 /// The consequence of a message that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendFailure {
     /// The connection is broken for all messages.
-    EndsTheConnection,
+    ClosesConnection,
     /// Only this message has failed.
-    ConcernsTheMessage,
+    FailsMessage,
 }
 
 impl Connection {
     /// Takes over `transport` after the handshake.
-    pub(crate) fn open<T>(transport: T, mailbox: Arc<Mailbox>, failure: SendFailure) -> Self
+    pub(crate) fn open<T>(transport: T, router: Arc<ResponseRouter>, failure: SendFailure) -> Self
     where
         T: Transport<RoleClient> + 'static,
     {
         let (queue, outgoing) = mpsc::unbounded_channel();
-        let is_over = Arc::new(AtomicBool::new(false));
+        let is_closed = Arc::new(AtomicBool::new(false));
         tokio::spawn(run(
             transport,
             outgoing,
-            mailbox,
+            router,
             failure,
-            Arc::clone(&is_over),
+            Arc::clone(&is_closed),
         ));
-        Self { queue, is_over }
+        Self { queue, is_closed }
     }
 
     /// Queues `message`. If sending fails, so does the request that it contains.
     pub(crate) fn send(&self, message: ClientJsonRpcMessage) {
         // If the task has ended, it has failed all requests, including this one.
-        let _ = self.queue.send(Outgoing::Message(Box::new(message)));
+        let _ = self.queue.send(QueueItem::Message(Box::new(message)));
     }
 
     /// Closes the connection after the queued messages are sent.
-    pub(crate) fn end(&self) {
-        let _ = self.queue.send(Outgoing::End);
+    pub(crate) fn close(&self) {
+        let _ = self.queue.send(QueueItem::Close);
     }
 
     /// Returns true if the connection is closed.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn sender(&self) -> Sender {
-        Sender(self.queue.downgrade())
+    pub(crate) fn sender(&self) -> WeakSender {
+        WeakSender(self.queue.downgrade())
     }
 }
 
-impl Sender {
+impl WeakSender {
     /// Queues `message` if the connection is open.
     pub(crate) fn send(&self, message: ClientJsonRpcMessage) {
         if let Some(queue) = self.0.upgrade() {
-            let _ = queue.send(Outgoing::Message(Box::new(message)));
+            let _ = queue.send(QueueItem::Message(Box::new(message)));
         }
     }
 }
 
 async fn run<T>(
     mut transport: T,
-    mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
-    mailbox: Arc<Mailbox>,
+    mut outgoing: mpsc::UnboundedReceiver<QueueItem>,
+    router: Arc<ResponseRouter>,
     failure: SendFailure,
-    is_over: Arc<AtomicBool>,
+    is_closed: Arc<AtomicBool>,
 ) where
     T: Transport<RoleClient> + 'static,
 {
@@ -99,12 +99,12 @@ async fn run<T>(
     loop {
         tokio::select! {
             message = outgoing.recv() => match message {
-                Some(Outgoing::Message(message)) => {
+                Some(QueueItem::Message(message)) => {
                     let id = request_id(&message);
                     let send = transport.send(*message);
                     sends.push(async move { (id, send.await) });
                 }
-                Some(Outgoing::End) | None => break,
+                Some(QueueItem::Close) | None => break,
             },
             // The transport has already routed the message.
             received = transport.receive() => if received.is_none() { break },
@@ -114,20 +114,20 @@ async fn run<T>(
                 };
                 let error = match failure {
                     // A server that reads no more messages may still hold its output open.
-                    SendFailure::EndsTheConnection => {
-                        is_over.store(true, Ordering::Relaxed);
+                    SendFailure::ClosesConnection => {
+                        is_closed.store(true, Ordering::Relaxed);
                         RequestError::Lost(None)
                     }
-                    SendFailure::ConcernsTheMessage => unsent_or_lost(&error),
+                    SendFailure::FailsMessage => unsent_or_lost(&error),
                 };
                 if let Some(id) = id {
-                    mailbox.fail(&id, error);
+                    router.fail(&id, error);
                 }
             }
         }
     }
-    is_over.store(true, Ordering::Relaxed);
-    mailbox.close();
+    is_closed.store(true, Ordering::Relaxed);
+    router.close();
     // The other end is gone or about to be, so an error has no consequence.
     let _ = transport.close().await;
 }

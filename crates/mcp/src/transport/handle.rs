@@ -3,18 +3,19 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::http::HttpLink;
+use super::connection::SendFailure;
+use super::http::HttpHandle;
 use super::stdio::process::Process;
 
 /// The time to wait for the exit status of a server.
-const POST_MORTEM: Duration = Duration::from_millis(200);
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The time without a response after which a child process gets the second handshake request as well.
-const PATIENCE: Duration = Duration::from_secs(2);
+const HANDSHAKE_FALLBACK_DELAY: Duration = Duration::from_secs(2);
 
 /// A handle of a transport. Dropping it ends a child process and its descendants.
 #[derive(Debug)]
-pub(crate) enum Link {
+pub(crate) enum TransportHandle {
     /// A child process, over its pipes.
     Process {
         process: Process,
@@ -22,18 +23,14 @@ pub(crate) enum Link {
         fault: Arc<OnceLock<String>>,
     },
     /// A remote server.
-    Http(HttpLink),
+    Http(HttpHandle),
 }
 
-impl Link {
-    pub(crate) fn process(process: Process, fault: Arc<OnceLock<String>>) -> Self {
-        Self::Process { process, fault }
-    }
-
+impl TransportHandle {
     /// Returns the time to wait for the response to the first handshake request before the second is sent as well.
-    pub(crate) fn patience(&self) -> Duration {
+    pub(crate) fn fallback_delay(&self) -> Duration {
         match self {
-            Self::Process { .. } => PATIENCE,
+            Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
             // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
             // own.
             Self::Http(_) => Duration::MAX,
@@ -44,21 +41,21 @@ impl Link {
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::Process { fault, .. } => fault.get().cloned(),
-            Self::Http(link) => link.fault().map(|failure| failure.message),
+            Self::Http(http) => http.fault().map(|failure| failure.message),
         }
     }
 
     /// Returns the reason why the connection is closed, as one clause, if known.
-    pub(crate) async fn end(&self) -> Option<String> {
+    pub(crate) async fn close_reason(&self) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
         match self {
             Self::Process { process, .. } => {
-                let status = process.ended_within(POST_MORTEM).await?;
+                let status = process.wait_for_exit(EXIT_STATUS_TIMEOUT).await?;
                 Some(format!("it stopped ({status})"))
             }
-            Self::Http(link) => link.last_failure().map(|failure| failure.message),
+            Self::Http(http) => http.last_failure().map(|failure| failure.message),
         }
     }
 
@@ -66,7 +63,7 @@ impl Link {
     pub(crate) fn help(&self) -> String {
         match self {
             Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
-            Self::Http(link) => match link.last_failure() {
+            Self::Http(http) => match http.last_failure() {
                 Some(failure) => failure.help,
                 None => "see that its `url` is that of its MCP endpoint".to_owned(),
             },
@@ -74,10 +71,10 @@ impl Link {
     }
 
     /// Returns the consequence of a message that could not be sent.
-    pub(crate) fn is_deaf_once_sending_failed(&self) -> bool {
+    pub(crate) fn send_failure(&self) -> SendFailure {
         match self {
-            Self::Process { .. } => true,
-            Self::Http(_) => false,
+            Self::Process { .. } => SendFailure::ClosesConnection,
+            Self::Http(_) => SendFailure::FailsMessage,
         }
     }
 
@@ -85,7 +82,7 @@ impl Link {
     pub(crate) async fn stop(&self, grace: Duration) {
         match self {
             Self::Process { process, .. } => process.stop(grace).await,
-            Self::Http(link) => link.closed(grace).await,
+            Self::Http(http) => http.wait_closed(grace).await,
         }
     }
 }

@@ -7,42 +7,42 @@ use rmcp::model::{
 };
 use rmcp::service::TxJsonRpcMessage;
 
-use super::stdio::line::mend;
+use super::stdio::line::repair_text;
 use crate::session::envelope;
-use crate::session::router::{Delivery, Mailbox};
+use crate::session::router::{ResponseRouter, RouteResult};
 
 /// Records an outgoing handshake request at the router. Must be called in the order of the messages.
-pub(crate) fn note(mailbox: &Mailbox, message: &TxJsonRpcMessage<RoleClient>) {
+pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessage<RoleClient>) {
     if let JsonRpcMessage::Request(request) = message
         && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
             request.request
     {
-        mailbox.copy_greeting(request.id.clone());
+        router.capture_handshake(request.id.clone());
     }
 }
 
 /// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
-/// which each request has its own response channel names the request that the message is `about`.
-pub(crate) fn read(
-    mailbox: &Mailbox,
+/// which each request has its own response channel names the request that the message is `related`.
+pub(crate) fn decode(
+    router: &ResponseRouter,
     bytes: &[u8],
-    about: Option<&RequestId>,
+    related: Option<&RequestId>,
 ) -> Option<ServerJsonRpcMessage> {
-    read_sound(mailbox, bytes, about)
-        .or_else(|| read_sound(mailbox, mend(bytes)?.as_bytes(), about))
-        .or_else(|| Some(empty_response(mailbox.deliver_fault(bytes, about)?)))
+    decode_valid(router, bytes, related)
+        .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
+        .or_else(|| Some(empty_response(router.fail_unreadable(bytes, related)?)))
 }
 
-fn read_sound(
-    mailbox: &Mailbox,
+fn decode_valid(
+    router: &ResponseRouter,
     bytes: &[u8],
-    about: Option<&RequestId>,
+    related: Option<&RequestId>,
 ) -> Option<ServerJsonRpcMessage> {
-    match mailbox.deliver(envelope::read(bytes)?, about) {
-        Delivery::Taken(Some(id)) => Some(empty_response(id)),
-        Delivery::Taken(None) => Some(empty_notification()),
-        Delivery::NotTaken => serde_json::from_slice(bytes).ok(),
-        Delivery::NoMessage => None,
+    match router.route(envelope::read(bytes)?, related) {
+        RouteResult::Routed(Some(id)) => Some(empty_response(id)),
+        RouteResult::Routed(None) => Some(empty_notification()),
+        RouteResult::ForRmcp => serde_json::from_slice(bytes).ok(),
+        RouteResult::Invalid => None,
     }
 }
 

@@ -9,26 +9,25 @@ use planwright_engine::backend::{
     ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 
-use super::backend as inputs;
 use super::entry::Upstream;
 use super::server::Server;
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 use crate::session::lifecycle::Session;
 use crate::session::router::RequestError;
-use crate::session::server_requests::Desk;
+use crate::session::server_requests::ServerRequestHandler;
 
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
 
 /// The maximum number of rounds in which a server requests input or postpones a call.
-const ROUND_LIMIT: u32 = 10;
+const MAX_ROUNDS: u32 = 10;
 
 /// The initial pause before a postponed call is sent again; it doubles with each round.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const INITIAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// The maximum pause.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// A backend that calls the tools of one server.
 #[derive(Debug)]
@@ -46,17 +45,17 @@ impl ServerBackend {
     async fn run(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let session = self.server.session().await?;
         let result = self.exchange(&session, &call).await?;
-        self.server.has_worked();
+        self.server.record_success();
         ToolOutput::from_call_result(&result)
     }
 
     /// Repeats the call until the result is complete. The caller answers input requests in between.
     async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
         let mut params = params(call)?;
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..ROUND_LIMIT {
+        let mut pause = INITIAL_PAUSE;
+        for _ in 0..MAX_ROUNDS {
             let result = self.send(session, call, &params).await?;
-            match kind_of(&result, session.greeting.is_stateless) {
+            match result_kind(&result, session.server_info.is_stateless) {
                 ResultKind::Complete => return self.complete(result),
                 ResultKind::InputRequired => {}
                 ResultKind::Unknown(kind) => {
@@ -68,12 +67,12 @@ impl ServerBackend {
             }
             let caller = self.caller.as_ref();
             let pause_of_clock = call.clock.pause();
-            let responses = inputs::answer(&result, &session.desk, caller).await?;
+            let responses = send_input_requests(&result, &session.server_requests, caller).await?;
             drop(pause_of_clock);
             params = without(&params, &["inputResponses", "requestState"]);
             if responses.is_empty() {
                 tokio::time::sleep(pause).await;
-                pause = LONGEST_PAUSE.min(pause * 2);
+                pause = MAX_PAUSE.min(pause * 2);
             } else {
                 params = with(&params, "inputResponses", responses.into());
             }
@@ -81,7 +80,7 @@ impl ServerBackend {
                 params = with(&params, "requestState", state.clone());
             }
         }
-        let message = format!("the tool asked for more input {ROUND_LIMIT} times");
+        let message = format!("the tool asked for more input {MAX_ROUNDS} times");
         Err(ToolError {
             retry: RetryAdvice::Uncertain,
             ..ToolError::tool(message, Value::Null)
@@ -98,10 +97,10 @@ impl ServerBackend {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
         let request = session.timed_request("tools/call", params, caller, clock);
-        let answer = match self.server.config.timeout {
+        let send_input_requests = match self.server.config.timeout {
             None => request.await,
             Some(limit) => tokio::select! {
-                answer = request => answer,
+                send_input_requests = request => send_input_requests,
                 () = call.clock.exceeds(limit) => {
                     let message = format!("`{}` took longer than {limit:?}", call.tool.name);
                     return Err(ToolError {
@@ -111,7 +110,7 @@ impl ServerBackend {
                 }
             },
         };
-        match answer {
+        match send_input_requests {
             Ok(result) => Ok(result),
             Err(error) => Err(self.failure(session, error).await),
         }
@@ -142,10 +141,10 @@ impl ServerBackend {
     /// The engine retries a call on its own only if it was not carried out.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
         match error {
-            RequestError::Refused(error) => refusal(error),
+            RequestError::Refused(error) => rejection(error),
             RequestError::Unreadable(reason) => self.server.lost(self.server.unreadable(&reason)),
             RequestError::Unsent(reason) => self.server.unsent(&reason),
-            RequestError::Lost(reason) => self.server.silence(session, reason).await,
+            RequestError::Lost(reason) => self.server.no_answer(session, reason).await,
         }
     }
 }
@@ -160,12 +159,12 @@ enum ResultKind {
 
 /// Returns the kind of a result. A server may request input by a result only if its revision supports that
 /// (`asks_by_results`), and only if it requests anything, because each further round repeats the call.
-fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
+fn result_kind(result: &Value, asks_by_results: bool) -> ResultKind {
     match result.get("resultType") {
         None | Some(Value::Null) => ResultKind::Complete,
         Some(Value::Text(kind)) if &**kind == "complete" => ResultKind::Complete,
         Some(Value::Text(kind))
-            if &**kind == "input_required" && asks_by_results && asks_for_something(result) =>
+            if &**kind == "input_required" && asks_by_results && requests_input(result) =>
         {
             ResultKind::InputRequired
         }
@@ -175,7 +174,7 @@ fn kind_of(result: &Value, asks_by_results: bool) -> ResultKind {
 }
 
 /// Returns true if a result of the kind `input_required` has requests or a state to send back.
-pub(crate) fn asks_for_something(result: &Value) -> bool {
+pub(crate) fn requests_input(result: &Value) -> bool {
     let requests = result.get("inputRequests").and_then(Value::as_object);
     requests.is_some_and(|requests| !requests.is_empty())
         || result
@@ -208,7 +207,7 @@ fn params(call: &ToolCall) -> Result<Value, ToolError> {
     ]))
 }
 
-fn refusal(error: UpstreamError) -> ToolError {
+fn rejection(error: UpstreamError) -> ToolError {
     let (kind, retry) = match error.code {
         UpstreamError::INVALID => (ErrorKind::Arguments, RetryAdvice::Never),
         _ if error.is_uncertain() => (ErrorKind::Tool, RetryAdvice::Uncertain),
@@ -226,9 +225,9 @@ fn refusal(error: UpstreamError) -> ToolError {
 
 /// Sends the input requests of `result` to the caller, concurrently, and returns the responses. Without a caller, an
 /// elicitation is declined, and any other request fails.
-pub(crate) async fn answer(
+pub(crate) async fn send_input_requests(
     result: &Value,
-    desk: &Desk,
+    server_requests: &ServerRequestHandler,
     caller: Option<&Arc<dyn Caller>>,
 ) -> Result<Object, ToolError> {
     let questions = result.get("inputRequests").and_then(Value::as_object);
@@ -239,12 +238,14 @@ pub(crate) async fn answer(
             let method = question.get("method").and_then(Value::as_text);
             let method = method.unwrap_or("something unknown");
             let params = question.get("params").cloned().unwrap_or_default();
-            let answer = match caller {
-                Some(caller) if desk.can_be_asked(method) => caller.ask(method, params).await.ok(),
+            let send_input_requests = match caller {
+                Some(caller) if server_requests.supports(method) => {
+                    caller.ask(method, params).await.ok()
+                }
                 _ => None,
             };
-            match answer {
-                Some(answer) => Ok((Arc::clone(key), answer)),
+            match send_input_requests {
+                Some(send_input_requests) => Ok((Arc::clone(key), send_input_requests)),
                 None if method == "elicitation/create" => {
                     let no = Value::object([("action", Value::from("decline"))]);
                     Ok((Arc::clone(key), no))

@@ -8,41 +8,41 @@ use planwright_core::Value;
 use planwright_engine::backend::ToolError;
 use tokio::sync::mpsc;
 
-use super::monitor::{Signal, Tending};
+use super::monitor::{MonitorEvent, SessionMonitor};
 use super::server::{AbortOnDrop, Server};
-use super::subscriptions::Followed;
-use super::view::{Board, UpstreamNotification, UpstreamState};
+use super::subscriptions::SubscribedUris;
+use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::config::Reach;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::lifecycle::{Session, StartError};
-use crate::session::observer::{Counterpart, ListKind, Watcher};
+use crate::session::observer::{ClientContext, ListKind, ServerObserver};
 
 /// A server and its index in the published view.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) server: Arc<Server>,
-    pub(crate) followed: Arc<Followed>,
-    board: Arc<Board>,
+    pub(crate) subscribed: Arc<SubscribedUris>,
+    publisher: Arc<ViewPublisher>,
     index: usize,
-    variants: Variants,
+    variants: SessionVariants,
     // The monitor of the current session. Held for single accesses only.
-    tended: Mutex<Option<Tended>>,
+    monitor: Mutex<Option<MonitorHandle>>,
 }
 
-struct Tended {
-    signals: mpsc::UnboundedSender<Signal>,
+struct MonitorHandle {
+    events: mpsc::UnboundedSender<MonitorEvent>,
     _task: AbortOnDrop,
 }
 
 impl Upstream {
-    pub(crate) fn new(server: Server, board: Arc<Board>, index: usize) -> Self {
+    pub(crate) fn new(server: Server, publisher: Arc<ViewPublisher>, index: usize) -> Self {
         Self {
             server: Arc::new(server),
-            followed: Arc::default(),
-            board,
+            subscribed: Arc::default(),
+            publisher,
             index,
-            variants: Variants::default(),
-            tended: Mutex::default(),
+            variants: SessionVariants::default(),
+            monitor: Mutex::default(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Upstream {
         self: &Arc<Self>,
         client: &OnceLock<UpstreamClient>,
     ) -> Result<Arc<Session>, ToolError> {
-        self.introduce(client.get());
+        self.set_client(client.get());
         self.server.session().await
     }
 
@@ -64,25 +64,25 @@ impl Upstream {
         caller: Option<&Arc<dyn Caller>>,
     ) -> Result<Arc<Server>, ToolError> {
         let session = self.session(client).await?;
-        let asked = caller.and_then(|caller| caller.abilities());
+        let abilities = caller.and_then(|caller| caller.abilities());
         let is_open = matches!(self.server.config.reach, Reach::Http(_))
             && client.get().is_some_and(|client| client.is_one_of_many);
-        let Some(asked) = asked.filter(|_| is_open) else {
+        let Some(abilities) = abilities.filter(|_| is_open) else {
             return Ok(Arc::clone(&self.server));
         };
-        let mut asked = asked.shared();
-        let is_served = if session.greeting.is_stateless {
+        let mut abilities = abilities.shared();
+        let is_served = if session.server_info.is_stateless {
             // Each request carries the capabilities of its client.
-            !asked.is_asked_by_requests || self.server.config.protocol.is_some()
+            !abilities.is_asked_by_requests || self.server.config.protocol.is_some()
         } else {
             // Such a server sends requests, whichever revision the client speaks.
-            asked.is_asked_by_requests = true;
-            *session.desk.capabilities() == asked.capabilities
+            abilities.is_asked_by_requests = true;
+            *session.server_requests.capabilities() == abilities.capabilities
         };
         if is_served {
             return Ok(Arc::clone(&self.server));
         }
-        Ok(self.variants.of(self, asked))
+        Ok(self.variants.of(self, abilities))
     }
 
     /// Stops the server in all its sessions.
@@ -92,49 +92,49 @@ impl Upstream {
 
     /// Starts the server in the background if it has never been started or has failed to.
     pub(crate) fn start(self: &Arc<Self>, client: &UpstreamClient) {
-        self.introduce(Some(client));
-        let view = self.board.view();
+        self.set_client(Some(client));
+        let view = self.publisher.view();
         let is_to_start = view.servers.get(self.index).is_some_and(|server| {
             matches!(server.state, UpstreamState::Failed(_))
                 || (matches!(server.state, UpstreamState::Idle) && !server.was_tried)
         });
         if is_to_start {
-            self.server.wake();
+            self.server.start_in_background();
         }
     }
 
     /// Sets the client that the server is started for. Only the first call has an effect.
-    pub(crate) fn introduce(self: &Arc<Self>, client: Option<&UpstreamClient>) {
-        let watcher: Weak<Self> = Arc::downgrade(self);
+    pub(crate) fn set_client(self: &Arc<Self>, client: Option<&UpstreamClient>) {
+        let observer: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
         if client.is_one_of_many && matches!(self.server.config.reach, Reach::Http(_)) {
             // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
             client.is_asked_by_requests = false;
         }
-        self.server.introduce(Counterpart {
+        self.server.set_context(ClientContext {
             client,
-            watcher: Some(watcher),
+            observer: Some(observer),
         });
     }
 
-    fn signal(&self, signal: Signal) {
-        let tended = self.tended.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tended) = &*tended {
+    fn send_event(&self, send_event: MonitorEvent) {
+        let monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(monitor) = &*monitor {
             // The monitor of a closed session needs no signal.
-            let _ = tended.signals.send(signal);
+            let _ = monitor.events.send(send_event);
         }
     }
 
-    fn replace_tended(&self, tended: Option<Tended>) {
-        let mut slot = self.tended.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *slot, tended);
+    fn replace_monitor(&self, monitor: Option<MonitorHandle>) {
+        let mut slot = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *slot, monitor);
         // Dropping the monitor may call this object again, so it must not happen under the lock.
         drop(slot);
         drop(before);
     }
 
-    fn become_of(&self, state: UpstreamState) {
-        self.board.change(self.index, |server, changes| {
+    fn set_state(&self, state: UpstreamState) {
+        self.publisher.update(self.index, |server, changes| {
             server.was_tried |= state.is_settled();
             server.state = state;
             changes.states += 1;
@@ -142,43 +142,43 @@ impl Upstream {
     }
 }
 
-impl Watcher for Upstream {
-    fn starting(&self) {
+impl ServerObserver for Upstream {
+    fn on_starting(&self) {
         // The old monitor holds the old session, and with it the process.
-        self.replace_tended(None);
-        self.become_of(UpstreamState::Starting);
+        self.replace_monitor(None);
+        self.set_state(UpstreamState::Starting);
     }
 
-    fn started(&self, session: &Arc<Session>) {
-        let (signals, received) = mpsc::unbounded_channel();
-        let tending = Tending {
+    fn on_started(&self, session: &Arc<Session>) {
+        let (events, received) = mpsc::unbounded_channel();
+        let monitor = SessionMonitor {
             server: Arc::downgrade(&self.server),
             session: Arc::clone(session),
-            board: Arc::clone(&self.board),
+            publisher: Arc::clone(&self.publisher),
             index: self.index,
-            followed: Arc::clone(&self.followed),
-            signals: signals.clone(),
+            subscribed: Arc::clone(&self.subscribed),
+            events: events.clone(),
         };
-        let task = tokio::spawn(tending.run(received));
-        let tended = Tended {
-            signals,
+        let task = tokio::spawn(monitor.run(received));
+        let monitor = MonitorHandle {
+            events,
             _task: AbortOnDrop(task.abort_handle()),
         };
-        self.replace_tended(Some(tended));
+        self.replace_monitor(Some(monitor));
     }
 
-    fn failed(&self, error: &StartError) {
+    fn on_failed(&self, error: &StartError) {
         let failure = self.server.failure(error.clone());
-        self.become_of(UpstreamState::Failed(failure));
+        self.set_state(UpstreamState::Failed(failure));
     }
 
-    fn ended(&self) {
+    fn on_disconnected(&self) {
         if self.server.running().is_some() {
             // An earlier session has ended.
             return;
         }
-        self.signal(Signal::Ended);
-        self.board.change(self.index, |server, changes| {
+        self.send_event(MonitorEvent::Ended);
+        self.publisher.update(self.index, |server, changes| {
             // If the server is not ready yet, the monitor handles the end while it waits for the lists.
             if matches!(server.state, UpstreamState::Ready) {
                 server.state = UpstreamState::Idle;
@@ -187,16 +187,16 @@ impl Watcher for Upstream {
         });
     }
 
-    fn list_changed(&self, kind: ListKind) {
-        self.signal(Signal::Changed(kind));
+    fn on_list_changed(&self, kind: ListKind) {
+        self.send_event(MonitorEvent::Changed(kind));
     }
 
-    fn subscribed(&self) {
-        self.signal(Signal::Subscribed);
+    fn on_subscribed(&self) {
+        self.send_event(MonitorEvent::Subscribed);
     }
 
-    fn told(&self, method: &str, params: Value) {
-        self.board.notify(UpstreamNotification {
+    fn on_notification(&self, method: &str, params: Value) {
+        self.publisher.notify(UpstreamNotification {
             server: Arc::clone(&self.server.config.name),
             method: Arc::from(method),
             params,
@@ -204,26 +204,26 @@ impl Watcher for Upstream {
     }
 }
 
-impl fmt::Debug for Tended {
+impl fmt::Debug for MonitorHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tended").finish_non_exhaustive()
+        f.debug_struct("MonitorHandle").finish_non_exhaustive()
     }
 }
 
 /// The additional sessions of one server. Their number is at most 50: [`UpstreamClient::shared`] leaves 25 sets of
 /// capabilities, for each of the two ways to request input.
 #[derive(Debug, Default)]
-pub(crate) struct Variants(Mutex<Vec<Variant>>);
+pub(crate) struct SessionVariants(Mutex<Vec<SessionVariant>>);
 
 #[derive(Debug)]
-struct Variant {
+struct SessionVariant {
     client: UpstreamClient,
     server: Arc<Server>,
     // Held here, because the server references its observer only weakly.
-    _relay: Arc<Relay>,
+    _observer: Arc<VariantObserver>,
 }
 
-impl Variants {
+impl SessionVariants {
     /// Returns the server of `upstream` in a session for clients like `client`.
     pub(crate) fn of(&self, upstream: &Arc<Upstream>, client: UpstreamClient) -> Arc<Server> {
         let mut variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -232,17 +232,17 @@ impl Variants {
         }
         let main = &upstream.server;
         let server = Server::new((*main.config).clone(), Arc::clone(&main.options));
-        let relay = Arc::new(Relay(Arc::downgrade(upstream)));
-        let watcher: Weak<Relay> = Arc::downgrade(&relay);
-        server.introduce(Counterpart {
+        let observer = Arc::new(VariantObserver(Arc::downgrade(upstream)));
+        let weak_observer: Weak<VariantObserver> = Arc::downgrade(&observer);
+        server.set_context(ClientContext {
             client: client.clone(),
-            watcher: Some(watcher),
+            observer: Some(weak_observer),
         });
         let server = Arc::new(server);
-        variants.push(Variant {
+        variants.push(SessionVariant {
             client,
             server: Arc::clone(&server),
-            _relay: relay,
+            _observer: observer,
         });
         server
     }
@@ -260,29 +260,29 @@ impl Variants {
 
 /// Forwards list changes and unrelated notifications of an additional session to the observer of the server.
 #[derive(Debug)]
-struct Relay(Weak<Upstream>);
+struct VariantObserver(Weak<Upstream>);
 
-impl Watcher for Relay {
+impl ServerObserver for VariantObserver {
     // The main session reports the state of the server.
-    fn starting(&self) {}
+    fn on_starting(&self) {}
 
-    fn started(&self, _: &Arc<Session>) {}
+    fn on_started(&self, _: &Arc<Session>) {}
 
-    fn failed(&self, _: &StartError) {}
+    fn on_failed(&self, _: &StartError) {}
 
-    fn ended(&self) {}
+    fn on_disconnected(&self) {}
 
-    fn subscribed(&self) {}
+    fn on_subscribed(&self) {}
 
-    fn list_changed(&self, kind: ListKind) {
+    fn on_list_changed(&self, kind: ListKind) {
         if let Some(upstream) = self.0.upgrade() {
-            upstream.list_changed(kind);
+            upstream.on_list_changed(kind);
         }
     }
 
-    fn told(&self, method: &str, params: Value) {
+    fn on_notification(&self, method: &str, params: Value) {
         if let Some(upstream) = self.0.upgrade() {
-            upstream.told(method, params);
+            upstream.on_notification(method, params);
         }
     }
 }

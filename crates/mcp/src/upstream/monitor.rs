@@ -9,31 +9,31 @@ use planwright_core::Value;
 use tokio::sync::mpsc;
 
 use super::server::{AbortOnDrop, Server};
-use super::subscriptions::{Followed, keep_subscribed};
-use super::view::{Board, ChangeCounts, UpstreamServer, UpstreamState};
+use super::subscriptions::{SubscribedUris, maintain_subscription};
+use super::view::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
 use crate::session::lifecycle::{Session, StartError};
-use crate::session::lists::{ToolList, bound};
+use crate::session::lists::{ToolList, limit_warnings};
 use crate::session::observer::ListKind;
-use crate::session::sanitize::{clean, refuse};
+use crate::session::sanitize::{remove_hidden_names, strip_hidden_text};
 
 /// The time to wait for the acknowledgement of a subscription before the lists are requested anyway.
-const CONFIRMATION: Duration = Duration::from_millis(500);
+const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The monitor of a session, which publishes its lists.
 #[derive(Debug)]
-pub(crate) struct Tending {
+pub(crate) struct SessionMonitor {
     // Weak, because the server owns the monitor through its observer.
     pub(crate) server: Weak<Server>,
     pub(crate) session: Arc<Session>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) publisher: Arc<ViewPublisher>,
     pub(crate) index: usize,
-    pub(crate) followed: Arc<Followed>,
-    pub(crate) signals: mpsc::UnboundedSender<Signal>,
+    pub(crate) subscribed: Arc<SubscribedUris>,
+    pub(crate) events: mpsc::UnboundedSender<MonitorEvent>,
 }
 
 /// An event for the monitor of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum MonitorEvent {
     /// A list has changed.
     Changed(ListKind),
     /// The server has acknowledged or refused a subscription.
@@ -43,7 +43,7 @@ pub(crate) enum Signal {
 }
 
 /// The content of one kind of list.
-enum Listed {
+enum ListContent {
     Tools(ToolList),
     Prompts(Vec<Value>),
     Resources {
@@ -52,59 +52,60 @@ enum Listed {
     },
 }
 
-impl Tending {
+impl SessionMonitor {
     /// Reads all lists, then each one that changes, until the session ends.
-    pub(crate) async fn run(self, mut signals: mpsc::UnboundedReceiver<Signal>) {
+    pub(crate) async fn run(self, mut events: mpsc::UnboundedReceiver<MonitorEvent>) {
         let subscription = self.subscribe();
         if subscription.is_some() {
             // Lists are read after the subscription, otherwise a change in between would be missed.
-            let confirmed = async { while let Some(Signal::Changed(_)) = signals.recv().await {} };
-            let _ = tokio::time::timeout(CONFIRMATION, confirmed).await;
+            let confirmed =
+                async { while let Some(MonitorEvent::Changed(_)) = events.recv().await {} };
+            let _ = tokio::time::timeout(SUBSCRIPTION_TIMEOUT, confirmed).await;
         }
-        self.follow_again().await;
-        if !self.begin().await {
+        self.resubscribe().await;
+        if !self.read_initial_lists().await {
             return;
         }
-        while let Some(signal) = signals.recv().await {
+        while let Some(send_event) = events.recv().await {
             let mut kinds = BTreeSet::new();
-            let mut next = Some(signal);
+            let mut next = Some(send_event);
             // Queued changes are combined, so that each list is requested once.
-            while let Some(signal) = next {
-                match signal {
-                    Signal::Changed(kind) => {
+            while let Some(send_event) = next {
+                match send_event {
+                    MonitorEvent::Changed(kind) => {
                         kinds.insert(kind);
                     }
-                    Signal::Subscribed => {}
-                    Signal::Ended => return,
+                    MonitorEvent::Subscribed => {}
+                    MonitorEvent::Ended => return,
                 }
-                next = signals.try_recv().ok();
+                next = events.try_recv().ok();
             }
             let lists = join_all(kinds.into_iter().map(|kind| self.list(kind))).await;
             // If a list cannot be read, the previous one stays: the session may have ended, and the next one reads all
             // lists.
-            let lists: Vec<Listed> = lists.into_iter().flatten().collect();
+            let lists: Vec<ListContent> = lists.into_iter().flatten().collect();
             if !lists.is_empty() {
-                self.write(lists, Reason::Said);
+                self.publish(lists, PublishReason::Notified);
             }
         }
     }
 
     fn subscribe(&self) -> Option<AbortOnDrop> {
         let session = Arc::clone(&self.session);
-        let followed = Arc::clone(&self.followed);
-        let signals = self.signals.clone();
-        self.session.greeting.is_stateless.then(|| {
-            let task = tokio::spawn(keep_subscribed(session, followed, signals));
+        let subscribed = Arc::clone(&self.subscribed);
+        let events = self.events.clone();
+        self.session.server_info.is_stateless.then(|| {
+            let task = tokio::spawn(maintain_subscription(session, subscribed, events));
             AbortOnDrop(task.abort_handle())
         })
     }
 
     /// Renews the resource subscriptions of the previous session, if the revision has subscription requests.
-    async fn follow_again(&self) {
-        if self.session.greeting.is_stateless {
+    async fn resubscribe(&self) {
+        if self.session.server_info.is_stateless {
             return;
         }
-        let follow = self.followed.all().into_iter().map(async |uri| {
+        let follow = self.subscribed.all().into_iter().map(async |uri| {
             let params = Value::object([("uri", Value::Text(uri))]);
             self.session
                 .request("resources/subscribe", &params, None)
@@ -115,24 +116,24 @@ impl Tending {
     }
 
     /// Reads all lists for the first time. Returns true if the server is ready.
-    async fn begin(&self) -> bool {
+    async fn read_initial_lists(&self) -> bool {
         let Some(server) = self.server.upgrade() else {
             return false;
         };
         let limit = server.start_timeout();
         let lists = join_all(ListKind::ALL.map(|kind| self.list(kind)));
         let error = match tokio::time::timeout(limit, lists).await {
-            Err(_) => StartError::late(limit),
+            Err(_) => StartError::timed_out(limit),
             Ok(lists) => match lists.into_iter().collect() {
                 Ok(lists) => {
-                    self.write(lists, Reason::Compared);
+                    self.publish(lists, PublishReason::Initial);
                     return true;
                 }
                 Err(error) => error,
             },
         };
         let failure = server.failure(error);
-        self.board.change(self.index, |server, changes| {
+        self.publisher.update(self.index, |server, changes| {
             server.state = UpstreamState::Failed(failure);
             server.was_tried = true;
             changes.states += 1;
@@ -142,9 +143,9 @@ impl Tending {
         false
     }
 
-    async fn list(&self, kind: ListKind) -> Result<Listed, StartError> {
+    async fn list(&self, kind: ListKind) -> Result<ListContent, StartError> {
         let session = &self.session;
-        let has = session.greeting.has(kind.capability());
+        let has = session.server_info.has_capability(kind.capability());
         let Some(server) = self.server.upgrade() else {
             return Err(StartError::stopped());
         };
@@ -156,21 +157,21 @@ impl Tending {
             // A failure of these lists must not prevent the use of the tools.
             let mut entries = session.list(method, field).await.unwrap_or_default();
             let mut warnings = Vec::new();
-            refuse(&mut entries, what, &config.name, &mut warnings);
-            clean(&mut entries, what, &config.name, &mut warnings);
-            bound(&config.name, &mut warnings);
-            log(&warnings);
+            remove_hidden_names(&mut entries, what, &config.name, &mut warnings);
+            strip_hidden_text(&mut entries, what, &config.name, &mut warnings);
+            limit_warnings(&config.name, &mut warnings);
+            log_warnings(&warnings);
             entries
         };
         Ok(match kind {
             ListKind::Tools => {
                 let list = session.list_tools(config).await?;
-                log(&list.warnings);
-                Listed::Tools(list)
+                log_warnings(&list.warnings);
+                ListContent::Tools(list)
             }
             ListKind::Prompts => {
                 let prompts = entries("prompts/list", "prompts", ("prompt", "name"));
-                Listed::Prompts(prompts.await)
+                ListContent::Prompts(prompts.await)
             }
             ListKind::Resources => {
                 let resources = entries("resources/list", "resources", ("resource", "uri"));
@@ -179,7 +180,7 @@ impl Tending {
                     "resourceTemplates",
                     ("resource template", "uriTemplate"),
                 );
-                Listed::Resources {
+                ListContent::Resources {
                     resources: resources.await,
                     templates: templates.await,
                 }
@@ -187,17 +188,17 @@ impl Tending {
         })
     }
 
-    fn write(&self, lists: Vec<Listed>, reason: Reason) {
-        let greeting = &self.session.greeting;
-        self.board.change(self.index, |server, changes| {
+    fn publish(&self, lists: Vec<ListContent>, reason: PublishReason) {
+        let server_info = &self.session.server_info;
+        self.publisher.update(self.index, |server, changes| {
             for list in lists {
-                list.write(server, changes, reason);
+                list.publish(server, changes, reason);
             }
-            if reason == Reason::Compared {
-                server.revision = Some(Arc::clone(&greeting.revision));
-                server.info = greeting.info.clone();
-                server.capabilities = greeting.capabilities.clone();
-                server.instructions = greeting.instructions.clone();
+            if reason == PublishReason::Initial {
+                server.revision = Some(Arc::clone(&server_info.revision));
+                server.info = server_info.info.clone();
+                server.capabilities = server_info.capabilities.clone();
+                server.instructions = server_info.instructions.clone();
                 server.state = UpstreamState::Ready;
                 server.was_tried = true;
                 changes.states += 1;
@@ -206,7 +207,7 @@ impl Tending {
     }
 }
 
-fn log(warnings: &[String]) {
+fn log_warnings(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!("{warning}");
     }
@@ -214,34 +215,39 @@ fn log(warnings: &[String]) {
 
 /// The reason for comparing and publishing a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reason {
+enum PublishReason {
     /// The server has sent a change notification, which counts as a change.
-    Said,
+    Notified,
     /// The session is new; the list counts as changed only if it differs from that of the previous session.
-    Compared,
+    Initial,
 }
 
-impl Listed {
-    fn write(self, server: &mut UpstreamServer, changes: &mut ChangeCounts, reason: Reason) {
-        let is_said = reason == Reason::Said;
+impl ListContent {
+    fn publish(
+        self,
+        server: &mut UpstreamServer,
+        changes: &mut ChangeCounts,
+        reason: PublishReason,
+    ) {
+        let is_notified = reason == PublishReason::Notified;
         match self {
             Self::Tools(list) => {
-                changes.tools += u64::from(is_said || server.tool_entries != list.entries);
+                changes.tools += u64::from(is_notified || server.tool_entries != list.entries);
                 server.tools = list.tools;
                 server.tool_entries = list.entries;
                 server.warnings = list.warnings;
             }
             Self::Prompts(prompts) => {
-                changes.prompts += u64::from(is_said || server.prompts != prompts);
+                changes.prompts += u64::from(is_notified || server.prompts != prompts);
                 server.prompts = prompts;
             }
             Self::Resources {
                 resources,
                 templates,
             } => {
-                let are_others =
+                let have_changed =
                     server.resources != resources || server.resource_templates != templates;
-                changes.resources += u64::from(is_said || are_others);
+                changes.resources += u64::from(is_notified || have_changed);
                 server.resources = resources;
                 server.resource_templates = templates;
             }

@@ -16,39 +16,39 @@ use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
 use crate::session::lifecycle::{Session, StartError};
 use crate::session::lists::ToolList;
-use crate::session::observer::{Counterpart, Watcher};
+use crate::session::observer::{ClientContext, ServerObserver};
 use crate::session::router::RequestError;
-use crate::transport::stdio::log::Log;
+use crate::transport::stdio::log::StderrLog;
 
 /// A configured server, running or not.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) log: Arc<Log>,
+    pub(crate) log: Arc<StderrLog>,
     pub(crate) options: Arc<ConnectOptions>,
-    counterpart: OnceLock<Counterpart>,
+    context: OnceLock<ClientContext>,
     // Held for single accesses only, never across an await.
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    life: Life,
+struct ServerState {
+    phase: ServerPhase,
     /// The time of the last start.
-    started: Option<Instant>,
+    last_start: Option<Instant>,
     /// The number of restarts since the last successful call.
-    in_vain: u32,
+    restarts: u32,
 }
 
 #[derive(Debug, Default)]
-enum Life {
+enum ServerPhase {
     /// Not started yet, or the last start failed.
     #[default]
-    Down,
+    Stopped,
     /// Starting; the future is shared by all waiting callers.
     Starting(Starting),
     /// Running, unless the session is closed, which is noticed at its next use.
-    Up(Arc<Session>),
+    Running(Arc<Session>),
     /// Stopped for good.
     Closed,
 }
@@ -59,42 +59,42 @@ type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
 impl Server {
     pub(crate) fn new(config: ServerConfig, options: Arc<ConnectOptions>) -> Self {
         Self {
-            log: Arc::new(Log::new(config.secrets.clone())),
+            log: Arc::new(StderrLog::new(config.secrets.clone())),
             config: Arc::new(config),
             options,
-            counterpart: OnceLock::new(),
+            context: OnceLock::new(),
             state: Mutex::default(),
         }
     }
 
     /// Sets the client and observer. Only the first call has an effect.
-    pub(crate) fn introduce(&self, counterpart: Counterpart) {
-        self.counterpart.get_or_init(|| counterpart);
+    pub(crate) fn set_context(&self, context: ClientContext) {
+        self.context.get_or_init(|| context);
     }
 
     /// Starts the server for the first time, and lists its tools.
     pub(crate) async fn start(&self) -> Result<ToolList, StartError> {
-        self.state().started = Some(Instant::now());
+        self.state().last_start = Some(Instant::now());
         let start = async {
             let session = self.connect().await?;
             let tools = session.list_tools(&self.config).await?;
             Ok((session, tools))
         };
-        let (session, tools) = within(self.start_timeout(), start).await?;
-        self.state().life = Life::Up(Arc::new(session));
+        let (session, tools) = with_timeout(self.start_timeout(), start).await?;
+        self.state().phase = ServerPhase::Running(Arc::new(session));
         Ok(tools)
     }
 
     /// Starts the server in the background if it is not running and the restart limit allows it.
-    pub(crate) fn wake(self: &Arc<Self>) {
+    pub(crate) fn start_in_background(self: &Arc<Self>) {
         let mut state = self.state();
-        let is_down = match &state.life {
-            Life::Down => true,
-            Life::Up(session) => session.is_over(),
-            Life::Starting(_) | Life::Closed => false,
+        let is_down = match &state.phase {
+            ServerPhase::Stopped => true,
+            ServerPhase::Running(session) => session.is_closed(),
+            ServerPhase::Starting(_) | ServerPhase::Closed => false,
         };
-        if is_down && self.admit(&mut state).is_ok() {
-            state.life = Life::Starting(self.begin());
+        if is_down && self.record_start(&mut state).is_ok() {
+            state.phase = ServerPhase::Starting(self.spawn_start());
         }
     }
 
@@ -103,20 +103,22 @@ impl Server {
         let name = &self.config.name;
         let (starting, is_first) = {
             let mut state = self.state();
-            let is_first = state.started.is_none();
-            match &state.life {
-                Life::Up(session) if !session.is_over() => return Ok(Arc::clone(session)),
-                Life::Starting(starting) => (starting.clone(), is_first),
-                Life::Closed => {
+            let is_first = state.last_start.is_none();
+            match &state.phase {
+                ServerPhase::Running(session) if !session.is_closed() => {
+                    return Ok(Arc::clone(session));
+                }
+                ServerPhase::Starting(starting) => (starting.clone(), is_first),
+                ServerPhase::Closed => {
                     return Err(ToolError {
                         retry: RetryAdvice::Never,
                         ..ToolError::unavailable(format!("the server `{name}` has been stopped"))
                     });
                 }
-                Life::Up(_) | Life::Down => {
-                    self.admit(&mut state)?;
-                    let starting = self.begin();
-                    state.life = Life::Starting(starting.clone());
+                ServerPhase::Running(_) | ServerPhase::Stopped => {
+                    self.record_start(&mut state)?;
+                    let starting = self.spawn_start();
+                    state.phase = ServerPhase::Starting(starting.clone());
                     (starting, is_first)
                 }
             }
@@ -132,21 +134,21 @@ impl Server {
 
     /// Returns the session if the server is running.
     pub(crate) fn running(&self) -> Option<Arc<Session>> {
-        match &self.state().life {
-            Life::Up(session) if !session.is_over() => Some(Arc::clone(session)),
+        match &self.state().phase {
+            ServerPhase::Running(session) if !session.is_closed() => Some(Arc::clone(session)),
             _ => None,
         }
     }
 
     /// Records a successful call, which resets the restart limit.
-    pub(crate) fn has_worked(&self) {
-        self.state().in_vain = 0;
+    pub(crate) fn record_success(&self) {
+        self.state().restarts = 0;
     }
 
     /// Stops the server for good.
     pub(crate) async fn stop(&self) {
-        let life = std::mem::replace(&mut self.state().life, Life::Closed);
-        if let Life::Up(session) = life {
+        let phase = std::mem::replace(&mut self.state().phase, ServerPhase::Closed);
+        if let ServerPhase::Running(session) = phase {
             session.stop(self.options.stop_grace).await;
         }
     }
@@ -172,10 +174,10 @@ impl Server {
     }
 
     /// Returns the failure of a request that the server did not answer.
-    pub(crate) async fn silence(&self, session: &Session, reason: Option<String>) -> ToolError {
+    pub(crate) async fn no_answer(&self, session: &Session, reason: Option<String>) -> ToolError {
         let reason = match reason {
             Some(reason) => reason,
-            None => session.reason().await,
+            None => session.close_reason().await,
         };
         let name = &self.config.name;
         self.lost(format!("the server `{name}` did not answer: {reason}"))
@@ -201,7 +203,7 @@ impl Server {
             RequestError::Refused(error) => error,
             RequestError::Unreadable(reason) => self.lost(self.unreadable(&reason)).into(),
             RequestError::Unsent(reason) => self.unsent(&reason).into(),
-            RequestError::Lost(reason) => self.silence(session, reason).await.into(),
+            RequestError::Lost(reason) => self.no_answer(session, reason).await.into(),
         }
     }
 
@@ -218,14 +220,14 @@ impl Server {
     }
 
     /// Records a start, or fails if the restart limit is reached.
-    fn admit(&self, state: &mut State) -> Result<(), ToolError> {
+    fn record_start(&self, state: &mut ServerState) -> Result<(), ToolError> {
         let now = Instant::now();
-        let Some(last) = state.started.replace(now) else {
+        let Some(last) = state.last_start.replace(now) else {
             return Ok(());
         };
         let limit = self.options.restart_limit;
-        if state.in_vain < limit {
-            state.in_vain += 1;
+        if state.restarts < limit {
+            state.restarts += 1;
             return Ok(());
         }
         let retry = match self.options.restart_pause {
@@ -235,7 +237,7 @@ impl Server {
                 Some(rest) => RetryAdvice::After(rest),
             },
         };
-        state.started = Some(last);
+        state.last_start = Some(last);
         let name = &self.config.name;
         let message = format!("the server `{name}` was started again {limit} times in vain");
         Err(ToolError {
@@ -244,19 +246,19 @@ impl Server {
         })
     }
 
-    fn begin(self: &Arc<Self>) -> Starting {
+    fn spawn_start(self: &Arc<Self>) -> Starting {
         let server = Arc::downgrade(self);
-        let start = self.connecting();
+        let start = self.connect();
         let limit = self.start_timeout();
-        if let Some(watcher) = self.watcher() {
-            watcher.starting();
+        if let Some(observer) = self.observer() {
+            observer.on_starting();
         }
         // The start runs in a task of its own, because later callers need the server even if the first one stops
         // waiting.
         let task = tokio::spawn(async move {
-            let outcome = within(limit, start).await.map(Arc::new);
+            let outcome = with_timeout(limit, start).await.map(Arc::new);
             match server.upgrade() {
-                Some(server) => server.has_started(outcome),
+                Some(server) => server.finish_start(outcome),
                 None => Err(StartError::stopped()),
             }
         });
@@ -268,61 +270,57 @@ impl Server {
         starting.boxed().shared()
     }
 
-    fn has_started(
+    fn finish_start(
         &self,
         outcome: Result<Arc<Session>, StartError>,
     ) -> Result<Arc<Session>, StartError> {
         let mut state = self.state();
-        if matches!(state.life, Life::Closed) {
+        if matches!(state.phase, ServerPhase::Closed) {
             return Err(StartError::stopped());
         }
         let before = std::mem::replace(
-            &mut state.life,
+            &mut state.phase,
             match &outcome {
-                Ok(session) => Life::Up(Arc::clone(session)),
-                Err(_) => Life::Down,
+                Ok(session) => ServerPhase::Running(Arc::clone(session)),
+                Err(_) => ServerPhase::Stopped,
             },
         );
         drop(state);
         drop(before);
-        if let Some(watcher) = self.watcher() {
+        if let Some(observer) = self.observer() {
             match &outcome {
-                Ok(session) => watcher.started(session),
-                Err(error) => watcher.failed(error),
+                Ok(session) => observer.on_started(session),
+                Err(error) => observer.on_failed(error),
             }
         }
         outcome
     }
 
-    async fn connect(&self) -> Result<Session, StartError> {
-        self.connecting().await
-    }
-
     /// Returns a start that does not hold the server itself.
-    fn connecting(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
+    fn connect(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
         let config = Arc::clone(&self.config);
         let options = Arc::clone(&self.options);
         let log = Arc::clone(&self.log);
-        let counterpart = self.counterpart.get().cloned().unwrap_or_default();
-        async move { Session::start(&config, &options, &log, counterpart).await }
+        let context = self.context.get().cloned().unwrap_or_default();
+        async move { Session::start(&config, &options, &log, context).await }
     }
 
-    fn watcher(&self) -> Option<Arc<dyn Watcher>> {
-        let counterpart = self.counterpart.get()?;
-        counterpart.watcher.as_ref().and_then(Weak::upgrade)
+    fn observer(&self) -> Option<Arc<dyn ServerObserver>> {
+        let context = self.context.get()?;
+        context.observer.as_ref().and_then(Weak::upgrade)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn within<T>(
+async fn with_timeout<T>(
     limit: Duration,
     start: impl Future<Output = Result<T, StartError>>,
 ) -> Result<T, StartError> {
     let outcome = tokio::time::timeout(limit, start).await;
-    outcome.unwrap_or_else(|_| Err(StartError::late(limit)))
+    outcome.unwrap_or_else(|_| Err(StartError::timed_out(limit)))
 }
 
 /// A guard that aborts a task when dropped.

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::entry::Upstream;
-use super::monitor::Signal;
+use super::monitor::MonitorEvent;
 use crate::session::caller::UpstreamError;
 use crate::session::lifecycle::Session;
 use crate::session::observer::ListKind;
@@ -31,13 +31,13 @@ impl ResourceFollowing {
         session: &Session,
         uri: Arc<str>,
     ) -> Result<Self, UpstreamError> {
-        let is_first = upstream.followed.add(&uri);
+        let is_first = upstream.subscribed.add(&uri);
         let following = Self {
             upstream: Arc::clone(upstream),
             uri,
         };
         // On a stateless session, the monitor's subscription task includes the URI.
-        if is_first && !session.greeting.is_stateless {
+        if is_first && !session.server_info.is_stateless {
             let params = following.params();
             let outcome = session.request("resources/subscribe", &params, None).await;
             if let Err(error) = outcome {
@@ -54,12 +54,12 @@ impl ResourceFollowing {
 
 impl Drop for ResourceFollowing {
     fn drop(&mut self) {
-        if !self.upstream.followed.remove(&self.uri) {
+        if !self.upstream.subscribed.remove(&self.uri) {
             return;
         }
         // Without a runtime, the connection and the server are gone.
         if let Some(session) = self.upstream.server.running()
-            && !session.greeting.is_stateless
+            && !session.server_info.is_stateless
             && let Ok(runtime) = Handle::try_current()
         {
             let params = self.params();
@@ -75,13 +75,13 @@ impl Drop for ResourceFollowing {
 
 /// The URIs of subscribed resources, each with its number of subscribers.
 #[derive(Debug, Default)]
-pub(crate) struct Followed {
+pub(crate) struct SubscribedUris {
     // Held for single accesses only, never across an await.
     addresses: Mutex<BTreeMap<Arc<str>, usize>>,
-    ticks: watch::Sender<u64>,
+    version: watch::Sender<u64>,
 }
 
-impl Followed {
+impl SubscribedUris {
     /// Adds a subscriber of `uri`. Returns true if it is the first.
     pub(crate) fn add(&self, uri: &Arc<str>) -> bool {
         let mut addresses = self.addresses();
@@ -90,7 +90,7 @@ impl Followed {
         let is_first = *count == 1;
         drop(addresses);
         if is_first {
-            self.ticks.send_modify(|ticks| *ticks += 1);
+            self.version.send_modify(|version| *version += 1);
         }
         is_first
     }
@@ -108,7 +108,7 @@ impl Followed {
         }
         drop(addresses);
         if is_last {
-            self.ticks.send_modify(|ticks| *ticks += 1);
+            self.version.send_modify(|version| *version += 1);
         }
         is_last
     }
@@ -120,7 +120,7 @@ impl Followed {
 
     /// Returns a counter that changes with the set of URIs.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.ticks.subscribe()
+        self.version.subscribe()
     }
 
     fn addresses(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, usize>> {
@@ -131,26 +131,26 @@ impl Followed {
 }
 
 /// The initial pause before an ended subscription is renewed; it doubles each time that one ends soon.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const INITIAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// The maximum pause.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// Maintains the subscription of a stateless session until the session ends or the server does not support
 /// subscriptions.
-pub(crate) async fn keep_subscribed(
+pub(crate) async fn maintain_subscription(
     session: Arc<Session>,
-    followed: Arc<Followed>,
-    signals: mpsc::UnboundedSender<Signal>,
+    subscribed: Arc<SubscribedUris>,
+    events: mpsc::UnboundedSender<MonitorEvent>,
 ) {
-    let mut changes = followed.changes();
-    let mut pause = FIRST_PAUSE;
+    let mut changes = subscribed.changes();
+    let mut pause = INITIAL_PAUSE;
     let mut was_interrupted = false;
     // The previous subscription ends after the next one is sent, so that no change is missed in between.
     let mut before = None;
     loop {
         changes.mark_unchanged();
-        let filter = filter(&session, &followed);
+        let filter = filter(&session, &subscribed);
         if filter.as_object().is_none_or(Object::is_empty) {
             drop(before.take());
             if changes.changed().await.is_err() {
@@ -165,7 +165,7 @@ pub(crate) async fn keep_subscribed(
         if std::mem::take(&mut was_interrupted) {
             // Changes during the interruption were not notified, so all lists are read again.
             for kind in ListKind::ALL {
-                let _ = signals.send(Signal::Changed(kind));
+                let _ = events.send(MonitorEvent::Changed(kind));
             }
         }
         let outcome = match early {
@@ -184,17 +184,17 @@ pub(crate) async fn keep_subscribed(
         match outcome {
             Err(RequestError::Refused(error)) if error.code == UpstreamError::UNKNOWN_METHOD => {
                 // The monitor waits for an acknowledgement, which will not arrive.
-                let _ = signals.send(Signal::Subscribed);
+                let _ = events.send(MonitorEvent::Subscribed);
                 return;
             }
             Err(RequestError::Lost(None)) => return,
             _ => {}
         }
-        if begun.elapsed() >= LONGEST_PAUSE {
-            pause = FIRST_PAUSE;
+        if begun.elapsed() >= MAX_PAUSE {
+            pause = INITIAL_PAUSE;
         }
         tokio::time::sleep(pause).await;
-        pause = LONGEST_PAUSE.min(pause * 2);
+        pause = MAX_PAUSE.min(pause * 2);
         was_interrupted = true;
     }
 }
@@ -207,12 +207,16 @@ async fn listen(session: Arc<Session>, filter: Value) -> Result<Value, RequestEr
 }
 
 /// Returns the changes to subscribe to: those that the server supports, and the subscribed resources.
-fn filter(session: &Session, followed: &Followed) -> Value {
+fn filter(session: &Session, subscribed: &SubscribedUris) -> Value {
     let lists = ListKind::ALL
         .into_iter()
-        .filter(|kind| session.greeting.offers(kind.capability(), "listChanged"))
+        .filter(|kind| {
+            session
+                .server_info
+                .has_feature(kind.capability(), "listChanged")
+        })
         .map(|kind| (kind.filter(), Value::from(true)));
-    let addresses = followed.all();
+    let addresses = subscribed.all();
     let resources = (!addresses.is_empty()).then(|| {
         let addresses = addresses.into_iter().map(Value::Text);
         ("resourceSubscriptions", Value::list(addresses))

@@ -16,7 +16,9 @@ use super::entry::Upstream;
 use super::options::ConnectOptions;
 use super::server::Server;
 use super::subscriptions::ResourceFollowing;
-use super::view::{Board, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView};
+use super::view::{
+    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, ViewPublisher,
+};
 use crate::config::ServersConfig;
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 
@@ -30,12 +32,12 @@ const RESTART_PAUSE: Duration = Duration::from_secs(30);
 /// end on their own first. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone)]
 pub struct Upstreams {
-    inner: Arc<Inner>,
+    inner: Arc<UpstreamsInner>,
 }
 
-struct Inner {
+struct UpstreamsInner {
     upstreams: Vec<Arc<Upstream>>,
-    board: Arc<Board>,
+    publisher: Arc<ViewPublisher>,
     client: Arc<OnceLock<UpstreamClient>>,
     started: OnceLock<Instant>,
 }
@@ -64,15 +66,15 @@ impl Upstreams {
         let servers_seen: Vec<UpstreamServer> = startable.chain(unusable).collect();
         let is_seen = |name: &Arc<str>| servers_seen.iter().any(|server| server.name == *name);
         let absent = names.into_iter().filter(|name| !is_seen(name)).collect();
-        let board = Arc::new(Board::new(servers_seen, absent));
+        let publisher = Arc::new(ViewPublisher::new(servers_seen, absent));
         let upstreams = servers
             .into_iter()
             .enumerate()
-            .map(|(index, server)| Arc::new(Upstream::new(server, Arc::clone(&board), index)));
+            .map(|(index, server)| Arc::new(Upstream::new(server, Arc::clone(&publisher), index)));
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(UpstreamsInner {
                 upstreams: upstreams.collect(),
-                board,
+                publisher,
                 client: Arc::default(),
                 started: OnceLock::new(),
             }),
@@ -128,18 +130,18 @@ impl Upstreams {
 
     /// Returns the latest view.
     pub fn view(&self) -> Arc<UpstreamView> {
-        self.inner.board.view()
+        self.inner.publisher.view()
     }
 
     /// Returns a counter that changes with each new view.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.board.changes()
+        self.inner.publisher.changes()
     }
 
     /// Returns a receiver of notifications that are unrelated to any request: `notifications/resources/updated`, and
     /// `notifications/message` while no request is in flight.
     pub fn notifications(&self) -> broadcast::Receiver<UpstreamNotification> {
-        self.inner.board.notifications()
+        self.inner.publisher.notifications()
     }
 
     /// Returns a backend for each server. `caller` receives the requests and notifications of the servers during calls.
@@ -179,7 +181,7 @@ impl Upstreams {
         let session = server.session().await?;
         match session.request(method, &params, caller.as_ref()).await {
             Ok(result) => {
-                server.has_worked();
+                server.record_success();
                 Ok(result)
             }
             Err(error) => Err(server.error(&session, error).await),
@@ -194,7 +196,7 @@ impl Upstreams {
         };
         let server = upstream.server_for(&self.inner.client, Some(caller));
         let session = server.await.ok().and_then(|server| server.running());
-        session.is_some_and(|session| session.greeting.is_stateless)
+        session.is_some_and(|session| session.server_info.is_stateless)
     }
 
     /// Sends a notification to `server`, unless it is not running.

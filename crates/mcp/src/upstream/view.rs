@@ -144,7 +144,7 @@ impl UpstreamState {
 }
 
 /// The number of notifications buffered for a slow receiver, which then loses the oldest.
-const NOTIFICATIONS_KEPT: usize = 256;
+const NOTIFICATION_CAPACITY: usize = 256;
 
 /// A notification of a server that is unrelated to any request.
 #[derive(Clone, Debug)]
@@ -159,14 +159,14 @@ pub struct UpstreamNotification {
 
 /// The latest view and its subscribers.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct ViewPublisher {
     // Held only while one view replaces another, never across an await.
     view: Mutex<Arc<UpstreamView>>,
-    ticks: watch::Sender<u64>,
+    version: watch::Sender<u64>,
     notifications: broadcast::Sender<UpstreamNotification>,
 }
 
-impl Board {
+impl ViewPublisher {
     pub(crate) fn new(servers: Vec<UpstreamServer>, absent: Vec<Arc<str>>) -> Self {
         let view = UpstreamView {
             servers: servers.into_iter().map(Arc::new).collect(),
@@ -175,8 +175,8 @@ impl Board {
         };
         Self {
             view: Mutex::new(Arc::new(view)),
-            ticks: watch::Sender::new(0),
-            notifications: broadcast::Sender::new(NOTIFICATIONS_KEPT),
+            version: watch::Sender::new(0),
+            notifications: broadcast::Sender::new(NOTIFICATION_CAPACITY),
         }
     }
 
@@ -185,18 +185,18 @@ impl Board {
     }
 
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.ticks.subscribe()
+        self.version.subscribe()
     }
 
     pub(crate) fn notifications(&self) -> broadcast::Receiver<UpstreamNotification> {
         self.notifications.subscribe()
     }
 
-    /// Publishes a view in which `change` has modified the server at `index` and the counters.
-    pub(crate) fn change(
+    /// Publishes a view in which `update` has modified the server at `index` and the counters.
+    pub(crate) fn update(
         &self,
         index: usize,
-        change: impl FnOnce(&mut UpstreamServer, &mut ChangeCounts),
+        update: impl FnOnce(&mut UpstreamServer, &mut ChangeCounts),
     ) {
         let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
         // Copy on write: readers of the previous view keep it unchanged.
@@ -204,10 +204,10 @@ impl Board {
             servers, changes, ..
         } = Arc::make_mut(&mut view);
         if let Some(server) = servers.get_mut(index) {
-            change(Arc::make_mut(server), changes);
+            update(Arc::make_mut(server), changes);
         }
         drop(view);
-        self.ticks.send_modify(|ticks| *ticks += 1);
+        self.version.send_modify(|version| *version += 1);
     }
 
     pub(crate) fn notify(&self, notification: UpstreamNotification) {

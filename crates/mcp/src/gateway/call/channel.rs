@@ -11,18 +11,18 @@ use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 
 /// A message of a call to its client.
 #[derive(Debug)]
-pub(in crate::gateway) enum Word {
+pub(in crate::gateway) enum CallMessage {
     /// A notification.
-    Note { method: String, params: Value },
+    Notification { method: String, params: Value },
     /// A question to the client.
-    Question(Question),
+    ClientQuestion(ClientQuestion),
     /// The name of the work, by which the host can continue the call in another process.
     Bound(String),
 }
 
 /// A question to a client, and the channel of its answer.
 #[derive(Debug)]
-pub(in crate::gateway) struct Question {
+pub(in crate::gateway) struct ClientQuestion {
     pub(in crate::gateway) method: String,
     pub(in crate::gateway) params: Value,
     /// The subject of the question, by which another process recognises it.
@@ -32,41 +32,41 @@ pub(in crate::gateway) struct Question {
 
 /// The sending end of the channel. Messages keep their order.
 #[derive(Debug)]
-pub(in crate::gateway) struct Line {
-    words: mpsc::UnboundedSender<Word>,
+pub(in crate::gateway) struct CallChannel {
+    messages: mpsc::UnboundedSender<CallMessage>,
     client: Arc<str>,
     abilities: UpstreamClient,
     meta: Value,
 }
 
-impl Line {
+impl CallChannel {
     /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
     pub(in crate::gateway) fn new(
         client: &Client,
         meta: Value,
-    ) -> (Self, mpsc::UnboundedReceiver<Word>) {
-        let (words, heard) = mpsc::unbounded_channel();
-        let line = Self {
-            words,
+    ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let channel = Self {
+            messages,
             client: client.id.as_str().into(),
             abilities: client.as_upstream(),
             meta,
         };
-        (line, heard)
+        (channel, receiver)
     }
 }
 
-impl Caller for Line {
+impl Caller for CallChannel {
     fn notify(&self, method: &str, params: Value) {
         // The receiver is gone if the call is cancelled.
-        let _ = self.words.send(Word::Note {
+        let _ = self.messages.send(CallMessage::Notification {
             method: method.to_owned(),
             params,
         });
     }
 
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        self.put(method, params, None)
+        self.send(method, params, None)
     }
 
     fn ask_about(
@@ -75,12 +75,12 @@ impl Caller for Line {
         method: &str,
         params: Value,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        self.put(method, params, Some(subject.to_owned()))
+        self.send(method, params, Some(subject.to_owned()))
     }
 
     fn bind(&self, work: &str) {
         // Same as above.
-        let _ = self.words.send(Word::Bound(work.to_owned()));
+        let _ = self.messages.send(CallMessage::Bound(work.to_owned()));
     }
 
     fn meta(&self) -> Value {
@@ -96,30 +96,30 @@ impl Caller for Line {
     }
 }
 
-impl Line {
-    fn put(
+impl CallChannel {
+    fn send(
         &self,
         method: &str,
         params: Value,
         subject: Option<String>,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         let (answer, answered) = oneshot::channel();
-        let question = Question {
+        let question = ClientQuestion {
             method: method.to_owned(),
             params,
             subject,
             answer,
         };
-        let sent = self.words.send(Word::Question(question));
+        let sent = self.messages.send(CallMessage::ClientQuestion(question));
         Box::pin(async move {
-            let gone = || {
+            let disconnected = || {
                 UpstreamError::new(
                     UpstreamError::UNAVAILABLE,
                     "the client that was to be asked is gone",
                 )
             };
-            sent.map_err(|_| gone())?;
-            answered.await.unwrap_or_else(|_| Err(gone()))
+            sent.map_err(|_| disconnected())?;
+            answered.await.unwrap_or_else(|_| Err(disconnected()))
         })
     }
 }

@@ -13,65 +13,65 @@ use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 
-use super::channel::{Question, Word};
-use super::suspended::{Rest, Subject, random_state};
+use super::channel::{CallMessage, ClientQuestion};
+use super::suspended::{Continuation, RequestKey, random_state};
 use super::translate;
 use crate::gateway::client::Client;
 use crate::gateway::host::SuspendedCall;
-use crate::gateway::state::Shared;
-use crate::gateway::transport::sessions::ended;
+use crate::gateway::state::GatewayState;
+use crate::gateway::transport::sessions::wait_for_end;
 use crate::session::caller::UpstreamError;
 
 /// The time to wait for further questions before a result asks them together, because several steps of a plan often
 /// need a person at the same time.
-const GATHERING: Duration = Duration::from_millis(20);
+const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
 
 /// A call in flight.
-pub(in crate::gateway) struct Work {
+pub(in crate::gateway) struct InFlightCall {
     future: BoxFuture<'static, Result<Value, UpstreamError>>,
-    words: mpsc::UnboundedReceiver<Word>,
-    open: BTreeMap<String, Question>,
-    asked: u64,
+    messages: mpsc::UnboundedReceiver<CallMessage>,
+    questions: BTreeMap<String, ClientQuestion>,
+    question_count: u64,
     /// The request that the call answers.
-    request: Subject,
+    request: RequestKey,
     /// The name of the work, by which the host can continue it in another process.
-    bound: Option<String>,
+    work_name: Option<String>,
 }
 
-impl fmt::Debug for Work {
+impl fmt::Debug for InFlightCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work")
-            .field("open", &self.open.keys())
+        f.debug_struct("InFlightCall")
+            .field("open", &self.questions.keys())
             .finish_non_exhaustive()
     }
 }
 
-type Answer = (
+type AnswerDelivery = (
     oneshot::Sender<Result<Value, UpstreamError>>,
     Result<Value, UpstreamError>,
 );
 
-impl Work {
-    /// Creates a call that answers `request` and sends its messages to `words`.
+impl InFlightCall {
+    /// Creates a call that answers `request` and sends its messages to `messages`.
     pub(in crate::gateway) fn new(
-        request: Subject,
+        request: RequestKey,
         future: BoxFuture<'static, Result<Value, UpstreamError>>,
-        words: mpsc::UnboundedReceiver<Word>,
+        messages: mpsc::UnboundedReceiver<CallMessage>,
     ) -> Self {
         Self {
             future,
-            words,
-            open: BTreeMap::new(),
-            asked: 0,
+            messages,
+            questions: BTreeMap::new(),
+            question_count: 0,
             request,
-            bound: None,
+            work_name: None,
         }
     }
 
     /// Delivers the client's responses to the open questions.
     pub(in crate::gateway) fn answer(&mut self, responses: Value) {
         for (key, response) in responses.as_object().into_iter().flatten() {
-            if let Some(question) = self.open.remove(&**key) {
+            if let Some(question) = self.questions.remove(&**key) {
                 // The call may have stopped waiting for this answer.
                 let _ = question.answer.send(Ok(response.clone()));
             }
@@ -80,16 +80,16 @@ impl Work {
 
     /// Drives the call until it has a result, or questions that only a result can ask. The call is dropped and thereby
     /// cancelled when the client cancels it or its session ends.
-    pub(in crate::gateway) async fn conduct(
+    pub(in crate::gateway) async fn drive(
         mut self,
         client: &Client,
-        shared: &Shared,
+        gateway: &GatewayState,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, ErrorData> {
-        let mut asking = FuturesUnordered::<BoxFuture<'static, Answer>>::new();
-        let gathering = tokio::time::sleep(GATHERING);
-        tokio::pin!(gathering);
-        let end = ended(context);
+        let mut asking = FuturesUnordered::<BoxFuture<'static, AnswerDelivery>>::new();
+        let batch_delay = tokio::time::sleep(QUESTION_BATCH_DELAY);
+        tokio::pin!(batch_delay);
+        let end = wait_for_end(context);
         tokio::pin!(end);
         let result = loop {
             tokio::select! {
@@ -100,10 +100,10 @@ impl Work {
                 () = &mut end => {
                     return Err(ErrorData::internal_error("the session has ended", None));
                 }
-                Some(word) = self.words.recv() => match word {
-                    Word::Note { method, params } => note(context, client, method, params).await,
-                    Word::Bound(work) => self.bound = Some(work),
-                    Word::Question(question) if !client.can_answer(&question.method) => {
+                Some(message) = self.messages.recv() => match message {
+                    CallMessage::Notification { method, params } => send_notification(context, client, method, params).await,
+                    CallMessage::Bound(work) => self.work_name = Some(work),
+                    CallMessage::ClientQuestion(question) if !client.supports_request(&question.method) => {
                         let error = UpstreamError::new(
                             UpstreamError::UNKNOWN_METHOD,
                             format!("the client has no answer to `{}`", question.method),
@@ -111,13 +111,13 @@ impl Work {
                         // As below.
                         let _ = question.answer.send(Err(error));
                     }
-                    Word::Question(question) if client.is_asked_directly() => {
-                        asking.push(Box::pin(ask(context.clone(), question)));
+                    CallMessage::ClientQuestion(question) if client.is_asked_directly() => {
+                        asking.push(Box::pin(send_question(context.clone(), question)));
                     }
-                    Word::Question(question) => {
-                        self.asked += 1;
-                        self.open.insert(format!("question-{}", self.asked), question);
-                        gathering.as_mut().reset(tokio::time::Instant::now() + GATHERING);
+                    CallMessage::ClientQuestion(question) => {
+                        self.question_count += 1;
+                        self.questions.insert(format!("question-{}", self.question_count), question);
+                        batch_delay.as_mut().reset(tokio::time::Instant::now() + QUESTION_BATCH_DELAY);
                     }
                 },
                 Some((to, answer)) = asking.next(), if !asking.is_empty() => {
@@ -125,18 +125,18 @@ impl Work {
                     let _ = to.send(answer);
                 }
                 result = &mut self.future => break result,
-                () = &mut gathering, if !self.open.is_empty() => return self.suspend(client, shared),
+                () = &mut batch_delay, if !self.questions.is_empty() => return self.suspend(client, gateway),
             }
         };
-        while let Ok(word) = self.words.try_recv() {
-            if let Word::Note { method, params } = word {
-                note(context, client, method, params).await;
+        while let Ok(message) = self.messages.try_recv() {
+            if let CallMessage::Notification { method, params } = message {
+                send_notification(context, client, method, params).await;
             }
         }
         let result = result?;
         let kind = result.get("resultType").and_then(Value::as_text);
         if kind == Some("input_required") {
-            return self.suspend_upstream(client, shared, &result);
+            return self.suspend_upstream(client, gateway, &result);
         }
         Ok(translate::result(result, client))
     }
@@ -146,20 +146,20 @@ impl Work {
     fn suspend_upstream(
         self,
         client: &Client,
-        shared: &Shared,
+        gateway: &GatewayState,
         result: &Value,
     ) -> Result<Value, ErrorData> {
         let theirs = result.get("requestState").cloned();
         // If consent was requested, the next round needs a state, so that it is not requested again.
-        if theirs.is_none() && self.asked == 0 {
+        if theirs.is_none() && self.question_count == 0 {
             return Ok(result.clone());
         }
         let state = random_state();
-        if !shared.suspended.put(
+        if !gateway.suspended.send(
             &state,
             client.id.clone(),
             self.request,
-            Rest::Upstream(theirs),
+            Continuation::Upstream(theirs),
         ) {
             return Err(too_many());
         }
@@ -169,8 +169,8 @@ impl Work {
     }
 
     /// Suspends the call at its open questions, and returns a result that requests the answers.
-    fn suspend(self, client: &Client, shared: &Shared) -> Result<Value, ErrorData> {
-        let requests = self.open.iter().map(|(key, question)| {
+    fn suspend(self, client: &Client, gateway: &GatewayState) -> Result<Value, ErrorData> {
+        let requests = self.questions.iter().map(|(key, question)| {
             let request = [
                 ("method", Value::from(question.method.as_str())),
                 ("params", question.params.clone()),
@@ -178,9 +178,9 @@ impl Work {
             (key.as_str(), Value::object(request))
         });
         let requests = Value::object(requests);
-        let state = self.bound.as_deref().and_then(|work| {
-            let subjects = self.open.iter();
-            shared.host.request_state(&SuspendedCall {
+        let state = self.work_name.as_deref().and_then(|work| {
+            let subjects = self.questions.iter();
+            gateway.host.request_state(&SuspendedCall {
                 client: &client.id,
                 name: &self.request.name,
                 arguments: &self.request.arguments,
@@ -191,10 +191,10 @@ impl Work {
             })
         });
         let state = state.unwrap_or_else(random_state);
-        let (request, rest) = (self.request.clone(), Rest::Work(self));
-        if !shared
+        let (request, continuation) = (self.request.clone(), Continuation::Call(self));
+        if !gateway
             .suspended
-            .put(&state, client.id.clone(), request, rest)
+            .send(&state, client.id.clone(), request, continuation)
         {
             return Err(too_many());
         }
@@ -211,7 +211,7 @@ fn too_many() -> ErrorData {
 }
 
 /// Sends a notification in the form of the client's revision.
-async fn note(
+async fn send_notification(
     context: &RequestContext<RoleServer>,
     client: &Client,
     method: String,
@@ -242,8 +242,11 @@ async fn note(
 }
 
 /// Sends a question as a request to the client.
-async fn ask(context: RequestContext<RoleServer>, question: Question) -> Answer {
-    let Question {
+async fn send_question(
+    context: RequestContext<RoleServer>,
+    question: ClientQuestion,
+) -> AnswerDelivery {
+    let ClientQuestion {
         method,
         params,
         answer,

@@ -8,14 +8,14 @@ use planwright_core::{Object, Value};
 use crate::gateway::client::Client;
 use crate::session::caller::{Caller, UpstreamError};
 use crate::upstream::Upstreams;
-use crate::upstream::backend::asks_for_something;
+use crate::upstream::backend::requests_input;
 
 /// The maximum number of rounds in which a server requests input for one request.
-const ROUND_LIMIT: usize = 10;
+const MAX_ROUNDS: usize = 10;
 
 /// Sends a request to `server` and returns its result. For a client of an earlier revision, input requests in the
 /// result become requests to the client.
-pub(in crate::gateway) fn pass(
+pub(in crate::gateway) fn pass_request(
     upstreams: &Upstreams,
     server: Arc<str>,
     method: &'static str,
@@ -48,7 +48,7 @@ pub async fn completed(
     caller: Arc<dyn Caller>,
 ) -> Result<Value, UpstreamError> {
     let mut params = params;
-    for _ in 0..ROUND_LIMIT {
+    for _ in 0..MAX_ROUNDS {
         let asked = Arc::clone(&caller);
         let result = upstreams
             .request(server, method, params.clone(), Some(asked))
@@ -57,22 +57,22 @@ pub async fn completed(
         if kind != Some("input_required") {
             return Ok(result);
         }
-        if !upstreams.asks_by_results(server, &caller).await || !asks_for_something(&result) {
+        if !upstreams.asks_by_results(server, &caller).await || !requests_input(&result) {
             let message = format!(
                 "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
             );
             return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message));
         }
-        params = answered(params, &result, &caller).await?;
+        params = with_responses(params, &result, &caller).await?;
     }
     Err(UpstreamError::new(
         UpstreamError::UNAVAILABLE,
-        format!("the server `{server}` asked for more input {ROUND_LIMIT} times"),
+        format!("the server `{server}` asked for more input {MAX_ROUNDS} times"),
     ))
 }
 
 /// Returns the parameters of the next round, with the client's responses to the input requests.
-async fn answered(
+async fn with_responses(
     params: Value,
     result: &Value,
     caller: &Arc<dyn Caller>,

@@ -20,14 +20,14 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, Service};
 
-use crate::gateway::handler::service::Front;
+use crate::gateway::handler::service::GatewayHandler;
 
 /// A slot for the result of one request.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct Slot(Arc<Mutex<Option<Value>>>);
+pub(in crate::gateway) struct ResultSlot(Arc<Mutex<Option<Value>>>);
 
-impl Slot {
-    pub(in crate::gateway) fn put(&self, result: Value) {
+impl ResultSlot {
+    pub(in crate::gateway) fn send(&self, result: Value) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
@@ -42,13 +42,13 @@ impl Slot {
 }
 
 /// Returns the slot of a request.
-pub(in crate::gateway) fn slot(extensions: &Extensions) -> Option<&Slot> {
+pub(in crate::gateway) fn slot(extensions: &Extensions) -> Option<&ResultSlot> {
     let of_http = || extensions.get::<Parts>()?.extensions.get();
     extensions.get().or_else(of_http)
 }
 
 /// Puts a result into the slot of its request, and returns a placeholder.
-pub(in crate::gateway) fn deliver<T: Reply>(
+pub(in crate::gateway) fn deliver<T: PlaceholderResult>(
     context: &RequestContext<RoleServer>,
     result: Value,
 ) -> Result<T, ErrorData> {
@@ -56,12 +56,12 @@ pub(in crate::gateway) fn deliver<T: Reply>(
         let message = "a request came on a way that has no room for results";
         return Err(ErrorData::internal_error(message, None));
     };
-    slot.put(result);
+    slot.send(result);
     Ok(T::placeholder())
 }
 
 /// A result type of `rmcp`.
-pub(in crate::gateway) trait Reply {
+pub(in crate::gateway) trait PlaceholderResult {
     /// Returns the placeholder for the result in the slot.
     fn placeholder() -> Self;
 }
@@ -69,7 +69,7 @@ pub(in crate::gateway) trait Reply {
 /// Implements the trait for types with a default.
 macro_rules! plain {
     ($($result:ty),*) => {$(
-        impl Reply for $result {
+        impl PlaceholderResult for $result {
             fn placeholder() -> Self {
                 Self::default()
             }
@@ -85,19 +85,19 @@ plain!(
     ListToolsResult
 );
 
-impl Reply for CallToolResponse {
+impl PlaceholderResult for CallToolResponse {
     fn placeholder() -> Self {
         Self::Complete(CallToolResult::default())
     }
 }
 
-impl Reply for GetPromptResponse {
+impl PlaceholderResult for GetPromptResponse {
     fn placeholder() -> Self {
         Self::Complete(GetPromptResult::default())
     }
 }
 
-impl Reply for ReadResourceResponse {
+impl PlaceholderResult for ReadResourceResponse {
     fn placeholder() -> Self {
         Self::Complete(ReadResourceResult::new(Vec::new()))
     }
@@ -105,15 +105,15 @@ impl Reply for ReadResourceResponse {
 
 /// The service over a stream: a handler whose results bypass the types of `rmcp`.
 #[derive(Debug)]
-pub(in crate::gateway) struct Raw(pub(in crate::gateway) Front);
+pub(in crate::gateway) struct RawResultService(pub(in crate::gateway) GatewayHandler);
 
-impl Service<RoleServer> for Raw {
+impl Service<RoleServer> for RawResultService {
     async fn handle_request(
         &self,
         request: ClientRequest,
         mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let slot = Slot::default();
+        let slot = ResultSlot::default();
         context.extensions.insert(slot.clone());
         let result = Service::handle_request(&self.0, request, context).await?;
         Ok(match slot.take() {

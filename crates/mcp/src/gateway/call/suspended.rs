@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use planwright_core::Value;
 
-use super::driver::Work;
+use super::driver::InFlightCall;
 use crate::gateway::client::ClientId;
 
 /// The time in which a client may return. The person who can answer may not be available at once.
@@ -21,27 +21,27 @@ const MAX_SUSPENDED: usize = 100;
 
 /// The suspended calls, by their request states.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct SuspendedCalls(Arc<Mutex<HashMap<String, Suspended>>>);
+pub(in crate::gateway) struct SuspendedCalls(Arc<Mutex<HashMap<String, SuspendedEntry>>>);
 
 #[derive(Debug)]
-struct Suspended {
+struct SuspendedEntry {
     client: ClientId,
-    request: Subject,
-    rest: Rest,
+    request: RequestKey,
+    continuation: Continuation,
 }
 
 /// The continuation of a suspended call.
 #[derive(Debug)]
-pub(in crate::gateway) enum Rest {
+pub(in crate::gateway) enum Continuation {
     /// A call that continues in this process.
-    Work(Work),
+    Call(InFlightCall),
     /// An upstream server, which continues when it receives the request again, with its own state.
     Upstream(Option<Value>),
 }
 
 /// The request that a state belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::gateway) struct Subject {
+pub(in crate::gateway) struct RequestKey {
     pub(in crate::gateway) method: &'static str,
     /// The name of the tool or prompt, or the URI of the resource.
     pub(in crate::gateway) name: String,
@@ -50,7 +50,7 @@ pub(in crate::gateway) struct Subject {
     pub(in crate::gateway) server: Option<Arc<str>>,
 }
 
-impl Subject {
+impl RequestKey {
     pub(in crate::gateway) fn new(
         method: &'static str,
         name: &str,
@@ -89,22 +89,22 @@ impl Subject {
 
 impl SuspendedCalls {
     /// Suspends a call until its client returns with `state`. Returns false if the client has too many suspended calls.
-    pub(in crate::gateway) fn put(
+    pub(in crate::gateway) fn send(
         &self,
         state: &str,
         client: ClientId,
-        request: Subject,
-        rest: Rest,
+        request: RequestKey,
+        continuation: Continuation,
     ) -> bool {
         let mut calls = self.lock();
         let suspended = calls.values().filter(|call| call.client == client);
         if suspended.count() >= MAX_SUSPENDED {
             return false;
         }
-        let call = Suspended {
+        let call = SuspendedEntry {
             client,
             request,
-            rest,
+            continuation,
         };
         calls.insert(state.to_owned(), call);
         drop(calls);
@@ -124,21 +124,23 @@ impl SuspendedCalls {
     pub(in crate::gateway) fn take(
         &self,
         client: &ClientId,
-        request: &Subject,
+        request: &RequestKey,
         state: &str,
-    ) -> Option<(Subject, Rest)> {
+    ) -> Option<(RequestKey, Continuation)> {
         let mut calls = self.lock();
         let call = calls.get(state)?;
         if call.client != *client || !call.request.is_repeated_by(request) {
             return None;
         }
-        calls.remove(state).map(|call| (call.request, call.rest))
+        calls
+            .remove(state)
+            .map(|call| (call.request, call.continuation))
     }
 
     /// Cancels all suspended calls of a client.
     pub(in crate::gateway) fn end_client(&self, client: &ClientId) {
         let mut calls = self.lock();
-        let ended: Vec<Suspended> = calls
+        let ended: Vec<SuspendedEntry> = calls
             .extract_if(|_, call| call.client == *client)
             .map(|(_, call)| call)
             .collect();
@@ -146,7 +148,7 @@ impl SuspendedCalls {
         drop(ended);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Suspended>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, SuspendedEntry>> {
         // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -161,12 +163,12 @@ pub(in crate::gateway) fn random_state() -> String {
 mod tests {
     use planwright_core::Value;
 
-    use super::{Rest, Subject, SuspendedCalls};
+    use super::{Continuation, RequestKey, SuspendedCalls};
     use crate::gateway::client::ClientId;
 
-    fn subject(name: &str, arguments: &str) -> Subject {
+    fn subject(name: &str, arguments: &str) -> RequestKey {
         let arguments = Value::from_json(arguments).unwrap();
-        Subject::new("tools/call", name, Some(&arguments))
+        RequestKey::new("tools/call", name, Some(&arguments))
     }
 
     #[tokio::test]
@@ -174,19 +176,19 @@ mod tests {
         let calls = SuspendedCalls::default();
         let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
         let own = || subject("pay", r#"{"to":"x"}"#);
-        let rest = || Rest::Upstream(Some(Value::from("theirs")));
-        assert!(calls.put("s", ada.clone(), own(), rest()));
+        let continuation = || Continuation::Upstream(Some(Value::from("theirs")));
+        assert!(calls.send("s", ada.clone(), own(), continuation()));
         for (client, request, state) in [
             (&bob, own(), "s"),
             (&ada, subject("wipe", r#"{"to":"x"}"#), "s"),
             (&ada, subject("pay", r#"{"to":"y"}"#), "s"),
             (&ada, own(), "t"),
-            (&ada, Subject::new("prompts/get", "pay", None), "s"),
+            (&ada, RequestKey::new("prompts/get", "pay", None), "s"),
         ] {
             assert!(calls.take(client, &request, state).is_none(), "{request:?}");
         }
         let taken = calls.take(&ada, &subject("pay", "{}"), "s");
-        assert!(matches!(taken, Some((first, Rest::Upstream(Some(_)))) if first == own()));
+        assert!(matches!(taken, Some((first, Continuation::Upstream(Some(_)))) if first == own()));
         assert!(calls.take(&ada, &own(), "s").is_none());
     }
 
@@ -196,11 +198,11 @@ mod tests {
         let request = || subject("pay", "{}");
         for client in ["ada", "bob"] {
             let client = ClientId::new(client);
-            assert!(calls.put(
+            assert!(calls.send(
                 client.as_str(),
                 client.clone(),
                 request(),
-                Rest::Upstream(None)
+                Continuation::Upstream(None)
             ));
         }
         calls.end_client(&ClientId::new("ada"));
@@ -221,7 +223,7 @@ mod tests {
         let calls = SuspendedCalls::default();
         let ada = ClientId::new("ada");
         let request = || subject("pay", "{}");
-        assert!(calls.put("s", ada.clone(), request(), Rest::Upstream(None)));
+        assert!(calls.send("s", ada.clone(), request(), Continuation::Upstream(None)));
         tokio::time::sleep(super::STATE_VALIDITY + std::time::Duration::from_secs(1)).await;
         assert!(calls.take(&ada, &request(), "s").is_none());
     }

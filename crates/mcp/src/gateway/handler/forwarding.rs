@@ -8,101 +8,101 @@ use rmcp::model::ErrorData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::service::{Context, Front};
-use crate::gateway::call::channel::Line;
-use crate::gateway::call::driver::Work;
-use crate::gateway::call::passthrough::pass;
-use crate::gateway::call::raw_results::{Reply, deliver};
-use crate::gateway::call::suspended::{Rest, Subject};
+use super::service::{Context, GatewayHandler};
+use crate::gateway::call::channel::CallChannel;
+use crate::gateway::call::driver::InFlightCall;
+use crate::gateway::call::passthrough::pass_request;
+use crate::gateway::call::raw_results::{PlaceholderResult, deliver};
+use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::call::translate;
 use crate::gateway::client::Client;
-use crate::gateway::listing::{Offer, SharedName};
+use crate::gateway::listing::{AmbiguousName, Offer};
 use crate::session::caller::{Caller, UpstreamError};
 
 /// The `_meta` field of a list with the names of starting servers.
-const STARTING: &str = "planwright/starting";
+const STARTING_FIELD: &str = "planwright/starting";
 
-impl Front {
+impl GatewayHandler {
     /// Drives the call that `start` creates for `request` until it has a result or is suspended.
-    pub(super) async fn conduct(
+    pub(super) async fn drive(
         &self,
         client: &Client,
         context: &Context,
-        request: Subject,
+        request: RequestKey,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (line, words) = Line::new(client, made_for(client, context));
-        Work::new(request, start(Arc::new(line)), words)
-            .conduct(client, &self.shared, context)
+        let (channel, words) = CallChannel::new(client, request_meta(client, context));
+        InFlightCall::new(request, start(Arc::new(channel)), words)
+            .drive(client, &self.gateway, context)
             .await
     }
 
     /// Forwards a request to its server, either the first time or with the state of an earlier round.
-    pub(super) async fn forwarded(
+    pub(super) async fn forward_or_resume(
         &self,
         client: &Client,
         context: &Context,
-        (request, params): (Subject, Value),
+        (request, params): (RequestKey, Value),
     ) -> Result<Value, ErrorData> {
         let (request, params) = match params.get("requestState") {
             None | Some(Value::Null) => (request, params),
-            Some(state) => match self.taken(client, &request, state.as_text())? {
-                (_, Rest::Work(work)) => {
+            Some(state) => match self.take_suspended(client, &request, state.as_text())? {
+                (_, Continuation::Call(work)) => {
                     let answers = params.get("inputResponses").cloned().unwrap_or_default();
-                    return self.answered(client, context, work, answers).await;
+                    return self.resume(client, context, work, answers).await;
                 }
-                (first, Rest::Upstream(state)) => (first, with_state(params, state)),
+                (first, Continuation::Upstream(state)) => (first, with_state(params, state)),
             },
         };
-        self.passed(client, context, request, params).await
+        self.forward(client, context, request, params).await
     }
 
     /// Takes the suspended call that a client returns to with `state`.
-    pub(super) fn taken(
+    pub(super) fn take_suspended(
         &self,
         client: &Client,
-        request: &Subject,
+        request: &RequestKey,
         state: Option<&str>,
-    ) -> Result<(Subject, Rest), ErrorData> {
-        let suspended = &self.shared.suspended;
-        let taken = state.and_then(|state| suspended.take(&client.id, request, state));
-        taken.ok_or_else(|| UpstreamError::unknown_state().into())
+    ) -> Result<(RequestKey, Continuation), ErrorData> {
+        let suspended = &self.gateway.suspended;
+        let take_suspended = state.and_then(|state| suspended.take(&client.id, request, state));
+        take_suspended.ok_or_else(|| UpstreamError::unknown_state().into())
     }
 
     /// Resumes a suspended call with the client's answers.
-    pub(super) async fn answered(
+    pub(super) async fn resume(
         &self,
         client: &Client,
         context: &Context,
-        mut work: Work,
+        mut work: InFlightCall,
         answers: Value,
     ) -> Result<Value, ErrorData> {
         work.answer(answers);
-        work.conduct(client, &self.shared, context).await
+        work.drive(client, &self.gateway, context).await
     }
 
     /// Forwards a request to its server.
-    pub(super) async fn passed(
+    pub(super) async fn forward(
         &self,
         client: &Client,
         context: &Context,
-        request: Subject,
+        request: RequestKey,
         params: Value,
     ) -> Result<Value, ErrorData> {
-        let (upstreams, asker) = (&self.shared.upstreams, client.clone());
+        let (upstreams, asker) = (&self.gateway.upstreams, client.clone());
         let method = request.method;
         let Some(server) = request.server.clone() else {
             return Err(UpstreamError::unknown_state().into());
         };
-        self.conduct(client, context, request, |caller| {
-            pass(upstreams, server, method, params, asker, caller)
+        self.drive(client, context, request, |caller| {
+            pass_request(upstreams, server, method, params, asker, caller)
         })
         .await
     }
 
     /// Delivers a list with all entries in `field` on one page. Its `_meta` names the servers whose entries are missing
     /// because they are still starting.
-    pub(super) fn list<T: Reply>(
+    pub(super) fn list<T: PlaceholderResult>(
         &self,
         client: &Client,
         context: &Context,
@@ -112,7 +112,10 @@ impl Front {
         let mut fields = vec![(field, Value::from(entries))];
         let starting: Vec<Value> = self.starting().into_iter().map(Value::Text).collect();
         if !starting.is_empty() {
-            fields.push(("_meta", Value::object([(STARTING, Value::from(starting))])));
+            fields.push((
+                "_meta",
+                Value::object([(STARTING_FIELD, Value::from(starting))]),
+            ));
         }
         let result = Value::object(fields);
         let result = translate::cacheable(translate::result(result, client), client);
@@ -121,17 +124,17 @@ impl Front {
 
     /// Returns the servers in passthrough mode that were never ready.
     fn starting(&self) -> Vec<Arc<str>> {
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return Vec::new();
         }
-        let view = self.shared.upstreams.view();
+        let view = self.gateway.upstreams.view();
         view.starting().cloned().collect()
     }
 
     /// Returns the offer that was found by a name, or an error for the client.
-    pub(super) fn offered<T>(
+    pub(super) fn resolve_offer<T>(
         &self,
-        found: Option<Result<Offer<T>, SharedName>>,
+        found: Option<Result<Offer<T>, AmbiguousName>>,
         what: &str,
         name: &str,
     ) -> Result<Offer<T>, ErrorData> {
@@ -141,7 +144,7 @@ impl Front {
                 starting.map(|server| format!("; the server `{server}` is still starting"));
             format!("unknown {what} `{name}`{}", starting.collect::<String>())
         });
-        let offer = found.and_then(|found| found.map_err(|shared| shared.to_string()));
+        let offer = found.and_then(|found| found.map_err(|gateway| gateway.to_string()));
         offer.map_err(|message| ErrorData::invalid_params(message, None))
     }
 }
@@ -157,7 +160,7 @@ pub(super) fn with_state(params: Value, state: Option<Value>) -> Value {
 }
 
 /// Returns the `_meta` of requests for the client: its trace, its log level and its capabilities.
-fn made_for(client: &Client, context: &Context) -> Value {
+fn request_meta(client: &Client, context: &Context) -> Value {
     let meta = &context.meta;
     let texts = [
         ("traceparent", meta.get_traceparent()),
@@ -175,7 +178,7 @@ fn made_for(client: &Client, context: &Context) -> Value {
     }
     let capabilities = (
         "io.modelcontextprotocol/clientCapabilities",
-        client.askable(),
+        client.request_capabilities(),
     );
     fields.push(capabilities);
     Value::object(fields)
@@ -187,15 +190,15 @@ pub(super) fn params(request: &impl Serialize, context: &Context) -> Result<Valu
     let whole = write(request)?;
     let mut fields = whole.as_object().cloned().unwrap_or_default();
     let meta = write(&context.meta)?;
-    let passed = meta.as_object().into_iter().flatten();
-    let passed: Object = passed
+    let forward = meta.as_object().into_iter().flatten();
+    let forward: Object = forward
         .filter(|(key, _)| !key.starts_with("io.modelcontextprotocol/"))
         .map(|(key, value)| (Arc::clone(key), value.clone()))
         .collect();
-    if passed.is_empty() {
+    if forward.is_empty() {
         fields.shift_remove("_meta");
     } else {
-        fields.insert("_meta".into(), Value::from(passed));
+        fields.insert("_meta".into(), Value::from(forward));
     }
     Ok(Value::from(fields))
 }

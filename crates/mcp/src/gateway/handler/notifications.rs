@@ -16,69 +16,72 @@ use tokio::sync::{broadcast, watch};
 use tokio::task;
 
 use super::forwarding::read;
-use super::service::Front;
-use crate::gateway::state::Shared;
+use super::service::GatewayHandler;
+use crate::gateway::state::GatewayState;
 use crate::upstream::{ChangeCounts, ResourceFollowing, UpstreamNotification};
 
 /// The interval of checks whether an idle client is still connected.
-const LOOK: Duration = Duration::from_secs(5);
+const LIVENESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The changes collected for acknowledged subscriptions, by the task that serves each.
-pub(super) type Expected = Arc<Mutex<HashMap<task::Id, Newsreader>>>;
+pub(super) type PendingSubscriptions = Arc<Mutex<HashMap<task::Id, ChangeStream>>>;
 
-impl Front {
-    /// Begins to collect changes for a subscription. The subscription is acknowledged before [`Self::tell_subscriber`]
+impl GatewayHandler {
+    /// Begins to collect changes for a subscription. The subscription is acknowledged before [`Self::notify_subscriber`]
     /// is called, and changes in between must not be lost. Both run in the same task.
-    pub(super) fn expect_subscriber(&self) {
+    pub(super) fn prepare_subscription(&self) {
         if let Some(task) = task::try_id() {
-            let news = Newsreader::new(&self.shared);
-            let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-            expected.insert(task, news);
+            let changes = ChangeStream::new(&self.gateway);
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            pending.insert(task, changes);
         }
     }
 
     /// Takes the changes that were collected for the subscription of this task.
-    fn collected(&self) -> Option<Newsreader> {
+    fn take_prepared(&self) -> Option<ChangeStream> {
         let task = task::try_id()?;
-        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-        expected.remove(&task)
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.remove(&task)
     }
 
     /// Notifies a client of an earlier revision while it is connected.
-    pub(super) fn tell(&self, peer: Peer<RoleServer>) {
-        self.is_told.store(true, Ordering::Relaxed);
-        let (mut news, subscriptions) = (Newsreader::new(&self.shared), self.subscriptions.clone());
+    pub(super) fn notify_changes(&self, peer: Peer<RoleServer>) {
+        self.is_notified.store(true, Ordering::Relaxed);
+        let (mut changes, subscriptions) =
+            (ChangeStream::new(&self.gateway), self.subscriptions.clone());
         tokio::spawn(async move {
-            let mut look = tokio::time::interval(LOOK);
+            let mut liveness = tokio::time::interval(LIVENESS_INTERVAL);
             loop {
-                let news = tokio::select! {
-                    news = news.next() => news,
+                let changes = tokio::select! {
+                    changes = changes.next() => changes,
                     // A disconnect is not signalled, so it is polled.
-                    _ = look.tick() => {
+                    _ = liveness.tick() => {
                         if peer.is_transport_closed() {
                             return;
                         }
                         continue;
                     }
                 };
-                let Some(news) = news else {
+                let Some(changes) = changes else {
                     return;
                 };
-                let told = match news {
-                    News::Tools => peer.notify_tool_list_changed().await,
-                    News::Prompts => peer.notify_prompt_list_changed().await,
-                    News::Resources => peer.notify_resource_list_changed().await,
-                    News::Updated(params) if subscriptions.has(&params) => match read(params) {
-                        Ok(params) => peer.notify_resource_updated(params).await,
-                        Err(_) => Ok(()),
-                    },
-                    News::Log(params) => match read(params) {
+                let sent = match changes {
+                    GatewayChange::Tools => peer.notify_tool_list_changed().await,
+                    GatewayChange::Prompts => peer.notify_prompt_list_changed().await,
+                    GatewayChange::Resources => peer.notify_resource_list_changed().await,
+                    GatewayChange::Updated(params) if subscriptions.has(&params) => {
+                        match read(params) {
+                            Ok(params) => peer.notify_resource_updated(params).await,
+                            Err(_) => Ok(()),
+                        }
+                    }
+                    GatewayChange::Log(params) => match read(params) {
                         Ok(params) => peer.notify_logging_message(params).await,
                         Err(_) => Ok(()),
                     },
-                    News::Updated(_) => Ok(()),
+                    GatewayChange::Updated(_) => Ok(()),
                 };
-                if told.is_err() || peer.is_transport_closed() {
+                if sent.is_err() || peer.is_transport_closed() {
                     return;
                 }
             }
@@ -86,10 +89,10 @@ impl Front {
     }
 
     /// Notifies a client of the changes that it has subscribed to.
-    pub(super) async fn tell_subscriber(&self, subscription: SubscriptionContext) {
-        self.is_told.store(true, Ordering::Relaxed);
-        let collected = self.collected();
-        let mut news = collected.unwrap_or_else(|| Newsreader::new(&self.shared));
+    pub(super) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
+        self.is_notified.store(true, Ordering::Relaxed);
+        let take_prepared = self.take_prepared();
+        let mut changes = take_prepared.unwrap_or_else(|| ChangeStream::new(&self.gateway));
         let accepted = subscription.accepted().clone();
         let addresses = accepted.resource_subscriptions.unwrap_or_default();
         let mut following = Vec::new();
@@ -97,33 +100,35 @@ impl Front {
             following.extend(self.follow(address).await);
         }
         loop {
-            let news = tokio::select! {
+            let changes = tokio::select! {
                 () = subscription.cancelled() => break,
-                news = news.next() => match news {
-                    Some(news) => news,
+                changes = changes.next() => match changes {
+                    Some(changes) => changes,
                     None => break,
                 },
             };
             let sink = subscription.sink();
-            let told = match news {
-                News::Tools if accepted.tools_list_changed == Some(true) => {
+            let sent = match changes {
+                GatewayChange::Tools if accepted.tools_list_changed == Some(true) => {
                     sink.notify_tool_list_changed().await
                 }
-                News::Prompts if accepted.prompts_list_changed == Some(true) => {
+                GatewayChange::Prompts if accepted.prompts_list_changed == Some(true) => {
                     sink.notify_prompt_list_changed().await
                 }
-                News::Resources if accepted.resources_list_changed == Some(true) => {
+                GatewayChange::Resources if accepted.resources_list_changed == Some(true) => {
                     sink.notify_resource_list_changed().await
                 }
-                News::Updated(params) => match params.get("uri").and_then(Value::as_text) {
-                    Some(address) if addresses.iter().any(|one| one == address) => {
-                        sink.notify_resource_updated(address).await
+                GatewayChange::Updated(params) => {
+                    match params.get("uri").and_then(Value::as_text) {
+                        Some(address) if addresses.iter().any(|one| one == address) => {
+                            sink.notify_resource_updated(address).await
+                        }
+                        _ => Ok(()),
                     }
-                    _ => Ok(()),
-                },
+                }
                 _ => Ok(()),
             };
-            if told.is_err() {
+            if sent.is_err() {
                 break;
             }
         }
@@ -133,7 +138,7 @@ impl Front {
 
 /// A change that clients are notified of.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum News {
+pub(super) enum GatewayChange {
     /// The list of tools has changed.
     Tools,
     /// The list of prompts has changed.
@@ -148,37 +153,37 @@ pub(super) enum News {
 
 /// A stream of changes.
 #[derive(Debug)]
-pub(super) struct Newsreader {
-    shared: Arc<Shared>,
+pub(super) struct ChangeStream {
+    gateway: Arc<GatewayState>,
     host: watch::Receiver<u64>,
     upstream: watch::Receiver<u64>,
     notifications: broadcast::Receiver<UpstreamNotification>,
     seen: ChangeCounts,
-    waiting: Vec<News>,
+    waiting: Vec<GatewayChange>,
 }
 
-impl Newsreader {
-    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+impl ChangeStream {
+    pub(super) fn new(gateway: &Arc<GatewayState>) -> Self {
         Self {
-            host: shared.host.changes(),
-            upstream: shared.upstreams.changes(),
-            notifications: shared.upstreams.notifications(),
-            seen: shared.upstreams.view().changes,
+            host: gateway.host.changes(),
+            upstream: gateway.upstreams.changes(),
+            notifications: gateway.upstreams.notifications(),
+            seen: gateway.upstreams.view().changes,
             waiting: Vec::new(),
-            shared: Arc::clone(shared),
+            gateway: Arc::clone(gateway),
         }
     }
 
     /// Returns the next change, or `None` at the end of the stream.
-    pub(super) async fn next(&mut self) -> Option<News> {
+    pub(super) async fn next(&mut self) -> Option<GatewayChange> {
         loop {
-            if let Some(news) = self.waiting.pop() {
-                return Some(news);
+            if let Some(changes) = self.waiting.pop() {
+                return Some(changes);
             }
             tokio::select! {
                 changed = self.host.changed() => {
                     changed.ok()?;
-                    self.waiting.push(News::Tools);
+                    self.waiting.push(GatewayChange::Tools);
                 }
                 changed = self.upstream.changed() => {
                     changed.ok()?;
@@ -194,28 +199,28 @@ impl Newsreader {
     }
 
     fn compare(&mut self) {
-        let now = self.shared.upstreams.view().changes;
+        let now = self.gateway.upstreams.view().changes;
         let before = std::mem::replace(&mut self.seen, now);
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return;
         }
         let kinds = [
-            (now.tools != before.tools, News::Tools),
-            (now.prompts != before.prompts, News::Prompts),
-            (now.resources != before.resources, News::Resources),
+            (now.tools != before.tools, GatewayChange::Tools),
+            (now.prompts != before.prompts, GatewayChange::Prompts),
+            (now.resources != before.resources, GatewayChange::Resources),
         ];
         let changed = kinds.into_iter().filter(|(is_other, _)| *is_other);
-        self.waiting.extend(changed.map(|(_, news)| news));
+        self.waiting.extend(changed.map(|(_, changes)| changes));
     }
 
     fn take(&mut self, notification: &UpstreamNotification) {
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return;
         }
         let params = notification.params.clone();
         match &*notification.method {
-            "notifications/resources/updated" => self.waiting.push(News::Updated(params)),
-            "notifications/message" => self.waiting.push(News::Log(params)),
+            "notifications/resources/updated" => self.waiting.push(GatewayChange::Updated(params)),
+            "notifications/message" => self.waiting.push(GatewayChange::Log(params)),
             _ => {}
         }
     }
@@ -223,9 +228,9 @@ impl Newsreader {
 
 /// The resource subscriptions of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Subscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
+pub(super) struct ClientSubscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
 
-impl Subscriptions {
+impl ClientSubscriptions {
     pub(super) fn add(&self, address: &str, following: Vec<ResourceFollowing>) {
         self.lock().insert(address.to_owned(), following);
     }

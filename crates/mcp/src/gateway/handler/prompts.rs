@@ -7,18 +7,18 @@ use rmcp::model::{
 };
 
 use super::forwarding::params;
-use super::service::{Context, Front};
+use super::service::{Context, GatewayHandler};
 use crate::gateway::call::passthrough::renamed;
 use crate::gateway::call::raw_results::deliver;
-use crate::gateway::call::suspended::Subject;
+use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::client::Client;
 use crate::gateway::listing::Listing;
 
-impl Front {
+impl GatewayHandler {
     pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
         let client = Client::of(&context);
         let mut entries = Vec::new();
-        if self.shared.passes() {
+        if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
             entries.extend(listing.prompts.iter().map(|offer| offer.entry.clone()));
         }
@@ -33,12 +33,14 @@ impl Front {
         let client = Client::of(&context);
         let name = request.name.clone();
         let prompt = |listing: &Listing| listing.prompt(&name);
-        let found = self.shared.find(&client, prompt).await;
-        let offer = self.offered(found, "prompt", &name)?;
+        let found = self.gateway.find(&client, prompt).await;
+        let offer = self.resolve_offer(found, "prompt", &name)?;
         let params = renamed(params(&request, &context)?, "name", &offer.name);
-        let request = Subject::new("prompts/get", &name, params.get("arguments"));
+        let request = RequestKey::new("prompts/get", &name, params.get("arguments"));
         let request = request.at(&offer.server);
-        let result = self.forwarded(&client, &context, (request, params)).await?;
+        let result = self
+            .forward_or_resume(&client, &context, (request, params))
+            .await?;
         deliver(&context, result)
     }
 
@@ -54,7 +56,7 @@ impl Front {
         let found = match (field("name"), field("uri")) {
             (Some(name), _) => {
                 let prompt = |listing: &Listing| listing.prompt(name);
-                let found = self.shared.find(&client, prompt).await;
+                let found = self.gateway.find(&client, prompt).await;
                 found.and_then(Result::ok).map(|offer| {
                     let subject = renamed(subject.clone(), "name", &offer.name);
                     let mut fields = whole.as_object().cloned().unwrap_or_default();
@@ -63,8 +65,9 @@ impl Front {
                 })
             }
             (None, Some(address)) => {
-                let server = |listing: &Listing| listing.servers_of(address).into_iter().next();
-                let server = self.shared.find(&client, server).await;
+                let server =
+                    |listing: &Listing| listing.candidate_servers(address).into_iter().next();
+                let server = self.gateway.find(&client, server).await;
                 server.map(|server| (server, whole.clone()))
             }
             (None, None) => None,
@@ -75,8 +78,8 @@ impl Front {
                 None,
             ));
         };
-        let request = Subject::new("completion/complete", "", None).at(&server);
-        let result = self.passed(&client, &context, request, params).await?;
+        let request = RequestKey::new("completion/complete", "", None).at(&server);
+        let result = self.forward(&client, &context, request, params).await?;
         deliver(&context, result)
     }
 }

@@ -9,23 +9,23 @@ use rmcp::model::{
 };
 
 use super::forwarding::params;
-use super::service::{Context, Front};
+use super::service::{Context, GatewayHandler};
 use crate::gateway::call::raw_results::deliver;
-use crate::gateway::call::suspended::Subject;
+use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::call::translate;
 use crate::gateway::client::Client;
 use crate::upstream::ResourceFollowing;
 
-impl Front {
+impl GatewayHandler {
     pub(super) async fn resources(
         &self,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         let client = Client::of(&context);
-        let mut entries = Arc::clone(&self.shared.host)
+        let mut entries = Arc::clone(&self.gateway.host)
             .resources(client.clone())
             .await;
-        if self.shared.passes() {
+        if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
             entries.extend(listing.resources.iter().cloned());
         }
@@ -38,7 +38,7 @@ impl Front {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let client = Client::of(&context);
         let mut entries = Vec::new();
-        if self.shared.passes() {
+        if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
             entries.extend(listing.resource_templates.iter().cloned());
         }
@@ -51,11 +51,11 @@ impl Front {
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let client = Client::of(&context);
-        let host = Arc::clone(&self.shared.host);
+        let host = Arc::clone(&self.gateway.host);
         let address = request.uri.clone();
         let result = match host.read(client.clone(), address.clone()).await {
             Some(own) => translate::result(own?, &client),
-            None if self.shared.passes() => {
+            None if self.gateway.passes_through() => {
                 let params = params(&request, &context)?;
                 self.read_anywhere(&client, &context, &address, params)
                     .await?
@@ -77,20 +77,22 @@ impl Front {
         address: &str,
         params: Value,
     ) -> Result<Value, ErrorData> {
-        let request = Subject::new("resources/read", address, None);
+        let request = RequestKey::new("resources/read", address, None);
         if params.get("requestState").is_some() {
             // A further round goes to the server that has requested the input.
-            return self.forwarded(client, context, (request, params)).await;
+            return self
+                .forward_or_resume(client, context, (request, params))
+                .await;
         }
-        self.shared.start(client);
-        let servers = match self.shared.current().owner(address) {
+        self.gateway.start(client);
+        let servers = match self.gateway.current().owner(address) {
             Some(server) => vec![server],
-            None => self.listing(client).await.servers_of(address),
+            None => self.listing(client).await.candidate_servers(address),
         };
         let mut last = not_found(address);
         for server in servers {
             let request = request.clone().at(&server);
-            let read = self.passed(client, context, request, params.clone());
+            let read = self.forward(client, context, request, params.clone());
             match read.await {
                 Err(error) if is_not_found(&error) => last = error,
                 other => return other,
@@ -101,11 +103,11 @@ impl Front {
 
     /// Subscribes to a resource at the most likely server that accepts it.
     pub(super) async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return Vec::new();
         }
-        for server in self.shared.current().servers_of(address) {
-            match self.shared.upstreams.follow(&server, address).await {
+        for server in self.gateway.current().candidate_servers(address) {
+            match self.gateway.upstreams.follow(&server, address).await {
                 Ok(following) => return vec![following],
                 Err(error) => {
                     tracing::debug!(server = &*server, %error, "a server took no subscription");

@@ -24,40 +24,40 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 
 use super::forwarding::{read, write};
-use super::notifications::{Expected, Subscriptions};
+use super::notifications::{ClientSubscriptions, PendingSubscriptions};
 use crate::gateway::capabilities;
 use crate::gateway::client::Client;
 use crate::gateway::host::TaskRequest;
 use crate::gateway::listing::Listing;
-use crate::gateway::state::{Gateway, Shared};
+use crate::gateway::state::{Gateway, GatewayState};
 use crate::session::handshake::REVISIONS;
 
 pub(super) type Context = RequestContext<RoleServer>;
 
 /// The handler of one connection to a gateway.
 #[derive(Clone)]
-pub(in crate::gateway) struct Front {
-    pub(super) shared: Arc<Shared>,
-    pub(super) subscriptions: Subscriptions,
-    pub(super) expected: Expected,
+pub(in crate::gateway) struct GatewayHandler {
+    pub(super) gateway: Arc<GatewayState>,
+    pub(super) subscriptions: ClientSubscriptions,
+    pub(super) pending: PendingSubscriptions,
     /// True if the client receives change notifications.
-    pub(super) is_told: Arc<AtomicBool>,
+    pub(super) is_notified: Arc<AtomicBool>,
 }
 
-impl Front {
+impl GatewayHandler {
     pub(in crate::gateway) fn new(gateway: &Gateway) -> Self {
         Self {
-            shared: Arc::clone(&gateway.0),
-            subscriptions: Subscriptions::default(),
-            expected: Expected::default(),
-            is_told: Arc::default(),
+            gateway: Arc::clone(&gateway.0),
+            subscriptions: ClientSubscriptions::default(),
+            pending: PendingSubscriptions::default(),
+            is_notified: Arc::default(),
         }
     }
 }
 
-impl ServerHandler for Front {
+impl ServerHandler for GatewayHandler {
     fn get_info(&self) -> ServerConfig {
-        capabilities::config(&self.shared)
+        capabilities::config(&self.gateway)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -66,10 +66,10 @@ impl ServerHandler for Front {
 
     /// Returns the tool whose arguments `rmcp` compares with the headers of a request, if the tool declares headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return None;
         }
-        read(self.shared.current().tool(name)?.ok()?.entry).ok()
+        read(self.gateway.current().tool(name)?.ok()?.entry).ok()
     }
 
     async fn initialize(
@@ -79,41 +79,41 @@ impl ServerHandler for Front {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let client = Client::of(&context);
-        if self.shared.passes() {
+        if self.gateway.passes_through() {
             // The response declares the servers' capabilities and instructions, which cannot be updated later.
-            self.shared.settle(&client, true).await;
+            self.gateway.wait_for_servers(&client, true).await;
         } else {
-            self.shared.start(&client);
+            self.gateway.start(&client);
         }
         self.negotiate_initialize(&request)
     }
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = Client::of(&context);
-        if self.shared.passes() {
+        if self.gateway.passes_through() {
             // The response declares the servers' capabilities and instructions, which cannot be updated later.
-            self.shared.settle(&client, true).await;
+            self.gateway.wait_for_servers(&client, true).await;
         } else {
-            self.shared.start(&client);
+            self.gateway.start(&client);
         }
         let revisions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.tell(context.peer);
+        self.notify_changes(context.peer);
     }
 
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.expect_subscriber();
+        self.prepare_subscription();
         Some(requested.clone())
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.tell_subscriber(subscription).await;
+        self.notify_subscriber(subscription).await;
         Ok(())
     }
 
@@ -201,13 +201,13 @@ impl ServerHandler for Front {
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        if !self.shared.passes() {
+        if !self.gateway.passes_through() {
             return Ok(());
         }
         let params = write(&request)?;
-        for server in &self.shared.upstreams.view().servers {
+        for server in &self.gateway.upstreams.view().servers {
             if server.capabilities.get("logging").is_some() {
-                let request = self.shared.upstreams.request(
+                let request = self.gateway.upstreams.request(
                     &server.name,
                     "logging/setLevel",
                     params.clone(),
@@ -230,7 +230,7 @@ impl ServerHandler for Front {
         let method = request.method;
         let is_older = Client::of(&context).is_asked_directly();
         let is_known = capabilities::METHODS.contains(&method.as_str())
-            && (is_older || !capabilities::REMOVED.contains(&method.as_str()));
+            && (is_older || !capabilities::REMOVED_METHODS.contains(&method.as_str()));
         // `rmcp` parses a request with invalid parameters as one of an unknown method.
         Err(if is_known {
             let message = format!("these are no parameters of `{method}`");
@@ -273,28 +273,30 @@ impl ServerHandler for Front {
     }
 }
 
-impl Front {
+impl GatewayHandler {
     /// Waits for the servers and returns their listing.
     pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
-        self.shared.settle(client, self.is_told()).await;
-        self.shared.current()
+        self.gateway
+            .wait_for_servers(client, self.is_notified())
+            .await;
+        self.gateway.current()
     }
 
     /// Returns true if the client is notified of late servers.
-    fn is_told(&self) -> bool {
-        self.is_told.load(Ordering::Relaxed)
+    fn is_notified(&self) -> bool {
+        self.is_notified.load(Ordering::Relaxed)
     }
 
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
         let client = Client::of(context);
-        self.shared.start(&client);
-        let host = Arc::clone(&self.shared.host);
+        self.gateway.start(&client);
+        let host = Arc::clone(&self.gateway.host);
         Ok(host.task(client, request).await?)
     }
 }
 
-impl fmt::Debug for Front {
+impl fmt::Debug for GatewayHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Front").finish_non_exhaustive()
+        f.debug_struct("GatewayHandler").finish_non_exhaustive()
     }
 }

@@ -6,28 +6,29 @@ use planwright_core::{Object, Tool, Value};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsResult};
 
 use super::forwarding::{params, with_state, write};
-use super::service::{Context, Front};
-use crate::gateway::call::passthrough::{pass, renamed};
+use super::service::{Context, GatewayHandler};
+use crate::gateway::call::passthrough::{pass_request, renamed};
 use crate::gateway::call::raw_results::deliver;
-use crate::gateway::call::suspended::{Rest, Subject};
+use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::client::Client;
 use crate::gateway::host::HostCall;
 use crate::gateway::listing::{Listing, Offer};
 use crate::session::caller::UpstreamError;
 
-impl Front {
+impl GatewayHandler {
     pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
         let client = Client::of(&context);
         // The definitions of the host's tools mention those of servers, so the servers come first.
         let listing = self.listing(&client).await;
-        let host = Arc::clone(&self.shared.host);
+        let host = Arc::clone(&self.gateway.host);
         let mut entries = host.tools(client.clone()).await;
-        if self.shared.passes() {
-            let host = &self.shared.host;
-            let open = listing.tools.iter().filter(|offer| {
-                host.allows(&client, &offer.what).is_ok() && !host.owns(&client, offer.called())
+        if self.gateway.passes_through() {
+            let host = &self.gateway.host;
+            let questions = listing.tools.iter().filter(|offer| {
+                host.allows(&client, &offer.item).is_ok()
+                    && !host.owns(&client, offer.client_name())
             });
-            entries.extend(open.map(|offer| offer.entry.clone()));
+            entries.extend(questions.map(|offer| offer.entry.clone()));
         }
         self.list(&client, &context, "tools", entries)
     }
@@ -39,13 +40,13 @@ impl Front {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = Client::of(&context);
         let name = request.name.to_string();
-        let result = if self.shared.host.owns(&client, &name) {
+        let result = if self.gateway.host.owns(&client, &name) {
             self.call_own(&client, &context, request).await?
         } else {
             let tool = |listing: &Listing| listing.tool(&name);
-            let found = self.shared.find(&client, tool).await;
-            let offer = self.offered(found, "tool", &name)?;
-            self.shared.host.allows(&client, &offer.what)?;
+            let found = self.gateway.find(&client, tool).await;
+            let offer = self.resolve_offer(found, "tool", &name)?;
+            self.gateway.host.allows(&client, &offer.item)?;
             self.call_offered(&client, &context, request, offer).await?
         };
         deliver(&context, result)
@@ -61,7 +62,7 @@ impl Front {
         let name = request.name.to_string();
         let arguments = request.arguments.unwrap_or_default();
         let arguments = Value::from(serde_json::Value::Object(arguments));
-        let subject = Subject::new("tools/call", &name, Some(&arguments));
+        let key = RequestKey::new("tools/call", &name, Some(&arguments));
         let answers = match &request.input_responses {
             Some(answers) => Some(write(answers)?),
             None => None,
@@ -72,22 +73,22 @@ impl Front {
             (None, Some(_)) => return Err(UpstreamError::unknown_state().into()),
             (Some(state), answers) => {
                 let answers = answers.unwrap_or_else(Value::empty_object);
-                match self.taken(client, &subject, Some(&state)) {
-                    Ok((_, Rest::Work(work))) => {
-                        return self.answered(client, context, work, answers).await;
+                match self.take_suspended(client, &key, Some(&state)) {
+                    Ok((_, Continuation::Call(work))) => {
+                        return self.resume(client, context, work, answers).await;
                     }
                     // The host may have stored the call in an earlier process.
-                    Ok((_, Rest::Upstream(_))) | Err(_) => Some((state, answers)),
+                    Ok((_, Continuation::Upstream(_))) | Err(_) => Some((state, answers)),
                 }
             }
         };
-        self.shared.start(client);
-        let (host, caller_of) = (Arc::clone(&self.shared.host), client.clone());
+        self.gateway.start(client);
+        let (host, caller_of) = (Arc::clone(&self.gateway.host), client.clone());
         let progress_token = match context.meta.get_progress_token() {
             Some(token) => Some(write(&token)?),
             None => None,
         };
-        self.conduct(client, context, subject, |caller| {
+        self.drive(client, context, key, |caller| {
             let call = HostCall {
                 name,
                 arguments,
@@ -112,33 +113,34 @@ impl Front {
         offer: Offer<Tool>,
     ) -> Result<Value, ErrorData> {
         let params = renamed(params(&request, context)?, "name", &offer.name);
-        let subject = Subject::new("tools/call", &request.name, params.get("arguments"));
-        let subject = subject.at(&offer.server);
-        let (subject, params, is_agreed) = match &request.request_state {
-            None => (subject, params, false),
-            Some(state) => match self.taken(client, &subject, Some(state))? {
-                (_, Rest::Work(work)) => {
+        let key = RequestKey::new("tools/call", &request.name, params.get("arguments"));
+        let key = key.at(&offer.server);
+        let (key, params, is_agreed) = match &request.request_state {
+            None => (key, params, false),
+            Some(state) => match self.take_suspended(client, &key, Some(state))? {
+                (_, Continuation::Call(work)) => {
                     let answers = write(&request.input_responses.unwrap_or_default())?;
-                    return self.answered(client, context, work, answers).await;
+                    return self.resume(client, context, work, answers).await;
                 }
                 // Consent was given for the arguments of the first round.
-                (first, Rest::Upstream(state)) => {
+                (first, Continuation::Upstream(state)) => {
                     let params = with_state(with_arguments(params, &first.arguments), state);
                     (first, params, true)
                 }
             },
         };
-        let arguments = subject.arguments.clone();
-        let (host, asker) = (Arc::clone(&self.shared.host), client.clone());
-        let upstreams = self.shared.upstreams.clone();
-        self.conduct(client, context, subject, |caller| {
+        let arguments = key.arguments.clone();
+        let (host, asker) = (Arc::clone(&self.gateway.host), client.clone());
+        let upstreams = self.gateway.upstreams.clone();
+        self.drive(client, context, key, |caller| {
             Box::pin(async move {
-                let (asked, tool) = (Arc::clone(&caller), offer.what);
+                let (question_count, tool) = (Arc::clone(&caller), offer.item);
                 if !is_agreed {
-                    host.consent(asker.clone(), tool, arguments, asked).await?;
+                    host.consent(asker.clone(), tool, arguments, question_count)
+                        .await?;
                 }
                 let server = offer.server;
-                pass(&upstreams, server, "tools/call", params, asker, caller).await
+                pass_request(&upstreams, server, "tools/call", params, asker, caller).await
             })
         })
         .await

@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
-use super::usage as uses;
-use crate::gateway::call::raw_results::Slot;
+use super::usage::SessionRequest;
+use crate::gateway::call::raw_results::ResultSlot;
 use crate::gateway::client::ClientId;
-use crate::gateway::handler::service::Front;
+use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
 
 const SESSION: &str = "mcp-session-id";
@@ -35,27 +35,27 @@ const SESSION: &str = "mcp-session-id";
 /// extensions. A session is only available to the client that has opened it.
 #[derive(Clone)]
 pub struct HttpService {
-    service: StreamableHttpService<Front, Sessions>,
+    service: StreamableHttpService<GatewayHandler, Sessions>,
     sessions: Arc<Sessions>,
     gateway: Gateway,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl HttpService {
     /// Creates a service that stops when `stop` is cancelled. It accepts requests of at most `max_bytes` bytes.
-    pub fn new(gateway: &Gateway, most: usize, stop: CancellationToken) -> Self {
+    pub fn new(gateway: &Gateway, max_bytes: usize, stop: CancellationToken) -> Self {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
-            .with_max_request_body_bytes(most)
+            .with_max_request_body_bytes(max_bytes)
             .with_cancellation_token(stop);
         let sessions = Arc::new(Sessions::default());
         let served = gateway.clone();
-        let front = move || Ok(Front::new(&served));
+        let handler = move || Ok(GatewayHandler::new(&served));
         Self {
-            service: StreamableHttpService::new(front, Arc::clone(&sessions), config),
+            service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
             gateway: gateway.clone(),
-            most,
+            max_bytes,
         }
     }
 
@@ -67,7 +67,7 @@ impl HttpService {
 
     /// Responds to unreadable messages, and passes all others to the handler. (`rmcp` refuses them as an unsupported
     /// media type.)
-    async fn read<B>(&self, request: Request<B>) -> Answer
+    async fn read<B>(&self, request: Request<B>) -> HttpResponse
     where
         B: Body<Data: Send> + Send + 'static,
         B::Error: fmt::Display,
@@ -78,7 +78,7 @@ impl HttpService {
             return self.handle(request).await;
         }
         let (parts, body) = request.into_parts();
-        let text = match collected(body, self.most).await {
+        let text = match read_body(body, self.max_bytes).await {
             Ok(text) => text,
             Err(refusal) => return refusal,
         };
@@ -87,7 +87,7 @@ impl HttpService {
                 if matches!(request.request, ClientRequest::InitializeRequest(_)));
             is_initialize && !parts.headers.contains_key(SESSION)
         };
-        let (reply, instead) = match incoming::read(&text) {
+        let (reply, substitute) = match incoming::read(&text) {
             Incoming::Message(message) if is_opening(&message) => {
                 return self.open(Request::from_parts(parts, Full::new(text))).await;
             }
@@ -96,29 +96,31 @@ impl HttpService {
                     .handle(Request::from_parts(parts, Full::new(text)))
                     .await;
             }
-            Incoming::Unreadable(Unreadable { reply, instead }) => (reply, instead),
+            Incoming::Unreadable(Unreadable { reply, substitute }) => (reply, substitute),
         };
-        if let Some(instead) = instead.and_then(|instead| serde_json::to_vec(&*instead).ok()) {
+        if let Some(substitute) =
+            substitute.and_then(|substitute| serde_json::to_vec(&*substitute).ok())
+        {
             // The substitute is the response to a request of ours, so it gets no response itself.
-            let instead = Full::new(Bytes::from(instead));
-            drop(self.handle(Request::from_parts(parts, instead)).await);
+            let substitute = Full::new(Bytes::from(substitute));
+            drop(self.handle(Request::from_parts(parts, substitute)).await);
         }
-        refused(StatusCode::BAD_REQUEST, &reply)
+        error_response(StatusCode::BAD_REQUEST, &reply)
     }
 
     /// Opens a session if the limits allow it.
-    async fn open(&self, request: Request<Full<Bytes>>) -> Answer {
+    async fn open(&self, request: Request<Full<Bytes>>) -> HttpResponse {
         let client = client_of(&request);
-        let Some(_opening) = self.sessions.make_room(&client).await else {
+        let Some(_opening) = self.sessions.reserve_session(&client).await else {
             let reason = "too many sessions of this client have requests under way";
             let error = ErrorData::internal_error(reason, None);
             let refusal = JsonRpcError::new(None, error);
-            return refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
+            return error_response(StatusCode::TOO_MANY_REQUESTS, &refusal);
         };
         self.handle(request).await
     }
 
-    async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    async fn handle<B>(&self, mut request: Request<B>) -> HttpResponse
     where
         B: Body<Data: Send> + Send + 'static,
         B::Error: fmt::Display,
@@ -128,44 +130,44 @@ impl HttpService {
             let session = headers.get(SESSION)?.to_str().ok()?;
             Some(Arc::<str>::from(session))
         };
-        let mut in_use = None;
+        let mut guard = None;
         if let Some(session) = session(request.headers()) {
-            if !self.sessions.is_of(&session, &client) {
+            if !self.sessions.is_accessible_to(&session, &client) {
                 // Same as for an unknown session, so that other clients cannot probe for sessions.
                 return not_found();
             }
             let kind = match *request.method() {
-                Method::GET => uses::Request::Stream,
-                _ => uses::Request::Call,
+                Method::GET => SessionRequest::Stream,
+                _ => SessionRequest::Call,
             };
             let is_there = self
                 .sessions
                 .has_session(&session)
                 .await
                 .unwrap_or_default();
-            in_use = is_there.then(|| self.sessions.in_use(&session, kind));
+            guard = is_there.then(|| self.sessions.track_request(&session, kind));
         }
-        let slot = Slot::default();
+        let slot = ResultSlot::default();
         request.extensions_mut().insert(slot.clone());
         request
             .extensions_mut()
             .insert(self.sessions.client_end(&client));
         let response = self.service.handle(request).await;
         if let Some(session) = session(response.headers()) {
-            self.sessions.opened(session, client).await;
+            self.sessions.set_owner(session, client).await;
         }
         response.map(|body| {
             let body = body.map_frame(move |frame| {
                 // Keeps the guard until the last frame.
-                let _ = &in_use;
-                frame.map_data(|data| filled(data, &slot))
+                let _ = &guard;
+                frame.map_data(|data| fill_result(data, &slot))
             });
             BodyExt::boxed(body)
         })
     }
 }
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
 fn client_of<B>(request: &Request<B>) -> ClientId {
     let client = request.extensions().get().cloned();
@@ -173,7 +175,7 @@ fn client_of<B>(request: &Request<B>) -> ClientId {
 }
 
 /// Reads a body of at most `max_bytes` bytes.
-async fn collected<B>(body: B, most: usize) -> Result<Bytes, Answer>
+async fn read_body<B>(body: B, max_bytes: usize) -> Result<Bytes, HttpResponse>
 where
     B: Body,
     B::Error: fmt::Display,
@@ -184,14 +186,17 @@ where
         let frame = frame.map_err(|error| {
             let reason = format!("the request broke off: {error}");
             let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
-            refused(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
+            error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
         })?;
         let Ok(mut data) = frame.into_data() else {
             continue;
         };
-        if text.len() + data.remaining() > most {
-            let refusal = incoming::too_long(&text, most);
-            return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal.reply));
+        if text.len() + data.remaining() > max_bytes {
+            let refusal = incoming::too_long(&text, max_bytes);
+            return Err(error_response(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &refusal.reply,
+            ));
         }
         while data.has_remaining() {
             let chunk = data.chunk();
@@ -203,7 +208,7 @@ where
     Ok(text.into())
 }
 
-fn refused(status: StatusCode, reply: &JsonRpcError) -> Answer {
+fn error_response(status: StatusCode, reply: &JsonRpcError) -> HttpResponse {
     let text = serde_json::to_vec(reply).unwrap_or_default();
     let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
     *response.status_mut() = status;
@@ -212,7 +217,7 @@ fn refused(status: StatusCode, reply: &JsonRpcError) -> Answer {
     response
 }
 
-fn not_found() -> Answer {
+fn not_found() -> HttpResponse {
     let text = Full::new(Bytes::from_static(b"Not Found: Session not found"));
     let mut response = Response::new(text.boxed());
     *response.status_mut() = StatusCode::NOT_FOUND;
@@ -220,7 +225,7 @@ fn not_found() -> Answer {
 }
 
 /// Replaces the placeholder in a frame, which is one event, with the result from the slot.
-fn filled(data: Bytes, slot: &Slot) -> Bytes {
+fn fill_result(data: Bytes, slot: &ResultSlot) -> Bytes {
     if slot.is_empty() {
         return data;
     }
@@ -228,8 +233,8 @@ fn filled(data: Bytes, slot: &Slot) -> Bytes {
         return data;
     };
     let mut text = String::new();
-    for line in event.split_inclusive('\n') {
-        let id = line.strip_prefix("data:").and_then(answered);
+    for channel in event.split_inclusive('\n') {
+        let id = channel.strip_prefix("data:").and_then(result_id);
         match id.and_then(|id| Some((id, slot.take()?))) {
             Some((id, result)) => {
                 let result = result.to_json();
@@ -238,14 +243,14 @@ fn filled(data: Bytes, slot: &Slot) -> Bytes {
                     r#"data: {{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
                 );
             }
-            None => text += line,
+            None => text += channel,
         }
     }
     text.into()
 }
 
 /// Returns the request id of a message that is a result.
-fn answered(message: &str) -> Option<serde_json::Value> {
+fn result_id(message: &str) -> Option<serde_json::Value> {
     let mut message: serde_json::Value = serde_json::from_str(message).ok()?;
     message.get("result")?;
     Some(message.get_mut("id")?.take())
@@ -256,7 +261,7 @@ where
     B: Body<Data: Send> + Send + 'static,
     B::Error: fmt::Display,
 {
-    type Response = Answer;
+    type Response = HttpResponse;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
 
@@ -281,13 +286,13 @@ mod tests {
     use bytes::Bytes;
     use planwright_core::Value;
 
-    use super::filled;
-    use crate::gateway::call::raw_results::Slot;
+    use super::fill_result;
+    use crate::gateway::call::raw_results::ResultSlot;
 
     fn check(event: &str, expected: &str) {
-        let slot = Slot::default();
+        let slot = ResultSlot::default();
         slot.put(Value::from_json(r#"{"x":"\n"}"#).unwrap());
-        assert_eq!(filled(Bytes::from(event.to_owned()), &slot), expected);
+        assert_eq!(fill_result(Bytes::from(event.to_owned()), &slot), expected);
         assert_eq!(slot.is_empty(), event != expected);
     }
 

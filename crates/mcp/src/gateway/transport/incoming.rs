@@ -21,7 +21,7 @@ pub(in crate::gateway) struct Unreadable {
     /// The error response for the client.
     pub(in crate::gateway) reply: JsonRpcError,
     /// The substitute for the message, if it was the response to a request of ours.
-    pub(in crate::gateway) instead: Option<Box<ClientJsonRpcMessage>>,
+    pub(in crate::gateway) substitute: Option<Box<ClientJsonRpcMessage>>,
 }
 
 /// Parses a message.
@@ -31,7 +31,7 @@ pub(in crate::gateway) fn read(text: &[u8]) -> Incoming {
     if text.is_empty() {
         return Incoming::Ignored;
     }
-    let outline = Outline::of(text);
+    let members = MessageMembers::of(text);
     let (code, reason) = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(message) => match oversized_integer(text) {
             None => return Incoming::Message(Box::new(message)),
@@ -44,52 +44,55 @@ pub(in crate::gateway) fn read(text: &[u8]) -> Incoming {
             }
         },
         Err(error) => match error.classify() {
-            Category::Data if outline.has_method && outline.ids.is_empty() => {
+            Category::Data if members.has_method && members.ids.is_empty() => {
                 tracing::debug!(%error, "a notification was left out that does not fit its method");
                 return Incoming::Ignored;
             }
-            Category::Data => (ErrorCode::INVALID_REQUEST, outline.fault().to_owned()),
+            Category::Data => (
+                ErrorCode::INVALID_REQUEST,
+                members.invalid_reason().to_owned(),
+            ),
             Category::Syntax | Category::Eof | Category::Io => {
                 let reason = format!("the message cannot be read: {error}");
                 (ErrorCode::PARSE_ERROR, reason)
             }
         },
     };
-    Incoming::Unreadable(outline.refuse(ErrorData::new(code, reason, None)))
+    Incoming::Unreadable(members.refuse(ErrorData::new(code, reason, None)))
 }
 
 /// Returns the refusal of a message that begins with `text` and has more than `max_bytes` bytes.
-pub(in crate::gateway) fn too_long(text: &[u8], most: usize) -> Unreadable {
-    let reason = format!("the message has more than {most} bytes");
-    Outline::of(text).refuse(ErrorData::new(ErrorCode::INVALID_REQUEST, reason, None))
+pub(in crate::gateway) fn too_long(text: &[u8], max_bytes: usize) -> Unreadable {
+    let reason = format!("the message has more than {max_bytes} bytes");
+    MessageMembers::of(text).refuse(ErrorData::new(ErrorCode::INVALID_REQUEST, reason, None))
 }
 
 /// The members that identify a message, found without parsing all of it.
 #[derive(Debug, Default)]
-struct Outline {
+struct MessageMembers {
     /// The values of all `id` members; `None` for one that is neither a string nor an integer.
     ids: Vec<Option<RequestId>>,
     has_method: bool,
     has_answer: bool,
 }
 
-impl Outline {
+impl MessageMembers {
     /// Scans a JSON object, as far as `text` is one.
     fn of(text: &[u8]) -> Self {
-        let mut outline = Self::default();
+        let mut members = Self::default();
         let (mut depth, mut at) = (0_usize, 0);
         // The member whose value is being read.
         let mut member: Option<&[u8]> = None;
         while let Some(byte) = text.get(at) {
             let start = at;
             at = match byte {
-                b'"' => end_of_text(text, at),
+                b'"' => end_of_string(text, at),
                 b'{' | b'[' | b'}' | b']' | b',' | b':' => at + 1,
                 byte if byte.is_ascii_whitespace() => {
                     at += 1;
                     continue;
                 }
-                _ => end_of_word(text, at),
+                _ => end_of_literal(text, at),
             };
             let token = text.get(start..at).unwrap_or_default();
             let is_value = depth == 1 && member.is_some() && *byte != b':';
@@ -102,12 +105,12 @@ impl Outline {
                 }
                 b',' if depth == 1 => member = None,
                 _ if is_value && member == Some(b"\"id\"") => {
-                    outline.ids.push(serde_json::from_slice(token).ok());
+                    members.ids.push(serde_json::from_slice(token).ok());
                 }
                 b'"' if depth == 1 && member.is_none() => {
                     member = Some(token);
-                    outline.has_method |= token == b"\"method\"";
-                    outline.has_answer |= matches!(token, b"\"result\"" | b"\"error\"");
+                    members.has_method |= token == b"\"method\"";
+                    members.has_answer |= matches!(token, b"\"result\"" | b"\"error\"");
                 }
                 _ => {}
             }
@@ -115,11 +118,11 @@ impl Outline {
                 depth += 1;
             }
         }
-        outline
+        members
     }
 
     /// Returns the reason why valid JSON is not a message.
-    fn fault(&self) -> &'static str {
+    fn invalid_reason(&self) -> &'static str {
         match self.ids.as_slice() {
             [_, _, ..] => "the message has several members `id`",
             [None] => "the message has an `id` that is neither a text nor an integer of 64 bits",
@@ -137,19 +140,20 @@ impl Outline {
             let reply = JsonRpcError::new(id, error);
             return Unreadable {
                 reply,
-                instead: None,
+                substitute: None,
             };
         }
-        let instead = id.map(|id| Box::new(ClientJsonRpcMessage::error(error.clone(), Some(id))));
+        let substitute =
+            id.map(|id| Box::new(ClientJsonRpcMessage::error(error.clone(), Some(id))));
         Unreadable {
             reply: JsonRpcError::new(None, error),
-            instead,
+            substitute,
         }
     }
 }
 
 /// Returns the end of the string that begins at `start`.
-fn end_of_text(text: &[u8], start: usize) -> usize {
+fn end_of_string(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {
         match text.get(at) {
@@ -162,7 +166,7 @@ fn end_of_text(text: &[u8], start: usize) -> usize {
 }
 
 /// Returns the end of the number or literal that begins at `start`.
-fn end_of_word(text: &[u8], start: usize) -> usize {
+fn end_of_literal(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let is_end = |byte: &u8| b"{}[]:,\"".contains(byte) || byte.is_ascii_whitespace();
     let length = rest.iter().position(is_end).unwrap_or(rest.len());
@@ -188,9 +192,9 @@ mod tests {
             Incoming::Unreadable(unreadable) => {
                 let reply = serde_json::to_string(&unreadable.reply).unwrap();
                 let json = |message: &ClientJsonRpcMessage| serde_json::to_string(message).unwrap();
-                match unreadable.instead {
+                match unreadable.substitute {
                     None => reply,
-                    Some(instead) => format!("{reply} and {}", json(&instead)),
+                    Some(substitute) => format!("{reply} and {}", json(&substitute)),
                 }
             }
         }

@@ -20,8 +20,8 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use tokio_util::sync::CancellationToken;
 
-use super::usage::{InUse, Opening, Request, Uses};
-use crate::gateway::call::raw_results::{Slot, slot};
+use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
+use crate::gateway::call::raw_results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
 
 /// The HTTP sessions of a gateway.
@@ -31,21 +31,24 @@ pub(in crate::gateway) struct Sessions {
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
     clients: Mutex<HashMap<ClientId, ClientEnd>>,
-    uses: Uses,
+    usage: SessionUsage,
 }
 
 impl Sessions {
     /// Returns true unless another client has opened this session.
-    pub(in crate::gateway) fn is_of(&self, session: &str, client: &ClientId) -> bool {
+    pub(in crate::gateway) fn is_accessible_to(&self, session: &str, client: &ClientId) -> bool {
         let owners = self.owners();
         owners.get(session).is_none_or(|owner| owner == client)
     }
 
     /// Reserves one more session of `client`. At the limit, the session that was idle longest ends: one of the client,
     /// if the client has too many, or else of all. Returns `None` if none of them is idle.
-    pub(in crate::gateway) async fn make_room(&self, client: &ClientId) -> Option<Opening> {
+    pub(in crate::gateway) async fn reserve_session(
+        &self,
+        client: &ClientId,
+    ) -> Option<OpeningGuard> {
         let owned = self.owners().clone();
-        let (opening, idle) = self.uses.open(client, &owned)?;
+        let (opening, idle) = self.usage.open(client, &owned)?;
         if let Some(idle) = idle {
             tracing::debug!(%client, "an idle session ends, since there are too many");
             if let Err(error) = self.close_session(&idle).await {
@@ -56,14 +59,18 @@ impl Sessions {
     }
 
     /// Marks a session as used by a request until the guard is dropped.
-    pub(in crate::gateway) fn in_use(&self, session: &str, request: Request) -> InUse {
-        self.uses.begin(session.into(), request)
+    pub(in crate::gateway) fn track_request(
+        &self,
+        session: &str,
+        request: SessionRequest,
+    ) -> RequestGuard {
+        self.usage.begin(session.into(), request)
     }
 
     /// Stores the owner of a session until it is closed.
-    pub(in crate::gateway) async fn opened(&self, session: SessionId, client: ClientId) {
+    pub(in crate::gateway) async fn set_owner(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
-            drop(self.uses.begin(session.clone(), Request::Call));
+            drop(self.usage.begin(session.clone(), SessionRequest::Call));
             self.owners().insert(session, client);
         }
     }
@@ -111,18 +118,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
-    type Transport = Wire;
+    type Transport = RawSessionTransport;
 
-    async fn create_session(&self) -> Result<(SessionId, Wire), Self::Error> {
+    async fn create_session(&self) -> Result<(SessionId, RawSessionTransport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
         let end = SessionEnd::default();
         lock(&self.ends).insert(id.clone(), end.clone());
-        let wire = Wire {
+        let transport = RawSessionTransport {
             transport,
             slots: HashMap::new(),
             end,
         };
-        Ok((id, wire))
+        Ok((id, transport))
     }
 
     async fn initialize_session(
@@ -144,7 +151,7 @@ impl SessionManager for Sessions {
         }
         let closed = self.local.close_session(id).await;
         self.owners().remove(id);
-        self.uses.forget(id);
+        self.usage.forget(id);
         closed
     }
 
@@ -182,13 +189,13 @@ impl SessionManager for Sessions {
 
 /// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before `rmcp`
 /// stores the messages, so that a client that resumes a stream gets the same.
-pub(in crate::gateway) struct Wire {
+pub(in crate::gateway) struct RawSessionTransport {
     transport: SessionTransport,
-    slots: HashMap<RequestId, Slot>,
+    slots: HashMap<RequestId, ResultSlot>,
     end: SessionEnd,
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for RawSessionTransport {
     type Error = <SessionTransport as Transport<RoleServer>>::Error;
 
     fn send(
@@ -273,7 +280,7 @@ impl ClientEnd {
 }
 
 /// Waits for the end of the request's session, stream or client. Never completes for a request without signals.
-pub(in crate::gateway) async fn ended(context: &RequestContext<RoleServer>) {
+pub(in crate::gateway) async fn wait_for_end(context: &RequestContext<RoleServer>) {
     let session = context.extensions.get::<SessionEnd>();
     let parts = context.extensions.get::<Parts>();
     let client = parts.and_then(|parts| parts.extensions.get::<ClientEnd>());

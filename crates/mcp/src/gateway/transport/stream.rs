@@ -13,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::SessionEnd;
-use crate::gateway::call::raw_results::Raw;
-use crate::gateway::handler::service::Front;
+use crate::gateway::call::raw_results::RawResultService;
+use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
-use crate::transport::stdio::line::{Line, LineReader};
+use crate::transport::stdio::line::{BoundedLine, LineReader};
 
 /// The reason why serving a stream has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The handshake has failed.
     #[error("the client did not begin as MCP has it: {0}")]
-    Beginning(String),
+    Truncated(String),
     /// The connection has failed because of a defect.
     #[error("the connection broke down: {0}")]
     Broken(String),
@@ -52,8 +52,11 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let stream = Patient::new(stream);
-    match Raw(Front::new(gateway)).serve_with_ct(stream, stop).await {
+    let stream = LenientTransport::new(stream);
+    match RawResultService(GatewayHandler::new(gateway))
+        .serve_with_ct(stream, stop)
+        .await
+    {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(()),
             Err(error) => Err(ServeError::Broken(error.to_string())),
@@ -62,30 +65,30 @@ where
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(ServeError::Beginning(error.to_string())),
+        Err(error) => Err(ServeError::Truncated(error.to_string())),
     }
 }
 
 /// The maximum length of a message in bytes.
-const LONGEST_MESSAGE: usize = 16 << 20;
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// The messages of a stream from the first request on. Earlier notifications and responses have no meaning, and `rmcp`
 /// would end the connection. It parses messages itself, because `rmcp` ignores unreadable ones without a response.
-pub(in crate::gateway) struct Patient<R: AsyncRead, W: AsyncWrite> {
+pub(in crate::gateway) struct LenientTransport<R: AsyncRead, W: AsyncWrite> {
     input: LineReader<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
     has_begun: bool,
     end: SessionEnd,
 }
 
-impl<R, W> Patient<R, W>
+impl<R, W> LenientTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     pub(in crate::gateway) fn new((input, output): (R, W)) -> Self {
         Self {
-            input: LineReader::new(input, LONGEST_MESSAGE),
+            input: LineReader::new(input, MAX_MESSAGE_BYTES),
             output: AsyncRwTransport::new(tokio::io::empty(), output),
             has_begun: false,
             end: SessionEnd::default(),
@@ -95,10 +98,10 @@ where
     /// Returns the next readable message, or `None` at the end of the stream.
     async fn read(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let incoming = match self.input.next_or_beginning().await {
-                Ok(Some(Line::Whole(line))) => incoming::read(line),
-                Ok(Some(Line::Beginning(line))) => {
-                    Incoming::Unreadable(incoming::too_long(line, LONGEST_MESSAGE))
+            let incoming = match self.input.next_truncated().await {
+                Ok(Some(BoundedLine::Complete(line))) => incoming::read(line),
+                Ok(Some(BoundedLine::Truncated(line))) => {
+                    Incoming::Unreadable(incoming::too_long(line, MAX_MESSAGE_BYTES))
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -109,11 +112,11 @@ where
             match incoming {
                 Incoming::Message(message) => return Some(*message),
                 Incoming::Ignored => {}
-                Incoming::Unreadable(Unreadable { reply, instead }) => {
+                Incoming::Unreadable(Unreadable { reply, substitute }) => {
                     // The send runs in a task of its own, because this future may be dropped at any time.
                     tokio::spawn(self.output.send(ServerJsonRpcMessage::Error(reply)));
-                    if let Some(instead) = instead {
-                        return Some(*instead);
+                    if let Some(substitute) = substitute {
+                        return Some(*substitute);
                     }
                 }
             }
@@ -121,7 +124,7 @@ where
     }
 }
 
-impl<R, W> Transport<RoleServer> for Patient<R, W>
+impl<R, W> Transport<RoleServer> for LenientTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,

@@ -9,24 +9,24 @@ use tokio::time::Instant;
 use crate::gateway::client::ClientId;
 
 /// The maximum number of sessions of one client. A program opens one for each conversation.
-const MOST_OF_CLIENT: usize = 256;
+const MAX_SESSIONS_PER_CLIENT: usize = 256;
 
 /// The maximum number of sessions of all clients. A session takes about 140 KB.
-const MOST: usize = 1024;
+const MAX_SESSIONS: usize = 1024;
 
 /// The usage of all sessions. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct Uses(Arc<Mutex<Known>>);
+pub(in crate::gateway) struct SessionUsage(Arc<Mutex<UsageState>>);
 
 #[derive(Debug, Default)]
-struct Known {
-    sessions: HashMap<SessionId, Use>,
+struct UsageState {
+    sessions: HashMap<SessionId, SessionUse>,
     /// The number of sessions that are being opened.
     opening: HashMap<ClientId, usize>,
 }
 
 #[derive(Debug)]
-struct Use {
+struct SessionUse {
     last: Instant,
     calls: usize,
     streams: usize,
@@ -34,7 +34,7 @@ struct Use {
 
 /// The kind of a request of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gateway) enum Request {
+pub(in crate::gateway) enum SessionRequest {
     /// A request with a response.
     Call,
     /// An open stream of notifications.
@@ -43,53 +43,57 @@ pub(in crate::gateway) enum Request {
 
 /// A guard of a request in flight.
 #[derive(Debug)]
-pub(in crate::gateway) struct InUse {
-    uses: Uses,
+pub(in crate::gateway) struct RequestGuard {
+    usage: SessionUsage,
     session: SessionId,
-    request: Request,
+    request: SessionRequest,
 }
 
 /// A guard of a session that is being opened.
 #[derive(Debug)]
-pub(in crate::gateway) struct Opening {
-    uses: Uses,
+pub(in crate::gateway) struct OpeningGuard {
+    usage: SessionUsage,
     client: ClientId,
 }
 
-impl Uses {
+impl SessionUsage {
     /// Reserves a session of `client`, and returns the session that must end for it, if any. `owners` are the existing
     /// sessions. Returns `None` if the limit is reached and no session is idle.
     pub(in crate::gateway) fn open(
         &self,
         client: &ClientId,
         owners: &HashMap<SessionId, ClientId>,
-    ) -> Option<(Opening, Option<SessionId>)> {
-        let mut known = self.lock();
+    ) -> Option<(OpeningGuard, Option<SessionId>)> {
+        let mut state = self.lock();
         let of_client = owners.values().filter(|owner| *owner == client).count();
-        let opening = known.opening.get(client).copied().unwrap_or_default();
-        let all_opening: usize = known.opening.values().sum();
-        let is_full_for_client = of_client + opening >= MOST_OF_CLIENT;
+        let opening = state.opening.get(client).copied().unwrap_or_default();
+        let all_opening: usize = state.opening.values().sum();
+        let is_full_for_client = of_client + opening >= MAX_SESSIONS_PER_CLIENT;
         let idle = if is_full_for_client {
-            Some(known.idle(owners.iter().filter(|(_, owner)| *owner == client))?)
-        } else if owners.len() + all_opening >= MOST {
-            Some(known.idle(owners.iter())?)
+            Some(state.idle(owners.iter().filter(|(_, owner)| *owner == client))?)
+        } else if owners.len() + all_opening >= MAX_SESSIONS {
+            Some(state.idle(owners.iter())?)
         } else {
             None
         };
-        *known.opening.entry(client.clone()).or_default() += 1;
-        drop(known);
-        let opening = Opening {
-            uses: self.clone(),
+        *state.opening.entry(client.clone()).or_default() += 1;
+        drop(state);
+        let opening = OpeningGuard {
+            usage: self.clone(),
             client: client.clone(),
         };
         Some((opening, idle))
     }
 
     /// Marks a session as used by a request.
-    pub(in crate::gateway) fn begin(&self, session: SessionId, request: Request) -> InUse {
+    pub(in crate::gateway) fn begin(
+        &self,
+        session: SessionId,
+        request: SessionRequest,
+    ) -> RequestGuard {
         self.lock().change(&session, request, |count| count + 1);
-        InUse {
-            uses: self.clone(),
+        RequestGuard {
+            usage: self.clone(),
             session,
             request,
         }
@@ -100,13 +104,13 @@ impl Uses {
         self.lock().sessions.remove(session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, UsageState> {
         // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl UsageState {
     /// Returns the session that was idle longest, preferring sessions without an open stream.
     fn idle<'a>(
         &self,
@@ -118,38 +122,43 @@ impl Known {
         oldest.map(|(session, _)| session.clone())
     }
 
-    fn change(&mut self, session: &SessionId, request: Request, change: impl Fn(usize) -> usize) {
-        let used = self.sessions.entry(session.clone()).or_insert(Use {
+    fn change(
+        &mut self,
+        session: &SessionId,
+        request: SessionRequest,
+        change: impl Fn(usize) -> usize,
+    ) {
+        let used = self.sessions.entry(session.clone()).or_insert(SessionUse {
             last: Instant::now(),
             calls: 0,
             streams: 0,
         });
         used.last = Instant::now();
         let count = match request {
-            Request::Call => &mut used.calls,
-            Request::Stream => &mut used.streams,
+            SessionRequest::Call => &mut used.calls,
+            SessionRequest::Stream => &mut used.streams,
         };
         *count = change(*count);
     }
 }
 
-impl Drop for InUse {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut known = self.uses.lock();
+        let mut state = self.usage.lock();
         // The session may have ended meanwhile.
-        if known.sessions.contains_key(&self.session) {
-            known.change(&self.session, self.request, |count| count.saturating_sub(1));
+        if state.sessions.contains_key(&self.session) {
+            state.change(&self.session, self.request, |count| count.saturating_sub(1));
         }
     }
 }
 
-impl Drop for Opening {
+impl Drop for OpeningGuard {
     fn drop(&mut self) {
-        let mut known = self.uses.lock();
-        if let Some(count) = known.opening.get_mut(&self.client) {
+        let mut state = self.usage.lock();
+        if let Some(count) = state.opening.get_mut(&self.client) {
             *count -= 1;
             if *count == 0 {
-                known.opening.remove(&self.client);
+                state.opening.remove(&self.client);
             }
         }
     }
@@ -159,39 +168,39 @@ impl Drop for Opening {
 mod tests {
     use std::collections::HashMap;
 
-    use super::{MOST, MOST_OF_CLIENT, Request, Uses};
+    use super::{MAX_SESSIONS, MAX_SESSIONS_PER_CLIENT, SessionRequest, SessionUsage};
     use crate::gateway::client::ClientId;
 
     #[test]
     fn the_longest_idle_session_gives_way() {
-        let (uses, ada) = (Uses::default(), ClientId::new("ada"));
+        let (usage, ada) = (SessionUsage::default(), ClientId::new("ada"));
         let mut owners = HashMap::new();
         let name = |number: usize| format!("{number}").into();
-        for number in 0..MOST_OF_CLIENT {
-            let (opening, idle) = uses.open(&ada, &owners).expect("there is room");
+        for number in 0..MAX_SESSIONS_PER_CLIENT {
+            let (opening, idle) = usage.open(&ada, &owners).expect("there is room");
             assert!(idle.is_none(), "{number}");
             drop(opening);
             owners.insert(name(number), ada.clone());
-            drop(uses.begin(name(number), Request::Call));
+            drop(usage.begin(name(number), SessionRequest::Call));
         }
-        let call = uses.begin(name(0), Request::Call);
-        let _stream = uses.begin(name(1), Request::Stream);
-        let idle = |client: &ClientId| uses.open(client, &owners).and_then(|(_, idle)| idle);
+        let call = usage.begin(name(0), SessionRequest::Call);
+        let _stream = usage.begin(name(1), SessionRequest::Stream);
+        let idle = |client: &ClientId| usage.open(client, &owners).and_then(|(_, idle)| idle);
         assert_eq!(idle(&ada), Some(name(2)));
-        drop(uses.begin(name(2), Request::Call));
+        drop(usage.begin(name(2), SessionRequest::Call));
         assert_eq!(idle(&ada), Some(name(3)));
         drop(call);
         assert_eq!(idle(&ClientId::new("bob")), None);
         let mut calls = Vec::new();
-        for number in 0..MOST_OF_CLIENT {
-            calls.push(uses.begin(name(number), Request::Call));
+        for number in 0..MAX_SESSIONS_PER_CLIENT {
+            calls.push(usage.begin(name(number), SessionRequest::Call));
         }
-        assert!(uses.open(&ada, &owners).is_none());
+        assert!(usage.open(&ada, &owners).is_none());
         drop(calls);
         // Sessions that are being opened count as well.
         let client = |number: usize| ClientId::new(format!("client {number}"));
-        let all: Vec<_> = (0..MOST - MOST_OF_CLIENT)
-            .map(|number| uses.open(&client(number), &owners).unwrap().0)
+        let all: Vec<_> = (0..MAX_SESSIONS - MAX_SESSIONS_PER_CLIENT)
+            .map(|number| usage.open(&client(number), &owners).unwrap().0)
             .collect();
         assert!(idle(&client(0)).is_some());
         drop(all);

@@ -12,37 +12,37 @@ use rmcp::transport::{
 };
 use tokio::sync::{Mutex, OnceCell};
 
-use super::tokens::{Entry, Shelf};
+use super::tokens::{ServerCredentialStore, TokenEntry};
 use crate::config::{Grant, HttpConfig, OauthConfig};
 use crate::transport::http::HttpFailure;
 use crate::upstream::ConnectOptions;
 
 /// Obtains and refreshes the OAuth tokens of one server.
-pub(crate) struct Gate {
+pub(crate) struct Authorizer {
     server: Arc<str>,
     url: Url,
     oauth: OauthConfig,
-    shelf: Shelf,
+    credential_store: ServerCredentialStore,
     consent: Option<Arc<dyn Consent>>,
     client_name: String,
     /// A manager that only reads stored tokens.
-    reader: OnceCell<AuthorizationManager>,
+    stored_tokens: OnceCell<AuthorizationManager>,
     // Held while a token is fetched, so that concurrent requests fetch it once.
-    busy: Mutex<()>,
+    refresh_lock: Mutex<()>,
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for Authorizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate")
+        f.debug_struct("Authorizer")
             .field("server", &self.server)
             .field("oauth", &self.oauth)
-            .field("shelf", &self.shelf)
+            .field("shelf", &self.credential_store)
             .field("consent", &self.consent)
             .finish_non_exhaustive()
     }
 }
 
-impl Gate {
+impl Authorizer {
     /// Creates an authorizer for `server`. Returns `None` if the configuration has an `authorization` header.
     pub(crate) fn new(
         server: &Arc<str>,
@@ -58,50 +58,53 @@ impl Gate {
             server: Arc::clone(server),
             url: url.clone(),
             oauth: config.oauth.clone(),
-            shelf: Shelf::new(options.tokens.clone(), &config.url),
+            credential_store: ServerCredentialStore::new(options.tokens.clone(), &config.url),
             consent: options.consent.clone(),
             client_name: options.client.0.clone(),
-            reader: OnceCell::new(),
-            busy: Mutex::default(),
+            stored_tokens: OnceCell::new(),
+            refresh_lock: Mutex::default(),
         })
     }
 
     /// Returns the access token, if any, and refreshes it first if it is about to expire.
     pub(crate) async fn token(&self) -> Result<Option<String>, HttpFailure> {
-        let reader = self.reader.get_or_try_init(|| self.manager()).await?;
-        match reader.get_access_token().await {
+        let stored_tokens = self
+            .stored_tokens
+            .get_or_try_init(|| self.manager())
+            .await?;
+        match stored_tokens.get_access_token().await {
             Ok(token) => return Ok(Some(token)),
             Err(AuthError::AuthorizationRequired) => return Ok(None),
             Err(error @ AuthError::CredentialStoreError(_)) => return Err(self.failure(&error)),
             // The token is about to expire, and this manager cannot refresh it.
             Err(_) => {}
         }
-        let _busy = self.busy.lock().await;
+        let _guard = self.refresh_lock.lock().await;
         // If the refresh fails, the server responds with a challenge.
-        self.renew().await?;
-        Ok(reader.get_access_token().await.ok())
+        self.refresh().await?;
+        Ok(stored_tokens.get_access_token().await.ok())
     }
 
     /// Obtains a token after the server has refused `stale` with `challenge`.
-    pub(crate) async fn admit(
+    pub(crate) async fn reauthorize(
         &self,
         challenge: Option<&str>,
         stale: Option<&str>,
     ) -> Result<(), HttpFailure> {
-        let _busy = self.busy.lock().await;
-        let kept = self.entry()?.and_then(|entry| entry.access_token());
-        if kept.is_some() && kept.as_deref() != stale {
+        let _guard = self.refresh_lock.lock().await;
+        let stored = self.entry()?.and_then(|entry| entry.access_token());
+        if stored.is_some() && stored.as_deref() != stale {
             // Another request or process has obtained a token meanwhile.
             return Ok(());
         }
-        if kept.is_some() && self.renew().await? {
+        if stored.is_some() && self.refresh().await? {
             return Ok(());
         }
         Box::pin(self.authorize(challenge, None)).await
     }
 
     /// Obtains a token with more scopes if the challenge names the missing ones. Returns true if there is a new token.
-    pub(crate) async fn widen(&self, challenge: Option<&str>) -> Result<bool, HttpFailure> {
+    pub(crate) async fn extend_scopes(&self, challenge: Option<&str>) -> Result<bool, HttpFailure> {
         let Some(challenge) = challenge else {
             return Ok(false);
         };
@@ -109,7 +112,7 @@ impl Gate {
         if !params.is_insufficient_scope() {
             return Ok(false);
         }
-        let _busy = self.busy.lock().await;
+        let _guard = self.refresh_lock.lock().await;
         let granted = self.entry()?.map(|entry| entry.credentials.granted_scopes);
         let mut scopes: BTreeSet<String> = granted.into_iter().flatten().collect();
         let missing = params.scope.unwrap_or_default();
@@ -120,11 +123,11 @@ impl Gate {
     }
 
     /// Refreshes the token without a person's consent. Returns true on success.
-    async fn renew(&self) -> Result<bool, HttpFailure> {
+    async fn refresh(&self) -> Result<bool, HttpFailure> {
         let mut manager = self.manager().await?;
-        let is_kept = manager.initialize_from_store().await;
+        let is_stored = manager.initialize_from_store().await;
         // This also removes tokens of a previous authorization server.
-        if !is_kept.map_err(|error| self.failure(&error))? {
+        if !is_stored.map_err(|error| self.failure(&error))? {
             return Ok(false);
         }
         if let Some(entry) = self.entry()?
@@ -134,7 +137,7 @@ impl Gate {
             let client = client.with_client_secret(secret.clone());
             let configured = manager.configure_client(client);
             configured.map_err(|error| self.failure(&error))?;
-            self.shelf.keep_client_secret(Some(secret));
+            self.credential_store.set_client_secret(Some(secret));
         }
         match manager.refresh_token().await {
             Ok(_) => Ok(true),
@@ -150,7 +153,7 @@ impl Gate {
         scopes: Option<Vec<String>>,
     ) -> Result<(), HttpFailure> {
         if self.oauth.grant == Grant::AuthorizationCode && self.consent.is_none() {
-            return Err(self.locked(challenge));
+            return Err(self.consent_required(challenge));
         }
         let outcome = self.try_authorize(challenge, scopes).await;
         outcome.map_err(|error| self.failure(&error))
@@ -179,11 +182,12 @@ impl Gate {
             (Grant::AuthorizationCode, Some(consent)) => {
                 let client = self.client(&mut manager, takes_metadata, &scopes, consent);
                 let client = client.await?;
-                self.shelf.keep_client_secret(client.client_secret.clone());
+                self.credential_store
+                    .set_client_secret(client.client_secret.clone());
                 manager.configure_client(client)?;
                 self.ask(&manager, &scopes, &**consent).await
             }
-            _ => self.show_credentials(&mut manager, scopes).await,
+            _ => self.exchange_client_secret(&mut manager, scopes).await,
         }
     }
 
@@ -237,7 +241,7 @@ impl Gate {
     }
 
     /// Obtains a token with client credentials.
-    async fn show_credentials(
+    async fn exchange_client_secret(
         &self,
         manager: &mut AuthorizationManager,
         scopes: Vec<String>,
@@ -265,16 +269,18 @@ impl Gate {
         let url = self.url.clone();
         // Many companies have their authorization server at a private address.
         let mut manager = AuthorizationManager::new_allowing_private_addresses(url).await?;
-        manager.set_credential_store(self.shelf.clone());
+        manager.set_credential_store(self.credential_store.clone());
         Ok(manager)
     }
 
-    fn entry(&self) -> Result<Option<Entry>, HttpFailure> {
-        self.shelf.entry().map_err(|error| self.failure(&error))
+    fn entry(&self) -> Result<Option<TokenEntry>, HttpFailure> {
+        self.credential_store
+            .entry()
+            .map_err(|error| self.failure(&error))
     }
 
     /// Returns the failure of a server that requires consent when no prompt is available.
-    fn locked(&self, challenge: Option<&str>) -> HttpFailure {
+    fn consent_required(&self, challenge: Option<&str>) -> HttpFailure {
         let server = &self.server;
         let params = challenge.map(|challenge| WWWAuthenticateParams::parse(challenge, &self.url));
         let is_narrow = params.is_some_and(|params| params.is_insufficient_scope());

@@ -16,24 +16,24 @@ const FORMAT: &str = "planwright.tokens/1";
 
 /// A storage of OAuth tokens. Clones share the storage.
 #[derive(Clone)]
-pub struct Tokens(Arc<Place>);
+pub struct Tokens(Arc<TokenStorage>);
 
-enum Place {
+enum TokenStorage {
     // Held for single accesses only, never across an await.
-    Memory(Mutex<BTreeMap<String, Entry>>),
+    Memory(Mutex<BTreeMap<String, TokenEntry>>),
     File(PathBuf),
 }
 
 /// The stored credentials of one server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct TokenEntry {
     pub(crate) credentials: StoredCredentials,
     /// The client secret from dynamic registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client_secret: Option<String>,
 }
 
-impl Entry {
+impl TokenEntry {
     /// Returns the access token.
     pub(crate) fn access_token(&self) -> Option<String> {
         let response = serde_json::to_value(self.credentials.token_response.as_ref()?).ok()?;
@@ -42,20 +42,20 @@ impl Entry {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct StoredTokens {
     format: String,
-    servers: BTreeMap<String, Entry>,
+    servers: BTreeMap<String, TokenEntry>,
 }
 
 impl Tokens {
     /// Creates a storage that ends with the process.
     pub fn in_memory() -> Self {
-        Self(Arc::new(Place::Memory(Mutex::default())))
+        Self(Arc::new(TokenStorage::Memory(Mutex::default())))
     }
 
     /// Creates a storage in a file that only its owner may read.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Place::File(path.into())))
+        Self(Arc::new(TokenStorage::File(path.into())))
     }
 
     /// Removes the credentials of the server at `url`. Returns true if there were any.
@@ -67,17 +67,17 @@ impl Tokens {
         self.change(|servers| servers.remove(url).is_some())
     }
 
-    pub(crate) fn get(&self, url: &str) -> io::Result<Option<Entry>> {
+    pub(crate) fn get(&self, url: &str) -> io::Result<Option<TokenEntry>> {
         match &*self.0 {
-            Place::Memory(servers) => {
+            TokenStorage::Memory(servers) => {
                 let servers = servers.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(servers.get(url).cloned())
             }
-            Place::File(path) => Ok(read(path)?.remove(url)),
+            TokenStorage::File(path) => Ok(read(path)?.remove(url)),
         }
     }
 
-    pub(crate) fn put(&self, url: &str, entry: Entry) -> io::Result<()> {
+    pub(crate) fn put(&self, url: &str, entry: TokenEntry) -> io::Result<()> {
         self.change(|servers| {
             servers.insert(url.to_owned(), entry);
         })
@@ -85,20 +85,23 @@ impl Tokens {
 
     /// Locks the refresh of tokens against all processes until the returned file is dropped. Returns `None` for a
     /// storage in memory.
-    pub(crate) fn lock_for_renewal(&self) -> io::Result<Option<File>> {
+    pub(crate) fn lock_for_refresh(&self) -> io::Result<Option<File>> {
         match &*self.0 {
-            Place::Memory(_) => Ok(None),
-            Place::File(path) => lock(path, "renewal.lock").map(Some),
+            TokenStorage::Memory(_) => Ok(None),
+            TokenStorage::File(path) => lock(path, "renewal.lock").map(Some),
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Entry>) -> T) -> io::Result<T> {
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, TokenEntry>) -> T,
+    ) -> io::Result<T> {
         match &*self.0 {
-            Place::Memory(servers) => {
+            TokenStorage::Memory(servers) => {
                 let mut servers = servers.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(change(&mut servers))
             }
-            Place::File(path) => {
+            TokenStorage::File(path) => {
                 let _lock = lock(path, "lock")?;
                 let mut servers = read(path)?;
                 let outcome = change(&mut servers);
@@ -118,30 +121,30 @@ impl Default for Tokens {
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Place::Memory(_) => f.write_str("Tokens(in memory)"),
-            Place::File(path) => write!(f, "Tokens({})", path.display()),
+            TokenStorage::Memory(_) => f.write_str("Tokens(in memory)"),
+            TokenStorage::File(path) => write!(f, "Tokens({})", path.display()),
         }
     }
 }
 
-fn read(path: &Path) -> io::Result<BTreeMap<String, Entry>> {
+fn read(path: &Path) -> io::Result<BTreeMap<String, TokenEntry>> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(error),
     };
     // A parser error may quote from the file, which contains only secrets.
-    let written: Written = serde_json::from_slice(&text)
+    let stored: StoredTokens = serde_json::from_slice(&text)
         .map_err(|_| io::Error::other("it is not a file of tokens; remove it"))?;
-    if written.format != FORMAT {
+    if stored.format != FORMAT {
         return Err(io::Error::other("it is of a newer version of this program"));
     }
-    Ok(written.servers)
+    Ok(stored.servers)
 }
 
 /// Replaces the file atomically, so that no reader sees a partial file.
-fn write(path: &Path, servers: BTreeMap<String, Entry>) -> io::Result<()> {
-    let written = Written {
+fn write(path: &Path, servers: BTreeMap<String, TokenEntry>) -> io::Result<()> {
+    let stored = StoredTokens {
         format: FORMAT.to_owned(),
         servers,
     };
@@ -152,8 +155,8 @@ fn write(path: &Path, servers: BTreeMap<String, Entry>) -> io::Result<()> {
     {
         return Err(error);
     }
-    let mut file = private().write(true).create_new(true).open(&new)?;
-    serde_json::to_writer_pretty(&mut file, &written)?;
+    let mut file = private_options().write(true).create_new(true).open(&new)?;
+    serde_json::to_writer_pretty(&mut file, &stored)?;
     file.write_all(b"\n")?;
     file.sync_all()?;
     fs::rename(&new, path)
@@ -164,7 +167,7 @@ fn lock(path: &Path, extension: &str) -> io::Result<File> {
         fs::create_dir_all(folder)?;
     }
     let lock = path.with_extension(extension);
-    let file = private()
+    let file = private_options()
         .write(true)
         .create(true)
         .truncate(false)
@@ -173,7 +176,7 @@ fn lock(path: &Path, extension: &str) -> io::Result<File> {
     Ok(file)
 }
 
-fn private() -> OpenOptions {
+fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -183,13 +186,13 @@ fn private() -> OpenOptions {
 
 /// The credential store of one server, for `rmcp`.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct ServerCredentialStore {
     tokens: Tokens,
     url: Arc<str>,
     client_secret: Arc<Mutex<Option<String>>>,
 }
 
-impl Shelf {
+impl ServerCredentialStore {
     pub(crate) fn new(tokens: Tokens, url: &str) -> Self {
         Self {
             tokens,
@@ -198,19 +201,19 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn entry(&self) -> Result<Option<Entry>, AuthError> {
+    pub(crate) fn entry(&self) -> Result<Option<TokenEntry>, AuthError> {
         self.tokens.get(&self.url).map_err(failure)
     }
 
     /// Sets the client secret that is stored with later credentials.
-    pub(crate) fn keep_client_secret(&self, secret: Option<String>) {
-        let kept = self.client_secret.lock();
-        *kept.unwrap_or_else(PoisonError::into_inner) = secret;
+    pub(crate) fn set_client_secret(&self, secret: Option<String>) {
+        let stored = self.client_secret.lock();
+        *stored.unwrap_or_else(PoisonError::into_inner) = secret;
     }
 }
 
 #[async_trait]
-impl CredentialStore for Shelf {
+impl CredentialStore for ServerCredentialStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         Ok(self.entry()?.map(|entry| entry.credentials))
     }
@@ -220,7 +223,7 @@ impl CredentialStore for Shelf {
         let client_secret = client_secret
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let entry = Entry {
+        let entry = TokenEntry {
             credentials,
             client_secret,
         };
@@ -234,7 +237,7 @@ impl CredentialStore for Shelf {
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let tokens = self.tokens.clone();
         // Another process may hold the lock for a while.
-        let lock = tokio::task::spawn_blocking(move || tokens.lock_for_renewal()).await;
+        let lock = tokio::task::spawn_blocking(move || tokens.lock_for_refresh()).await;
         let lock = lock.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         Ok(lock.map_err(failure)?.map(CredentialRefreshGuard::new))
     }
@@ -246,10 +249,10 @@ fn failure(error: std::io::Error) -> AuthError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, StoredCredentials, Tokens};
+    use super::{StoredCredentials, TokenEntry, Tokens};
 
-    fn entry(id: &str) -> Entry {
-        Entry {
+    fn entry(id: &str) -> TokenEntry {
+        TokenEntry {
             credentials: StoredCredentials::new(id.to_owned(), None, Vec::new(), None),
             client_secret: None,
         }
@@ -264,8 +267,8 @@ mod tests {
         tokens.put("https://a", entry("one")).unwrap();
         tokens.put("https://b", entry("two")).unwrap();
         let again = Tokens::in_file(&path);
-        let kept = again.get("https://b").unwrap().unwrap();
-        assert_eq!(kept.credentials.client_id, "two");
+        let stored = again.get("https://b").unwrap().unwrap();
+        assert_eq!(stored.credentials.client_id, "two");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -9,46 +9,52 @@ const FIELD: &str = "x-mcp-header";
 
 /// The position of a subschema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum HeaderPosition {
     /// The schema itself.
     Root,
     /// An argument, or a field of one.
     Argument,
     /// Any other position, which may describe no value or many.
-    Elsewhere,
+    Other,
 }
 
 /// Returns the first fault in the headers that the schema of a tool declares. Such a tool must not be called over HTTP.
-pub(crate) fn fault(schema: &Value) -> Option<String> {
-    look(schema, Place::Root, &mut BTreeSet::new())
+pub(crate) fn argument_fault(schema: &Value) -> Option<String> {
+    find_fault(schema, HeaderPosition::Root, &mut BTreeSet::new())
 }
 
-fn look(schema: &Value, place: Place, seen: &mut BTreeSet<String>) -> Option<String> {
+fn find_fault(
+    schema: &Value,
+    position: HeaderPosition,
+    seen: &mut BTreeSet<String>,
+) -> Option<String> {
     if let Some(items) = schema.as_list() {
         let mut items = items.iter();
-        return items.find_map(|item| look(item, Place::Elsewhere, seen));
+        return items.find_map(|item| find_fault(item, HeaderPosition::Other, seen));
     }
-    let inner = match place {
-        Place::Root | Place::Argument => Place::Argument,
-        Place::Elsewhere => Place::Elsewhere,
+    let inner = match position {
+        HeaderPosition::Root | HeaderPosition::Argument => HeaderPosition::Argument,
+        HeaderPosition::Other => HeaderPosition::Other,
     };
-    let all = |schemas: &Value, place: Place, seen: &mut BTreeSet<String>| {
+    let all = |schemas: &Value, position: HeaderPosition, seen: &mut BTreeSet<String>| {
         let mut schemas = schemas.as_object()?.values();
-        schemas.find_map(|schema| look(schema, place, seen))
+        schemas.find_map(|schema| find_fault(schema, position, seen))
     };
     schema
         .as_object()?
         .iter()
         .find_map(|(key, value)| match &**key {
-            FIELD if place == Place::Argument => header_fault(value, schema.get("type"), seen),
+            FIELD if position == HeaderPosition::Argument => {
+                header_fault(value, schema.get("type"), seen)
+            }
             FIELD => Some("a header stands where it belongs to no argument".to_owned()),
             "properties" => all(value, inner, seen),
             "$defs" | "definitions" | "dependentSchemas" | "patternProperties" => {
-                all(value, Place::Elsewhere, seen)
+                all(value, HeaderPosition::Other, seen)
             }
             // The values of these fields are data, not schemas.
             "default" | "const" | "enum" | "examples" => None,
-            _ => look(value, Place::Elsewhere, seen),
+            _ => find_fault(value, HeaderPosition::Other, seen),
         })
 }
 
@@ -87,7 +93,7 @@ mod tests {
     fn check(properties: &str) -> String {
         let schema = format!(r#"{{"type": "object", "properties": {properties}}}"#);
         let schema = Value::from_json(&schema).unwrap();
-        super::fault(&schema).unwrap_or_else(|| "sound".to_owned())
+        super::argument_fault(&schema).unwrap_or_else(|| "sound".to_owned())
     }
 
     #[test]
@@ -121,6 +127,6 @@ mod tests {
     a header stands where it belongs to no argument
     "#);
         let root = Value::from_json(r#"{"x-mcp-header": "A", "type": "object"}"#).unwrap();
-        assert!(super::fault(&root).is_some());
+        assert!(super::argument_fault(&root).is_some());
     }
 }

@@ -18,10 +18,10 @@ use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{HttpError, HttpFailure};
-use super::response::{self, Question};
+use super::response::{self, ExpectedResponse};
 use crate::config::HttpConfig;
-use crate::session::router::Mailbox;
-use crate::transport::auth::authorizer::Gate;
+use crate::session::router::ResponseRouter;
+use crate::transport::auth::authorizer::Authorizer;
 use crate::upstream::ConnectOptions;
 
 /// The timeout of a TCP connection.
@@ -32,47 +32,47 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// The maximum number of times that one message is sent again after a new authorization, and after an extension of its
 /// scopes.
-const ADMISSION_LIMIT: u32 = 2;
-const WIDENING_LIMIT: u32 = 2;
+const MAX_AUTHORIZATIONS: u32 = 2;
+const MAX_SCOPE_UPGRADES: u32 = 2;
 
 /// The maximum number of redirects of one message.
-const REDIRECT_LIMIT: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// An HTTP client of one server.
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     http: Client,
     url: Url,
-    gate: Option<Arc<Gate>>,
-    pub(super) intake: Arc<Intake>,
+    authorizer: Option<Arc<Authorizer>>,
+    pub(super) connection: Arc<HttpConnectionState>,
 }
 
 /// The shared state of an HTTP connection.
 #[derive(Debug)]
-pub(super) struct Intake {
-    pub(super) mailbox: Arc<Mailbox>,
+pub(super) struct HttpConnectionState {
+    pub(super) router: Arc<ResponseRouter>,
     /// The maximum message length in bytes.
     pub(super) limit: usize,
     /// The last failure, fatal or not.
-    last: Mutex<Option<HttpFailure>>,
+    last_failure: Mutex<Option<HttpFailure>>,
     /// The failure that has ended the connection.
     fatal: OnceLock<HttpFailure>,
     pub(super) end: CancellationToken,
 }
 
-impl Intake {
-    pub(super) fn new(mailbox: Arc<Mailbox>, limit: usize) -> Self {
+impl HttpConnectionState {
+    pub(super) fn new(router: Arc<ResponseRouter>, limit: usize) -> Self {
         Self {
-            mailbox,
+            router,
             limit,
-            last: Mutex::default(),
+            last_failure: Mutex::default(),
             fatal: OnceLock::new(),
             end: CancellationToken::new(),
         }
     }
 
     /// Ends the connection with a fatal failure.
-    pub(super) fn give_up(&self, failure: HttpFailure) {
+    pub(super) fn abort(&self, failure: HttpFailure) {
         self.fatal.get_or_init(|| failure);
         self.end.cancel();
     }
@@ -83,13 +83,19 @@ impl Intake {
     }
 
     /// Returns the fatal failure, or else the last one.
-    pub(super) fn last(&self) -> Option<HttpFailure> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        self.fatal.get().cloned().or_else(|| last.clone())
+    pub(super) fn last_failure(&self) -> Option<HttpFailure> {
+        let last_failure = self
+            .last_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.fatal.get().cloned().or_else(|| last_failure.clone())
     }
 
-    fn failed(&self, failure: HttpFailure) -> HttpError {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+    fn record_failure(&self, failure: HttpFailure) -> HttpError {
+        *self
+            .last_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
         StreamableHttpError::Client(failure)
     }
 }
@@ -99,7 +105,7 @@ impl HttpClient {
         server: &Arc<str>,
         config: &HttpConfig,
         options: &ConnectOptions,
-        intake: Arc<Intake>,
+        connection: Arc<HttpConnectionState>,
     ) -> Result<Self, HttpFailure> {
         let url = Url::parse(&config.url).map_err(|error| {
             HttpFailure::unsent(
@@ -119,23 +125,23 @@ impl HttpClient {
             value.set_sensitive(true);
             headers.append(key, value);
         }
-        use_ring();
+        install_crypto_provider();
         let http = Client::builder()
             .default_headers(headers)
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEPALIVE)
-            .redirect(within_one_origin())
+            .redirect(same_origin_policy())
             // These do not depend on the features that other crates enable in `reqwest`.
             .http1_only()
             .no_gzip()
             .build()
             .map_err(HttpFailure::unreachable)?;
-        let gate = Gate::new(server, &url, config, options).map(Arc::new);
+        let authorizer = Authorizer::new(server, &url, config, options).map(Arc::new);
         Ok(Self {
             http,
             url,
-            gate,
-            intake,
+            authorizer,
+            connection,
         })
     }
 
@@ -156,39 +162,41 @@ impl HttpClient {
 
     /// Sends a request, and repeats it after authorization. The server has not carried out a request that it refuses.
     async fn send(&self, request: RequestBuilder) -> Result<Response, HttpError> {
-        let sent = self.send_through_gate(request).await;
-        sent.map_err(|failure| self.intake.failed(failure))
+        let sent = self.send_authorized(request).await;
+        sent.map_err(|failure| self.connection.record_failure(failure))
     }
 
-    async fn send_through_gate(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
-        let (mut admissions, mut widenings) = (0, 0);
-        let Some(gate) = &self.gate else {
+    async fn send_authorized(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
+        let (mut authorizations, mut scope_upgrades) = (0, 0);
+        let Some(authorizer) = &self.authorizer else {
             return request.send().await.map_err(HttpFailure::unreachable);
         };
         loop {
             let Some(attempt) = request.try_clone() else {
                 return request.send().await.map_err(HttpFailure::unreachable);
             };
-            let token = gate.token().await?;
+            let token = authorizer.token().await?;
             let attempt = match &token {
                 Some(token) => attempt.bearer_auth(token),
                 None => attempt,
             };
             let response = attempt.send().await.map_err(HttpFailure::unreachable)?;
             let challenge = challenge(&response);
-            let is_through = match response.status() {
-                StatusCode::UNAUTHORIZED if admissions < ADMISSION_LIMIT => {
-                    admissions += 1;
-                    gate.admit(challenge.as_deref(), token.as_deref()).await?;
+            let is_authorized = match response.status() {
+                StatusCode::UNAUTHORIZED if authorizations < MAX_AUTHORIZATIONS => {
+                    authorizations += 1;
+                    authorizer
+                        .reauthorize(challenge.as_deref(), token.as_deref())
+                        .await?;
                     true
                 }
-                StatusCode::FORBIDDEN if widenings < WIDENING_LIMIT => {
-                    widenings += 1;
-                    gate.widen(challenge.as_deref()).await?
+                StatusCode::FORBIDDEN if scope_upgrades < MAX_SCOPE_UPGRADES => {
+                    scope_upgrades += 1;
+                    authorizer.extend_scopes(challenge.as_deref()).await?
                 }
                 _ => false,
             };
-            if !is_through {
+            if !is_authorized {
                 return Ok(response);
             }
         }
@@ -200,7 +208,7 @@ impl HttpClient {
         session: Option<Arc<str>>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        let question = Question::of(&message);
+        let expected = ExpectedResponse::to(&message);
         let body = Bytes::from(serde_json::to_vec(&message)?);
         drop(message);
         let accept = "application/json, text/event-stream";
@@ -214,11 +222,11 @@ impl HttpClient {
         let answer = if status == StatusCode::NOT_FOUND && has_session {
             return Err(StreamableHttpError::SessionExpired);
         } else if status.is_success() {
-            response::accepted(response, question, has_session, &self.intake).await
+            response::read_success(response, expected, has_session, &self.connection).await
         } else {
-            response::refused(response, question, &self.intake).await
+            response::read_refusal(response, expected, &self.connection).await
         };
-        answer.map_err(|error| self.intake.failed(error.into()))
+        answer.map_err(|error| self.connection.record_failure(error.into()))
     }
 }
 
@@ -267,8 +275,12 @@ impl StreamableHttpClient for HttpClient {
         let kind = response.headers().get(CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if status.is_success() && is_stream {
-            let intake = Arc::clone(&self.intake);
-            return Ok(response::events(response, Question::unknown(), intake));
+            let connection = Arc::clone(&self.connection);
+            return Ok(response::events(
+                response,
+                ExpectedResponse::unknown(),
+                connection,
+            ));
         }
         let may_pass = status.is_server_error()
             || matches!(
@@ -297,7 +309,7 @@ fn challenge(response: &Response) -> Option<String> {
 
 /// Follows only redirects that preserve method and body, and only within one origin, because requests carry
 /// credentials.
-fn within_one_origin() -> Policy {
+fn same_origin_policy() -> Policy {
     Policy::custom(|attempt| {
         let keeps_the_message = matches!(
             attempt.status(),
@@ -305,7 +317,7 @@ fn within_one_origin() -> Policy {
         );
         let first = attempt.previous().first();
         let is_same_origin = first.is_some_and(|url| url.origin() == attempt.url().origin());
-        if keeps_the_message && is_same_origin && attempt.previous().len() <= REDIRECT_LIMIT {
+        if keeps_the_message && is_same_origin && attempt.previous().len() <= MAX_REDIRECTS {
             attempt.follow()
         } else {
             attempt.stop()
@@ -314,7 +326,7 @@ fn within_one_origin() -> Policy {
 }
 
 /// Installs `ring` as the cryptography provider, unless the embedding program has installed another.
-fn use_ring() {
+fn install_crypto_provider() {
     static CHOICE: Once = Once::new();
     CHOICE.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();

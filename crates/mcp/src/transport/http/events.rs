@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// A server-sent event. It may consist of only an id, from which the stream can be resumed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     pub(super) kind: Option<String>,
     pub(super) data: Option<Vec<u8>>,
     pub(super) id: Option<String>,
@@ -13,27 +13,27 @@ pub(super) struct Event {
 
 /// The error of an event beyond the limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) struct EventTooLong;
 
 /// An incremental parser of events.
 #[derive(Debug)]
-pub(super) struct EventReader {
+pub(super) struct SseParser {
     limit: usize,
     line: Vec<u8>,
-    event: Event,
-    ready: VecDeque<Event>,
+    event: SseEvent,
+    ready: VecDeque<SseEvent>,
     // True after `\r`: a following `\n`, possibly in the next piece, belongs to the same line end.
     ended_with_return: bool,
     is_first_line: bool,
 }
 
-impl EventReader {
+impl SseParser {
     /// Creates a parser for events of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
-            event: Event::default(),
+            event: SseEvent::default(),
             ready: VecDeque::new(),
             ended_with_return: false,
             is_first_line: true,
@@ -41,7 +41,7 @@ impl EventReader {
     }
 
     /// Parses the next piece of the stream.
-    pub(super) fn push(&mut self, mut piece: &[u8]) -> Result<(), TooLong> {
+    pub(super) fn push(&mut self, mut piece: &[u8]) -> Result<(), EventTooLong> {
         if self.ended_with_return {
             piece = piece.strip_prefix(b"\n").unwrap_or(piece);
             self.ended_with_return = piece.is_empty();
@@ -62,11 +62,11 @@ impl EventReader {
     }
 
     /// Returns the next complete event.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(super) fn next(&mut self) -> Option<SseEvent> {
         self.ready.pop_front()
     }
 
-    fn add(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn add(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
         // A comment may be of any length, but only its first byte is stored.
         if self.line.first().or(bytes.first()) == Some(&b':') {
             self.line = vec![b':'];
@@ -74,7 +74,7 @@ impl EventReader {
         }
         let data = self.event.data.as_ref().map_or(0, Vec::len);
         if data + self.line.len() + bytes.len() > self.limit {
-            return Err(TooLong);
+            return Err(EventTooLong);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
@@ -87,7 +87,7 @@ impl EventReader {
         }
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
-            if event != Event::default() {
+            if event != SseEvent::default() {
                 self.ready.push_back(event);
             }
             return;
@@ -115,14 +115,14 @@ impl EventReader {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventReader, TooLong};
+    use super::{EventTooLong, SseParser};
 
     /// Returns the events of `text`, which must not depend on how it is split.
     fn check(text: &str) -> String {
         let read = |size: usize| {
-            let mut reader = EventReader::new(40);
+            let mut reader = SseParser::new(40);
             for piece in text.as_bytes().chunks(size) {
-                if reader.push(piece) == Err(TooLong) {
+                if reader.push(piece) == Err(EventTooLong) {
                     return "too long".to_owned();
                 }
             }

@@ -7,6 +7,6 @@ mod failure;
 mod response;
 mod transport;
 
-pub(crate) use arguments::fault as argument_fault;
+pub(crate) use arguments::argument_fault;
 pub(crate) use failure::HttpFailure;
-pub(crate) use transport::{HttpLink, open};
+pub(crate) use transport::{HttpHandle, open};

@@ -14,20 +14,20 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::Sse;
 
-use super::client::Intake;
-use super::events::{Event, EventReader};
+use super::client::HttpConnectionState;
+use super::events::{SseEvent, SseParser};
 use super::failure::{HttpError, HttpFailure};
 use crate::session::caller::UpstreamError;
-use crate::session::envelope::{self, canonical};
-use crate::session::router::Mailbox;
-use crate::transport::inbound as message;
+use crate::session::envelope::{self, canonical_id};
+use crate::session::router::ResponseRouter;
+use crate::transport::inbound;
 
 /// The maximum length of an error response that is read.
-const REFUSAL_LIMIT: usize = 64 << 10;
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// The properties of a request that determine how its response is read.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct ExpectedResponse {
     /// The request id; `None` for notifications and responses, which get no response.
     id: Option<RequestId>,
     is_discover: bool,
@@ -36,8 +36,8 @@ pub(super) struct Question {
     is_tool_list: bool,
 }
 
-impl Question {
-    pub(super) fn of(message: &ClientJsonRpcMessage) -> Self {
+impl ExpectedResponse {
+    pub(super) fn to(message: &ClientJsonRpcMessage) -> Self {
         let ClientJsonRpcMessage::Request(request) = message else {
             return Self {
                 id: None,
@@ -67,8 +67,8 @@ impl Question {
     }
 
     /// Routes a message and returns the one for `rmcp`.
-    fn read(&self, mailbox: &Mailbox, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-        let message = message::read(mailbox, bytes, self.id.as_ref())?;
+    fn read(&self, router: &ResponseRouter, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let message = inbound::decode(router, bytes, self.id.as_ref())?;
         if self.is_tool_list
             && let Ok(list @ ServerJsonRpcMessage::Response(_)) = serde_json::from_slice(bytes)
         {
@@ -79,29 +79,29 @@ impl Question {
 }
 
 /// Reads the response of a success status. After status 202, the response arrives on the stream of the session.
-pub(super) async fn accepted(
+pub(super) async fn read_success(
     response: Response,
-    question: Question,
+    expected: ExpectedResponse,
     has_session: bool,
-    intake: &Arc<Intake>,
+    connection: &Arc<HttpConnectionState>,
 ) -> Result<StreamableHttpPostResponse, HttpError> {
     let session = header(&response, "mcp-session-id");
     let kind = header(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
-    if question.id.is_none() {
+    if expected.id.is_none() {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     if kind.starts_with("text/event-stream") {
-        let stream = events(response, question, Arc::clone(intake));
+        let stream = events(response, expected, Arc::clone(connection));
         return Ok(StreamableHttpPostResponse::Sse(stream, session));
     }
     if kind.starts_with("application/json") {
-        let body = body(response, intake.limit).await?;
-        let message = question.read(&intake.mailbox, &body);
+        let body = body(response, connection.limit).await?;
+        let message = expected.read(&connection.router, &body);
         let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
         let message = message.map_err(StreamableHttpError::Client)?;
         // This response is complete, so no other message can answer the request.
-        if let Some(id) = &question.id
-            && intake.mailbox.is_waiting(id)
+        if let Some(id) = &expected.id
+            && connection.router.is_pending(id)
         {
             let failure = HttpFailure::unreadable("it does not answer the request");
             return Err(StreamableHttpError::Client(failure));
@@ -117,24 +117,24 @@ pub(super) async fn accepted(
 }
 
 /// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.
-pub(super) async fn refused(
+pub(super) async fn read_refusal(
     response: Response,
-    question: Question,
-    intake: &Arc<Intake>,
+    expected: ExpectedResponse,
+    connection: &Arc<HttpConnectionState>,
 ) -> Result<StreamableHttpPostResponse, HttpError> {
     let status = response.status();
     let mut failure = HttpFailure::status(status, response.headers());
-    let Some(id) = &question.id else {
+    let Some(id) = &expected.id else {
         return Err(StreamableHttpError::Client(failure));
     };
     let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    let body = body(response, REFUSAL_LIMIT).await.unwrap_or_default();
+    let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
     if !is_about_us && let Some(body) = error_in(&body) {
-        let error = envelope::error(body["error"].clone().into());
+        let error = envelope::to_upstream_error(body["error"].clone().into());
         // The handshake is repeated anyway, so its outcome is never unknown.
-        let is_answer =
-            !intake.mailbox.is_waiting(id) || is_answer(&error, &body["id"], status, &failure, id);
-        if is_answer && let Some(message) = answer(body, id, &intake.mailbox) {
+        let is_answer = !connection.router.is_pending(id)
+            || is_answer(&error, &body["id"], status, &failure, id);
+        if is_answer && let Some(message) = route_error(body, id, &connection.router) {
             return Ok(StreamableHttpPostResponse::Json(message, None));
         }
         failure.message = format!("{}: {}", failure.message, error.message);
@@ -145,7 +145,7 @@ pub(super) async fn refused(
             status,
             StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED
         );
-    if question.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
+    if expected.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
         let error = ErrorData::invalid_request(failure.message, None);
         let message = ServerJsonRpcMessage::error(error, Some(id.clone()));
         return Ok(StreamableHttpPostResponse::Json(message, None));
@@ -163,7 +163,7 @@ fn error_in(body: &[u8]) -> Option<serde_json::Value> {
 /// Returns true if an error describes the outcome of the request `id`, rather than just its HTTP status.
 fn is_answer(
     error: &UpstreamError,
-    named: &serde_json::Value,
+    error_id: &serde_json::Value,
     status: StatusCode,
     failure: &HttpFailure,
     id: &RequestId,
@@ -173,38 +173,38 @@ fn is_answer(
         return !error.is_uncertain();
     }
     let is_timeout = matches!(status.as_u16(), 408 | 499 | 502 | 504);
-    let named = serde_json::from_value::<RequestId>(named.clone());
+    let error_id = serde_json::from_value::<RequestId>(error_id.clone());
     // Proxies and generic error handlers do not know the id of the request.
-    !is_timeout && named.is_ok_and(|named| canonical(named) == *id)
+    !is_timeout && error_id.is_ok_and(|error_id| canonical_id(error_id) == *id)
 }
 
 /// Routes an error as the response to the request `id`, which some servers omit.
-fn answer(
+fn route_error(
     mut error: serde_json::Value,
     id: &RequestId,
-    mailbox: &Mailbox,
+    router: &ResponseRouter,
 ) -> Option<ServerJsonRpcMessage> {
     let fields = error.as_object_mut()?;
     fields.insert("jsonrpc".to_owned(), "2.0".into());
     fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);
-    message::read(mailbox, &serde_json::to_vec(&error).ok()?, None)
+    inbound::decode(router, &serde_json::to_vec(&error).ok()?, None)
 }
 
 /// Returns the events of a response stream, whose messages are routed.
 pub(super) fn events(
     response: Response,
-    question: Question,
-    intake: Arc<Intake>,
+    expected: ExpectedResponse,
+    connection: Arc<HttpConnectionState>,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let reader = EventReader::new(intake.limit);
-    let state = (response, reader, question, intake);
+    let reader = SseParser::new(connection.limit);
+    let state = (response, reader, expected, connection);
     try_unfold(
         state,
-        |(mut response, mut reader, question, intake)| async {
+        |(mut response, mut reader, expected, connection)| async {
             loop {
                 if let Some(event) = reader.next() {
-                    let event = tapped(event, &question, &intake.mailbox);
-                    return Ok(Some((event, (response, reader, question, intake))));
+                    let event = route_event(event, &expected, &connection.router);
+                    return Ok(Some((event, (response, reader, expected, connection))));
                 }
                 let piece = response.chunk().await;
                 let Some(piece) =
@@ -214,7 +214,7 @@ pub(super) fn events(
                 };
                 if reader.push(&piece).is_err() {
                     // The request that the event answers is unknown and would wait forever, so the connection ends.
-                    intake.give_up(HttpFailure::too_long());
+                    connection.abort(HttpFailure::too_long());
                     return Ok(None);
                 }
             }
@@ -223,10 +223,10 @@ pub(super) fn events(
     .boxed()
 }
 
-fn tapped(event: Event, question: &Question, mailbox: &Mailbox) -> Sse {
+fn route_event(event: SseEvent, expected: &ExpectedResponse, router: &ResponseRouter) -> Sse {
     let is_message = matches!(event.kind.as_deref(), None | Some("" | "message"));
     let data = event.data.filter(|data| is_message && !data.is_empty());
-    let message = data.and_then(|data| question.read(mailbox, &data));
+    let message = data.and_then(|data| expected.read(router, &data));
     Sse {
         event: event.kind,
         data: message.and_then(|message| serde_json::to_string(&message).ok()),

@@ -13,34 +13,34 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::{Transport, WorkerTransport};
 use tokio::sync::watch;
 
-use super::client::{HttpClient, Intake};
+use super::client::{HttpClient, HttpConnectionState};
 use super::failure::HttpFailure;
 use crate::config::HttpConfig;
-use crate::session::router::{Mailbox, RequestError};
-use crate::transport::inbound as message;
+use crate::session::router::{RequestError, ResponseRouter};
+use crate::transport::inbound;
 use crate::upstream::ConnectOptions;
 
 /// The maximum number of concurrent requests. Callers have lower limits of their own.
-const AT_ONCE: usize = 4096;
+const MAX_CONCURRENT_REQUESTS: usize = 4096;
 
 /// The maximum number of failed attempts to resume a stream before its request fails.
-const RETRY_LIMIT: usize = 5;
+const MAX_STREAM_RETRIES: usize = 5;
 
 /// The initial pause between these attempts, which doubles, and the maximum.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+const INITIAL_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(8);
 
 /// The transport that `rmcp` uses.
 pub(crate) struct HttpTransport {
     inner: StreamableHttpClientTransport<HttpClient>,
-    intake: Arc<Intake>,
+    connection: Arc<HttpConnectionState>,
     is_closed: watch::Sender<bool>,
 }
 
 /// A handle of an HTTP connection.
 #[derive(Clone, Debug)]
-pub(crate) struct HttpLink {
-    intake: Arc<Intake>,
+pub(crate) struct HttpHandle {
+    connection: Arc<HttpConnectionState>,
     is_closed: watch::Receiver<bool>,
 }
 
@@ -48,48 +48,48 @@ pub(crate) struct HttpLink {
 pub(crate) fn open(
     server: &Arc<str>,
     config: &HttpConfig,
-    mailbox: Arc<Mailbox>,
+    router: Arc<ResponseRouter>,
     options: &ConnectOptions,
-) -> Result<(HttpTransport, HttpLink), HttpFailure> {
-    let intake = Arc::new(Intake::new(mailbox, options.message_limit));
-    let client = HttpClient::new(server, config, options, Arc::clone(&intake))?;
+) -> Result<(HttpTransport, HttpHandle), HttpFailure> {
+    let connection = Arc::new(HttpConnectionState::new(router, options.message_limit));
+    let client = HttpClient::new(server, config, options, Arc::clone(&connection))?;
     let mut settings = StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
-        .max_concurrent_requests(AT_ONCE);
+        .max_concurrent_requests(MAX_CONCURRENT_REQUESTS);
     let mut retry = ExponentialBackoff::default();
-    retry.max_times = Some(RETRY_LIMIT);
-    retry.base_duration = FIRST_PAUSE;
-    retry.max_delay = Some(LONGEST_PAUSE);
+    retry.max_times = Some(MAX_STREAM_RETRIES);
+    retry.base_duration = INITIAL_PAUSE;
+    retry.max_delay = Some(MAX_PAUSE);
     settings.retry_config = Arc::new(retry);
     let worker = StreamableHttpClientWorker::new(client, settings);
     let (is_closed, receiver) = watch::channel(false);
     let transport = HttpTransport {
-        inner: WorkerTransport::spawn_with_ct(worker, intake.end.clone()),
-        intake: Arc::clone(&intake),
+        inner: WorkerTransport::spawn_with_ct(worker, connection.end.clone()),
+        connection: Arc::clone(&connection),
         is_closed,
     };
-    let link = HttpLink {
-        intake,
+    let handle = HttpHandle {
+        connection,
         is_closed: receiver,
     };
-    Ok((transport, link))
+    Ok((transport, handle))
 }
 
-impl HttpLink {
+impl HttpHandle {
     /// Returns the failure that has ended the connection.
     pub(crate) fn fault(&self) -> Option<HttpFailure> {
-        self.intake.fatal().cloned()
+        self.connection.fatal().cloned()
     }
 
     pub(crate) fn last_failure(&self) -> Option<HttpFailure> {
-        self.intake.last()
+        self.connection.last_failure()
     }
 
     /// Waits until the session has ended, for `grace` at most.
-    pub(crate) async fn closed(&self, grace: Duration) {
+    pub(crate) async fn wait_closed(&self, grace: Duration) {
         let mut is_closed = self.is_closed.clone();
-        let closed = is_closed.wait_for(|closed| *closed);
+        let wait_closed = is_closed.wait_for(|wait_closed| *wait_closed);
         // After that, the server ends the session by itself at some time.
-        let _ = tokio::time::timeout(grace, closed).await;
+        let _ = tokio::time::timeout(grace, wait_closed).await;
     }
 }
 
@@ -100,7 +100,7 @@ impl Transport<RoleClient> for HttpTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), HttpFailure>> + Send + 'static {
-        message::note(&self.intake.mailbox, &message);
+        inbound::record_outgoing(&self.connection.router, &message);
         let sent = self.inner.send(message);
         async move { sent.await.map_err(HttpFailure::from) }
     }
@@ -113,14 +113,14 @@ impl Transport<RoleClient> for HttpTransport {
         {
             let reason = "the connection was lost before the answer came".to_owned();
             let lost = RequestError::Lost(Some(reason));
-            self.intake.mailbox.fail(id, lost);
+            self.connection.router.fail(id, lost);
         }
         Some(message)
     }
 
     async fn close(&mut self) -> Result<(), HttpFailure> {
-        let closed = self.inner.close().await;
+        let wait_closed = self.inner.close().await;
         self.is_closed.send_replace(true);
-        closed.map_err(HttpFailure::from)
+        wait_closed.map_err(HttpFailure::from)
     }
 }

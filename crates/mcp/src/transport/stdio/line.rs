@@ -6,36 +6,36 @@ use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// The maximum buffer capacity that is retained between lines.
-const KEPT_CAPACITY: usize = 1 << 20;
+const MAX_RETAINED_CAPACITY: usize = 1 << 20;
 
 /// The read size: the capacity of a pipe on Linux.
-const READ_AHEAD: usize = 64 << 10;
+const READ_SIZE: usize = 64 << 10;
 
 /// A reader of lines of at most `limit` bytes.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     read: BufReader<R>,
     line: Vec<u8>,
-    is_done: bool,
+    is_complete: bool,
     /// True if the line is longer than the limit.
-    is_cut: bool,
+    is_truncated: bool,
     limit: usize,
 }
 
 /// A complete line, or the part of a longer one within the limit.
 #[cfg(feature = "gateway")]
-pub(crate) enum Line<'a> {
-    Whole(&'a [u8]),
-    Beginning(&'a [u8]),
+pub(crate) enum BoundedLine<'a> {
+    Complete(&'a [u8]),
+    Truncated(&'a [u8]),
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(crate) fn new(read: R, limit: usize) -> Self {
         Self {
-            read: BufReader::with_capacity(READ_AHEAD, read),
+            read: BufReader::with_capacity(READ_SIZE, read),
             line: Vec::new(),
-            is_done: false,
-            is_cut: false,
+            is_complete: false,
+            is_truncated: false,
             limit,
         }
     }
@@ -48,7 +48,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Returns an error of the stream, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
     pub(crate) async fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.advance(false).await?;
-        Ok(self.is_done.then(|| self.line.trim_ascii()))
+        Ok(self.is_complete.then(|| self.line.trim_ascii()))
     }
 
     /// Returns the next line like [`next`](Self::next), but truncates a line beyond the limit and skips its rest.
@@ -57,24 +57,24 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     ///
     /// Returns an error of the stream.
     #[cfg(feature = "gateway")]
-    pub(crate) async fn next_or_beginning(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) async fn next_truncated(&mut self) -> io::Result<Option<BoundedLine<'_>>> {
         self.advance(true).await?;
-        Ok(self.is_done.then(|| {
-            if self.is_cut {
-                Line::Beginning(&self.line)
+        Ok(self.is_complete.then(|| {
+            if self.is_truncated {
+                BoundedLine::Truncated(&self.line)
             } else {
-                Line::Whole(self.line.trim_ascii())
+                BoundedLine::Complete(self.line.trim_ascii())
             }
         }))
     }
 
     /// Reads to the end of a line, which is then complete, or to the end of the stream.
-    async fn advance(&mut self, cuts: bool) -> io::Result<()> {
-        if self.is_done {
+    async fn advance(&mut self, truncates: bool) -> io::Result<()> {
+        if self.is_complete {
             self.line.clear();
-            self.line.shrink_to(KEPT_CAPACITY);
-            self.is_done = false;
-            self.is_cut = false;
+            self.line.shrink_to(MAX_RETAINED_CAPACITY);
+            self.is_complete = false;
+            self.is_truncated = false;
         }
         loop {
             let available = self.read.fill_buf().await?;
@@ -85,15 +85,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let taken = end.unwrap_or(available.len());
             let room = self.limit.saturating_sub(self.line.len());
             if taken > room {
-                if !cuts {
+                if !truncates {
                     return Err(io::ErrorKind::FileTooLarge.into());
                 }
-                self.is_cut = true;
+                self.is_truncated = true;
             }
             self.line.extend_from_slice(&available[..taken.min(room)]);
             self.read.consume(end.map_or(taken, |end| end + 1));
             if end.is_some() {
-                self.is_done = true;
+                self.is_complete = true;
                 return Ok(());
             }
         }
@@ -103,11 +103,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 /// Replaces bytes that are not UTF-8, and lone surrogates such as `\ud83d`, with the replacement character, so that a
 /// strict parser accepts the text. Servers in JavaScript and Python write lone surrogates when they cut a text within
 /// an emoji. Returns `None` if the text needs no repair.
-pub(crate) fn mend(line: &[u8]) -> Option<String> {
+pub(crate) fn repair_text(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
-    let mended = replace_lone_surrogates(&text);
-    match (text, mended) {
-        (_, Some(mended)) => Some(mended),
+    let repaired = replace_lone_surrogates(&text);
+    match (text, repaired) {
+        (_, Some(repaired)) => Some(repaired),
         (Cow::Owned(text), None) => Some(text),
         (Cow::Borrowed(_), None) => None,
     }
@@ -125,7 +125,11 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
                 .chars()
                 .next()
                 .map_or(text.len(), |next| at + 1 + next.len_utf8()),
-            Some(Half::Leading) if surrogate_at(text, at + 6) == Some(Half::Trailing) => at + 12,
+            Some(SurrogateHalf::Leading)
+                if surrogate_at(text, at + 6) == Some(SurrogateHalf::Trailing) =>
+            {
+                at + 12
+            }
             Some(_) => {
                 out.push_str(&text[copied..at]);
                 out.push_str("\\ufffd");
@@ -141,16 +145,16 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
 }
 
 #[derive(PartialEq, Eq)]
-enum Half {
+enum SurrogateHalf {
     Leading,
     Trailing,
 }
 
-fn surrogate_at(text: &str, at: usize) -> Option<Half> {
+fn surrogate_at(text: &str, at: usize) -> Option<SurrogateHalf> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     match u16::from_str_radix(digits, 16).ok()? {
-        0xd800..=0xdbff => Some(Half::Leading),
-        0xdc00..=0xdfff => Some(Half::Trailing),
+        0xd800..=0xdbff => Some(SurrogateHalf::Leading),
+        0xdc00..=0xdfff => Some(SurrogateHalf::Trailing),
         _ => None,
     }
 }
@@ -159,7 +163,7 @@ fn surrogate_at(text: &str, at: usize) -> Option<Half> {
 mod tests {
     use std::io;
 
-    use super::{LineReader, mend};
+    use super::{LineReader, repair_text};
 
     #[tokio::test]
     async fn reads_lines_within_the_limit() {
@@ -193,7 +197,12 @@ mod tests {
             (b"\"\xff\"", Some("\"\u{fffd}\"")),
         ];
         for (line, expected) in cases {
-            assert_eq!(mend(line).as_deref(), expected, "{}", line.escape_ascii());
+            assert_eq!(
+                repair_text(line).as_deref(),
+                expected,
+                "{}",
+                line.escape_ascii()
+            );
         }
     }
 }

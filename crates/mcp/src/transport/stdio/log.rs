@@ -10,28 +10,28 @@ use planwright_engine::run::Redactor;
 const CAPACITY: usize = 64 << 10;
 
 /// The number of bytes that an error shows.
-const SHOWN: usize = 2 << 10;
+const MAX_SHOWN: usize = 2 << 10;
 
 /// The number of bytes stored of a line on standard output that is not a message.
-const NOISE_SHOWN: usize = 200;
+const MAX_NOISE: usize = 200;
 
 /// The standard error output of one server across its starts.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub(crate) struct StderrLog {
     // Held for a copy of at most the capacity, never across an await.
-    tail: Mutex<Tail>,
+    tail: Mutex<LogTail>,
     redactor: Redactor,
 }
 
 /// The end of the output.
 #[derive(Debug, Default)]
-struct Tail {
+struct LogTail {
     bytes: VecDeque<u8>,
     /// True if earlier output was dropped.
-    is_cut: bool,
+    is_truncated: bool,
 }
 
-impl Log {
+impl StderrLog {
     /// Creates a log that redacts the `secrets`.
     pub(crate) fn new(secrets: Vec<Arc<str>>) -> Self {
         Self {
@@ -44,16 +44,16 @@ impl Log {
     pub(crate) fn add(&self, bytes: &[u8]) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let excess = (tail.bytes.len() + bytes.len()).saturating_sub(CAPACITY);
-        tail.is_cut |= excess > 0;
+        tail.is_truncated |= excess > 0;
         let old = excess.min(tail.bytes.len());
         tail.bytes.drain(..old);
         tail.bytes.extend(&bytes[excess - old..]);
     }
 
     /// Appends the beginning of a line on standard output that is not a message.
-    pub(crate) fn add_noise(&self, line: &[u8]) {
+    pub(crate) fn add_stdout_line(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let shown = self.redactor.cut(&line, NOISE_SHOWN);
+        let shown = self.redactor.cut(&line, MAX_NOISE);
         self.add(format!("[on stdout, not a message] {shown}\n").as_bytes());
     }
 
@@ -62,11 +62,11 @@ impl Log {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, second) = tail.bytes.as_slices();
         let bytes = [first, second].concat();
-        let is_cut = tail.is_cut;
+        let is_truncated = tail.is_truncated;
         drop(tail);
         let text = String::from_utf8_lossy(&bytes);
         // The mark also tells the redactor that a secret may lack its beginning.
-        let mark = if is_cut { "…" } else { "" };
+        let mark = if is_truncated { "…" } else { "" };
         self.redactor.text(&format!("{mark}{text}")).into_owned()
     }
 
@@ -74,7 +74,7 @@ impl Log {
     pub(crate) fn tail(&self) -> String {
         let text = self.text();
         let text = text.trim_end();
-        let mut start = text.len().saturating_sub(SHOWN);
+        let mut start = text.len().saturating_sub(MAX_SHOWN);
         while !text.is_char_boundary(start) {
             start += 1;
         }
@@ -88,11 +88,11 @@ impl Log {
 }
 
 /// Truncates a message of a server.
-pub(crate) fn brief(text: &str) -> Cow<'_, str> {
-    if text.len() <= SHOWN {
+pub(crate) fn truncate_message(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_SHOWN {
         return Cow::Borrowed(text);
     }
-    let mut end = SHOWN;
+    let mut end = MAX_SHOWN;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -101,11 +101,11 @@ pub(crate) fn brief(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CAPACITY, Log, SHOWN, brief};
+    use super::{CAPACITY, MAX_SHOWN, StderrLog, truncate_message};
 
     #[test]
     fn keeps_the_end() {
-        let log = Log::new(vec!["tok-123".into()]);
+        let log = StderrLog::new(vec!["tok-123".into()]);
         assert_eq!(log.tail(), "");
         log.add(b"using tok-123\n");
         assert_eq!(log.text(), "using [redacted]\n");
@@ -118,15 +118,15 @@ mod tests {
         assert_eq!(log.tail(), "last line");
         log.add(&vec![b'y'; 3 * CAPACITY]);
         assert_eq!(log.text(), format!("…{}", "y".repeat(CAPACITY)));
-        log.add("ä".repeat(SHOWN).as_bytes());
-        assert_eq!(log.tail(), format!("…{}", "ä".repeat(SHOWN / 2)));
+        log.add("ä".repeat(MAX_SHOWN).as_bytes());
+        assert_eq!(log.tail(), format!("…{}", "ä".repeat(MAX_SHOWN / 2)));
     }
 
     #[test]
     fn a_cut_shows_no_part_of_a_secret() {
-        let log = || Log::new(vec!["tok-1234567890abcdef".into()]);
+        let log = || StderrLog::new(vec!["tok-1234567890abcdef".into()]);
         let noisy = log();
-        noisy.add_noise(format!("{}tok-1234567890abcdef", "x".repeat(185)).as_bytes());
+        noisy.add_stdout_line(format!("{}tok-1234567890abcdef", "x".repeat(185)).as_bytes());
         let kept = noisy.text();
         assert!(!kept.contains("tok-"), "{kept}");
         // In pieces, across two lines, without its beginning.
@@ -143,11 +143,14 @@ mod tests {
 
     #[test]
     fn errors_are_brief() {
-        let check = |text: &str, expected: &str| assert_eq!(brief(text), expected);
-        let whole = "x".repeat(SHOWN);
+        let check = |text: &str, expected: &str| assert_eq!(truncate_message(text), expected);
+        let whole = "x".repeat(MAX_SHOWN);
         check("no", "no");
         check(&whole, &whole);
         check(&format!("{whole}x"), &format!("{whole}…"));
-        check(&"é".repeat(SHOWN), &format!("{}…", "é".repeat(SHOWN / 2)));
+        check(
+            &"é".repeat(MAX_SHOWN),
+            &format!("{}…", "é".repeat(MAX_SHOWN / 2)),
+        );
     }
 }

@@ -11,9 +11,9 @@ use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
 use super::line::LineReader;
-use super::log::Log;
-use crate::session::router::Mailbox;
-use crate::transport::inbound as message;
+use super::log::StderrLog;
+use crate::session::router::ResponseRouter;
+use crate::transport::inbound;
 
 /// The transport that `rmcp` uses.
 ///
@@ -22,35 +22,35 @@ use crate::transport::inbound as message;
 #[derive(Debug)]
 pub(crate) struct PipeTransport<R> {
     lines: LineReader<R>,
-    outgoing: Option<mpsc::UnboundedSender<Outgoing>>,
-    mailbox: Arc<Mailbox>,
-    log: Arc<Log>,
+    outgoing: Option<mpsc::UnboundedSender<QueuedLine>>,
+    router: Arc<ResponseRouter>,
+    log: Arc<StderrLog>,
     fault: Arc<OnceLock<String>>,
 }
 
 /// A serialized message, and the channel for the result of writing it.
 #[derive(Debug)]
-struct Outgoing {
+struct QueuedLine {
     line: Vec<u8>,
     sent: oneshot::Sender<io::Result<()>>,
 }
 
 impl<R: AsyncRead + Unpin> PipeTransport<R> {
     /// Creates a transport over `stdout` and `stdin`. Lines that are not messages go to the `log`.
-    pub(crate) fn new(stdout: R, stdin: ChildStdin, limit: usize, log: Arc<Log>) -> Self {
+    pub(crate) fn new(stdout: R, stdin: ChildStdin, limit: usize, log: Arc<StderrLog>) -> Self {
         let (outgoing, queue) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, queue));
         Self {
             lines: LineReader::new(stdout, limit),
             outgoing: Some(outgoing),
-            mailbox: Arc::default(),
+            router: Arc::default(),
             log,
             fault: Arc::default(),
         }
     }
 
-    pub(crate) fn mailbox(&self) -> Arc<Mailbox> {
-        Arc::clone(&self.mailbox)
+    pub(crate) fn router(&self) -> Arc<ResponseRouter> {
+        Arc::clone(&self.router)
     }
 
     pub(crate) fn fault(&self) -> Arc<OnceLock<String>> {
@@ -66,7 +66,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // Messages are queued here and not when the future is polled, so that they keep their order.
-        message::note(&self.mailbox, &message);
+        inbound::record_outgoing(&self.router, &message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .and_then(|mut line| {
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
                 let (sent, confirmation) = oneshot::channel();
                 self.outgoing
                     .as_ref()
-                    .and_then(|queue| queue.send(Outgoing { line, sent }).ok())
+                    .and_then(|queue| queue.send(QueuedLine { line, sent }).ok())
                     .ok_or(io::ErrorKind::BrokenPipe)?;
                 Ok(confirmation)
             });
@@ -106,11 +106,11 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = message::read(&self.mailbox, line, None);
+            let message = inbound::decode(&self.router, line, None);
             if message.is_some() {
                 return message;
             }
-            self.log.add_noise(line);
+            self.log.add_stdout_line(line);
         }
     }
 
@@ -121,8 +121,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Outgoing>) {
-    while let Some(Outgoing { line, sent }) = queue.recv().await {
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<QueuedLine>) {
+    while let Some(QueuedLine { line, sent }) = queue.recv().await {
         let mut outcome = stdin.write_all(&line).await;
         if outcome.is_ok() {
             outcome = stdin.flush().await;

@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::log::Log;
+use super::log::StderrLog;
 use crate::config::ProgramConfig;
 use crate::supervisor::Supervisor;
 use crate::upstream::ConnectOptions;
@@ -26,13 +26,13 @@ const GROUP_GRACE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Process {
     group: Group,
-    phase: watch::Receiver<Phase>,
-    silence: watch::Receiver<bool>,
+    phase: watch::Receiver<ProcessPhase>,
+    stderr_end: watch::Receiver<bool>,
 }
 
 /// The state of a server process.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum ProcessPhase {
     /// The process is running.
     Running,
     /// The process has ended; others of its group may be running.
@@ -41,7 +41,7 @@ enum Phase {
     Gone(Option<ExitStatus>),
 }
 
-impl Phase {
+impl ProcessPhase {
     fn status(self) -> Option<ExitStatus> {
         match self {
             Self::Running => None,
@@ -63,9 +63,9 @@ impl Process {
         name: &str,
         config: &ProgramConfig,
         options: &ConnectOptions,
-        log: Arc<Log>,
+        log: Arc<StderrLog>,
     ) -> io::Result<(Self, Pipes)> {
-        let supervisor = options.supervisor.as_ref().filter(|_| IS_SUPERVISED);
+        let supervisor = options.supervisor.as_ref().filter(|_| SUPPORTS_SUPERVISION);
         let mut child = command(config, supervisor)?.spawn()?;
         let group = Group::of(&child, supervisor.is_some());
         let observer = options.processes.clone().zip(child.id());
@@ -77,40 +77,40 @@ impl Process {
         else {
             return Err(io::Error::other("the process has no pipes"));
         };
-        let (phase_sender, phase) = watch::channel(Phase::Running);
+        let (phase_sender, phase) = watch::channel(ProcessPhase::Running);
         tokio::spawn(async move {
             let status = child.wait().await.ok();
-            phase_sender.send_replace(Phase::Ended(status));
-            group.end().await;
+            phase_sender.send_replace(ProcessPhase::Ended(status));
+            group.end_rest().await;
             if let Some((observer, pid)) = observer {
                 observer.ended(pid);
             }
-            phase_sender.send_replace(Phase::Gone(status));
+            phase_sender.send_replace(ProcessPhase::Gone(status));
         });
-        let (silence_sender, silence) = watch::channel(false);
+        let (stderr_end_sender, stderr_end) = watch::channel(false);
         tokio::spawn(async move {
-            keep(stderr, &log).await;
-            silence_sender.send_replace(true);
+            collect_stderr(stderr, &log).await;
+            stderr_end_sender.send_replace(true);
         });
         let process = Self {
             group,
             phase,
-            silence,
+            stderr_end,
         };
         Ok((process, Pipes { stdin, stdout }))
     }
 
-    /// Waits until the server has ended and its standard error is read, for `patience` at most. Returns the exit
+    /// Waits until the server has ended and its standard error is read, for `timeout` at most. Returns the exit
     /// status.
-    pub(crate) async fn ended_within(&self, patience: Duration) -> Option<ExitStatus> {
+    pub(crate) async fn wait_for_exit(&self, timeout: Duration) -> Option<ExitStatus> {
         let mut phase = self.phase.clone();
-        let mut silence = self.silence.clone();
+        let mut stderr_end = self.stderr_end.clone();
         // Both may take longer, because a child of the server may hold the pipe; that is not a failure.
-        let _ = tokio::time::timeout(patience, async {
+        let _ = tokio::time::timeout(timeout, async {
             let _ = phase
-                .wait_for(|phase| !matches!(phase, Phase::Running))
+                .wait_for(|phase| !matches!(phase, ProcessPhase::Running))
                 .await;
-            let _ = silence.wait_for(|silent| *silent).await;
+            let _ = stderr_end.wait_for(|silent| *silent).await;
         })
         .await;
         self.phase.borrow().status()
@@ -121,7 +121,7 @@ impl Process {
         if self.is_gone_within(grace).await {
             return;
         }
-        self.group.tell_to_end();
+        self.group.terminate();
         if self.is_gone_within(grace).await {
             return;
         }
@@ -132,21 +132,21 @@ impl Process {
 
     async fn is_gone_within(&self, grace: Duration) -> bool {
         let mut phase = self.phase.clone();
-        let gone = phase.wait_for(|phase| matches!(phase, Phase::Gone(_)));
+        let gone = phase.wait_for(|phase| matches!(phase, ProcessPhase::Gone(_)));
         matches!(tokio::time::timeout(grace, gone).await, Ok(Ok(_)))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !matches!(*self.phase.borrow(), Phase::Gone(_)) {
+        if !matches!(*self.phase.borrow(), ProcessPhase::Gone(_)) {
             self.group.kill();
         }
     }
 }
 
 /// True if this system supports supervision.
-const IS_SUPERVISED: bool = cfg!(target_os = "linux");
+const SUPPORTS_SUPERVISION: bool = cfg!(target_os = "linux");
 
 fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Result<Command> {
     let mut command = match supervisor {
@@ -178,7 +178,7 @@ fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Resul
     Ok(command)
 }
 
-async fn keep(mut stderr: ChildStderr, log: &Log) {
+async fn collect_stderr(mut stderr: ChildStderr, log: &StderrLog) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
         log.add(&buffer[..length]);
@@ -213,14 +213,14 @@ impl Group {
         self.signal(None)
     }
 
-    fn tell_to_end(self) {
+    fn terminate(self) {
         self.send(nix::sys::signal::Signal::SIGTERM);
     }
 
     fn kill(self) {
         #[cfg(target_os = "linux")]
         if self.is_supervised {
-            return self.send(crate::supervisor::KILL);
+            return self.send(crate::supervisor::KILL_SIGNAL);
         }
         self.send(nix::sys::signal::Signal::SIGKILL);
     }
@@ -239,7 +239,7 @@ impl Group {
     }
 
     /// Ends the rest of the group after its leader has ended.
-    async fn end(self) {
+    async fn end_rest(self) {
         if self.is_supervised {
             // The supervisor has ended its descendants, unless it was killed itself.
             self.signal(Some(nix::sys::signal::Signal::SIGKILL));
@@ -248,7 +248,7 @@ impl Group {
         let mut pause = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
         if self.is_alive() {
-            self.tell_to_end();
+            self.terminate();
         }
         while self.is_alive() && waited < GROUP_GRACE {
             tokio::time::sleep(pause).await;
@@ -270,9 +270,9 @@ impl Group {
         Self
     }
 
-    fn tell_to_end(self) {}
+    fn terminate(self) {}
 
     fn kill(self) {}
 
-    async fn end(self) {}
+    async fn end_rest(self) {}
 }

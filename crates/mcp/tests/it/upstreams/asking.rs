@@ -125,7 +125,7 @@ async fn a_question_that_may_be_anybodys_is_refused() {
     let result = raw_call(&upstreams, "ask", Some(caller(&client)))
         .await
         .unwrap();
-    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"error":{"code":-32603,"message":"requests of several clients are under way, and nobody can tell which of them `elicitation/create` is for"}}"#);
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"error":{"code":-32603,"message":"requests of several clients are in flight, so the client for `elicitation/create` is unknown"}}"#);
     recorder.release();
     held.await.unwrap().unwrap();
     assert_eq!([client.lines(), other.lines()], [[""; 0], [""; 0]]);
