@@ -25,13 +25,13 @@ pub(super) fn expand(
         text: String::with_capacity(text.len()),
         secrets: Vec::new(),
     };
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let (before, from) = rest.split_at(start);
         expanded.text.push_str(before);
         let Some(end) = from.find('}') else {
-            faults.push(ExpansionError {
+            errors.push(ExpansionError {
                 message: format!("`{from}` opens a variable that is never closed"),
                 help: "write it as `${NAME}`".to_owned(),
             });
@@ -45,21 +45,21 @@ pub(super) fn expand(
                     expanded.secrets.push(value);
                 }
             }
-            Err(fault) => faults.push(fault),
+            Err(error) => errors.push(error),
         }
         rest = &from[end + 1..];
     }
     expanded.text.push_str(rest);
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(expanded)
     } else {
-        Err(faults)
+        Err(errors)
     }
 }
 
 /// Returns true if a variable of this name usually contains a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
-    const MARKS: [&str; 8] = [
+    const MARKERS: [&str; 8] = [
         "KEY",
         "TOKEN",
         "SECRET",
@@ -70,7 +70,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         "PRIVATE",
     ];
     let name = name.to_ascii_uppercase();
-    MARKS.iter().any(|mark| name.contains(mark))
+    MARKERS.iter().any(|marker| name.contains(marker))
 }
 
 fn variable(

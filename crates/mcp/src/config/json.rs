@@ -1,4 +1,4 @@
-//! JSON objects whose fields keep their order and duplicates.
+//! JSON with comments, as objects whose fields keep their order and duplicates.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl<'de> Deserialize<'de> for McpConfigFile {
                 self,
                 mut access: A,
             ) -> Result<McpConfigFile, A::Error> {
-                let mut parts = Vec::new();
+                let mut fields = Vec::new();
                 while let Some(name) = access.next_key::<String>()? {
                     let servers = if CONTAINERS.contains(&name.as_str()) {
                         Some(access.next_value()?)
@@ -34,9 +34,9 @@ impl<'de> Deserialize<'de> for McpConfigFile {
                         access.next_value::<IgnoredAny>()?;
                         None
                     };
-                    parts.push((name, servers));
+                    fields.push((name, servers));
                 }
-                Ok(McpConfigFile(parts))
+                Ok(McpConfigFile(fields))
             }
         }
 
@@ -96,12 +96,12 @@ fn blank(bytes: &[u8], found: fn(&[u8]) -> usize) -> Vec<u8> {
         } else {
             let length = found(rest);
             if length > 0 {
-                let (blanked, kept) = rest.split_at(length);
+                let (blanked, after) = rest.split_at(length);
                 out.extend(blanked.iter().map(|byte| match byte {
                     b'\n' | b'\r' => *byte,
                     _ => b' ',
                 }));
-                rest = kept;
+                rest = after;
                 continue;
             }
             in_string = byte == b'"';

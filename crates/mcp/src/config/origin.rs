@@ -13,18 +13,18 @@ const SECRET: &str = "[redacted]";
 
 /// Returns the identity of `server`, see [`ServerConfig::origin`].
 pub(super) fn of(server: &ServerConfig) -> Arc<str> {
-    let mut digest_of = OriginDigest {
+    let mut parts = OriginDigest {
         digest: Sha256::new(),
         secrets: &server.secrets,
     };
     let name = match &server.reach {
-        Reach::Program(program) => digest_of.program(program),
-        Reach::Http(http) => digest_of.http(http),
+        Reach::Program(program) => parts.program(program),
+        Reach::Http(http) => parts.http(http),
     };
-    let name = digest_of.masked(name);
+    let name = parts.masked(name);
     let mut origin = format!("{name} sha256:");
-    for byte in digest_of.digest.finalize() {
-        // Writing to a text cannot fail.
+    for byte in parts.digest.finalize() {
+        // Writing to a string cannot fail.
         let _ = write!(origin, "{byte:02x}");
     }
     origin.into()

@@ -23,27 +23,28 @@ impl ServersConfig {
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let file: Arc<str> = file_name.into();
-        let parts: McpConfigFile = serde_json::from_str(&to_json(text)).map_err(|error| {
-            let is_shape = error.classify() == serde_json::error::Category::Data;
-            ConfigError {
-                file: Arc::clone(&file),
-                place: (error.line() > 0).then(|| (error.line(), error.column())),
-                message: if is_shape {
-                    "this must be an object".to_owned()
-                } else {
-                    format!("this is not JSON: {}", json_message(&error))
-                },
-                help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
-                    .to_owned(),
-            }
-        })?;
+        let file_content: McpConfigFile =
+            serde_json::from_str(&to_json(text)).map_err(|error| {
+                let is_wrong_type = error.classify() == serde_json::error::Category::Data;
+                ConfigError {
+                    file: Arc::clone(&file),
+                    place: (error.line() > 0).then(|| (error.line(), error.column())),
+                    message: if is_wrong_type {
+                        "this must be an object".to_owned()
+                    } else {
+                        format!("this is not JSON: {}", json_message(&error))
+                    },
+                    help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
+                        .to_owned(),
+                }
+            })?;
         let mut reader = ConfigReader {
             file,
             lookup,
             config: ServersConfig::default(),
             warnings: Vec::new(),
         };
-        reader.read(parts)?;
+        reader.read(file_content)?;
         Ok((reader.config, reader.warnings))
     }
 }
@@ -56,9 +57,9 @@ struct ConfigReader<'a> {
 }
 
 impl ConfigReader<'_> {
-    fn read(&mut self, parts: McpConfigFile) -> Result<(), ConfigError> {
+    fn read(&mut self, content: McpConfigFile) -> Result<(), ConfigError> {
         let mut found = false;
-        for (name, servers) in parts.0 {
+        for (name, servers) in content.0 {
             let Some(servers) = servers else {
                 if name != "$schema" {
                     let message = format!("the field `{name}` is not known, and was ignored");
@@ -86,13 +87,13 @@ impl ConfigReader<'_> {
 
     /// Warns about servers whose qualified tool names may collide.
     fn warn_about_colliding_names(&mut self) {
-        let warn_about_colliding_names: Vec<Arc<str>> = self.config.names().cloned().collect();
-        for longer in &warn_about_colliding_names {
+        let names: Vec<Arc<str>> = self.config.names().cloned().collect();
+        for longer in &names {
             let begins = |shorter: &&Arc<str>| {
                 let rest = longer.strip_prefix(&***shorter);
                 rest.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("__"))
             };
-            for shorter in warn_about_colliding_names.iter().filter(begins) {
+            for shorter in names.iter().filter(begins) {
                 self.warnings.push(ConfigProblem {
                     file: Arc::clone(&self.file),
                     server: Some(Arc::clone(longer)),
@@ -175,7 +176,7 @@ impl ConfigReader<'_> {
 fn json_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
-        Some((json_message, _)) => json_message.to_owned(),
+        Some((message, _)) => message.to_owned(),
         None => text,
     }
 }

@@ -134,9 +134,9 @@ impl<'a> ServerReader<'a> {
                 }
                 expanded.text
             }
-            Err(faults) => {
-                for fault in faults {
-                    self.problem(field, &fault.message, &fault.help);
+            Err(errors) => {
+                for error in errors {
+                    self.problem(field, &error.message, &error.help);
                 }
                 String::new()
             }

@@ -91,16 +91,16 @@ impl<'a> NamingScheme<'a> {
             || self.prefixed(server, name).is_none()
     }
 
-    /// Returns warnings about offers that are renamed because their name belongs to another server. `item` is their
-    /// kind.
-    pub(super) fn collisions<T>(&self, item: &str, offers: &[Offer<T>]) -> Vec<String> {
+    /// Returns warnings about offers that are renamed because their name belongs to another server. `kind` is tool or
+    /// prompt.
+    pub(super) fn collisions<T>(&self, kind: &str, offers: &[Offer<T>]) -> Vec<String> {
         let taken = offers.iter().filter(|offer| {
             offer.client_name() != &*offer.name && self.is_taken(&offer.server, &offer.name)
         });
         taken
             .map(|offer| {
                 let mut clause = format!(
-                    "the {item} `{}` of the server `{}` is listed as `{}`",
+                    "the {kind} `{}` of the server `{}` is listed as `{}`",
                     offer.name,
                     offer.server,
                     offer.client_name()

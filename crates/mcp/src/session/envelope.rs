@@ -27,7 +27,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Envelope> {
 
 /// Returns the reason why a message is not a readable response, as one clause.
 pub(crate) fn unreadable_reason(bytes: &[u8]) -> String {
-    let unreadable_reason = match parse(bytes) {
+    let reason = match parse(bytes) {
         Err(error) => return json_error_message(&error),
         Ok(Envelope {
             result: Some(_),
@@ -41,7 +41,7 @@ pub(crate) fn unreadable_reason(bytes: &[u8]) -> String {
         }) => "it has neither a result nor an error",
         Ok(_) => "it does not say which request it answers",
     };
-    unreadable_reason.to_owned()
+    reason.to_owned()
 }
 
 fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {

@@ -101,8 +101,8 @@ impl HandshakeRequest {
     }
 }
 
-/// Negotiates a revision as `client` and returns the server's description. A server that is silent for `fallback_delay` after
-/// the first request gets the second one as well.
+/// Negotiates a revision as `client` and returns the server's description. A server that is silent for `fallback_delay`
+/// after the first request gets the second one as well.
 pub(crate) async fn negotiate<T>(
     transport: &mut T,
     client: &ClientConfig,

@@ -60,13 +60,13 @@ impl ResponseOutline {
     }
 
     /// Returns true if the message is the response to the request `id`.
-    pub(crate) fn is_answer(&self) -> bool {
+    pub(crate) fn is_response(&self) -> bool {
         !self.has_method && (self.is_versioned || self.has_result || self.has_error)
     }
 
     /// Returns true if the message must be a response although it has no id. An error without an id may relate to a
     /// notification.
-    pub(crate) fn is_nameless_answer(&self) -> bool {
+    pub(crate) fn is_response_without_id(&self) -> bool {
         self.id.is_none() && self.is_versioned && !self.has_method && !self.has_error
     }
 
@@ -147,9 +147,9 @@ mod tests {
             Some(RequestId::String(_)) => panic!("{line}"),
             None => "-".to_owned(),
         };
-        let kind = if outline.is_nameless_answer() {
+        let kind = if outline.is_response_without_id() {
             "nameless answer"
-        } else if outline.is_answer() {
+        } else if outline.is_response() {
             "answer"
         } else {
             "no answer"
@@ -183,8 +183,8 @@ mod tests {
             "}",
             "",
         ];
-        let told = cases.map(|line| format!("{} <- {line}", check(line)));
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        let lines = cases.map(|line| format!("{} <- {line}", check(line)));
+        insta::assert_snapshot!(lines.join("\n"), @r#"
         7 answer <- {"jsonrpc":"2.0","id":7,"result":{"x":NaN}}
         7 answer <- {"jsonrpc": "2.0", "id": "7", "result": {"x": Infinity}}
         7 answer <- {"result":{"id":8,"x":NaN},"jsonrpc":"2.0","id":7}

@@ -171,13 +171,13 @@ impl ResponseRouter {
     ) -> Option<RequestId> {
         let outline = ResponseOutline::of(bytes);
         let mut state = self.state();
-        let id = if outline.is_nameless_answer() {
+        let id = if outline.is_response_without_id() {
             match related {
                 Some(id) => id.clone(),
                 None => state.only_request()?,
             }
         } else {
-            outline.id.clone().filter(|_| outline.is_answer())?
+            outline.id.clone().filter(|_| outline.is_response())?
         };
         let sender = state.pending.remove(&id)?;
         drop(state);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
 
+use crate::object::with;
 use crate::transport::stdio::log::truncate_message;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
@@ -34,12 +35,12 @@ pub(crate) fn strip_hidden_text(
     warnings: &mut Vec<String>,
 ) {
     for entry in entries {
-        if let Some(without_hidden_text) = without_hidden_text(entry, key) {
+        if let Some(stripped) = without_hidden_text(entry, key) {
             warnings.push(format!(
                 "the server `{server}` describes the {what} `{}` with characters that cannot be seen, which were left out",
                 truncate_message(text(entry, key))
             ));
-            *entry = without_hidden_text;
+            *entry = stripped;
         }
     }
 }
@@ -59,13 +60,11 @@ fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
     if texts.is_none() && label.is_none() {
         return None;
     }
-    let mut entry = texts.unwrap_or_else(|| entry.clone());
-    if let Some(label) = label {
-        let mut fields = entry.as_object().cloned().unwrap_or_default();
-        fields.insert("name".into(), Value::from(label.as_ref()));
-        entry = Value::from(fields);
-    }
-    Some(entry)
+    let entry = texts.unwrap_or_else(|| entry.clone());
+    Some(match label {
+        Some(label) => with(&entry, "name", Value::from(label.as_ref())),
+        None => entry,
+    })
 }
 
 #[cfg(test)]

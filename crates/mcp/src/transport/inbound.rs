@@ -22,7 +22,7 @@ pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessag
 }
 
 /// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
-/// which each request has its own response channel names the request that the message is `related`.
+/// which each request has its own response channel passes the `related` request.
 pub(crate) fn decode(
     router: &ResponseRouter,
     bytes: &[u8],

@@ -31,7 +31,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// A backend that calls the tools of one server.
 #[derive(Debug)]
-pub(crate) struct ServerBackend {
+pub(super) struct ServerBackend {
     server: Arc<Server>,
     caller: Option<Arc<dyn Caller>>,
 }
@@ -97,10 +97,10 @@ impl ServerBackend {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
         let request = session.timed_request("tools/call", params, caller, clock);
-        let send_input_requests = match self.server.config.timeout {
+        let response = match self.server.config.timeout {
             None => request.await,
             Some(limit) => tokio::select! {
-                send_input_requests = request => send_input_requests,
+                response = request => response,
                 () = call.clock.exceeds(limit) => {
                     let message = format!("`{}` took longer than {limit:?}", call.tool.name);
                     return Err(ToolError {
@@ -110,7 +110,7 @@ impl ServerBackend {
                 }
             },
         };
-        match send_input_requests {
+        match response {
             Ok(result) => Ok(result),
             Err(error) => Err(self.failure(session, error).await),
         }
@@ -129,14 +129,14 @@ impl ServerBackend {
 
     /// Converts a failed request for the engine:
     ///
-    /// | what happened | failure | may it have been carried out? |
+    /// | cause | kind | carried out? |
     /// | --- | --- | --- |
-    /// | error -32602 | of the arguments | no |
-    /// | error that says that the request timed out, was cancelled, or lost its connection | the tool's own | unknown |
-    /// | any other error | the tool's own | no |
-    /// | the request was not sent, or refused before it was carried out | on the way | no |
-    /// | the answer cannot be read | on the way | unknown |
-    /// | the connection was lost before the answer | on the way | unknown |
+    /// | error -32602 | arguments | no |
+    /// | error about a timeout, a cancellation or a lost connection | tool | unknown |
+    /// | any other error | tool | no |
+    /// | request not sent, or refused before it was carried out | transport | no |
+    /// | unreadable response | transport | unknown |
+    /// | connection lost before the response | transport | unknown |
     ///
     /// The engine retries a call on its own only if it was not carried out.
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
@@ -225,43 +225,40 @@ fn rejection(error: UpstreamError) -> ToolError {
 
 /// Sends the input requests of `result` to the caller, concurrently, and returns the responses. Without a caller, an
 /// elicitation is declined, and any other request fails.
-pub(crate) async fn send_input_requests(
+async fn send_input_requests(
     result: &Value,
     server_requests: &ServerRequestHandler,
     caller: Option<&Arc<dyn Caller>>,
 ) -> Result<Object, ToolError> {
-    let questions = result.get("inputRequests").and_then(Value::as_object);
-    let answers = questions
-        .into_iter()
-        .flatten()
-        .map(async |(key, question)| {
-            let method = question.get("method").and_then(Value::as_text);
-            let method = method.unwrap_or("something unknown");
-            let params = question.get("params").cloned().unwrap_or_default();
-            let send_input_requests = match caller {
-                Some(caller) if server_requests.supports(method) => {
-                    caller.ask(method, params).await.ok()
-                }
-                _ => None,
-            };
-            match send_input_requests {
-                Some(send_input_requests) => Ok((Arc::clone(key), send_input_requests)),
-                None if method == "elicitation/create" => {
-                    let no = Value::object([("action", Value::from("decline"))]);
-                    Ok((Arc::clone(key), no))
-                }
-                None => {
-                    let message = format!("the tool asks for `{method}`, which is not offered");
-                    Err(ToolError::tool(message, Value::Null))
-                }
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    let responses = requests.into_iter().flatten().map(async |(key, request)| {
+        let method = request.get("method").and_then(Value::as_text);
+        let method = method.unwrap_or("something unknown");
+        let params = request.get("params").cloned().unwrap_or_default();
+        let response = match caller {
+            Some(caller) if server_requests.supports(method) => {
+                caller.ask(method, params).await.ok()
             }
-        });
-    Ok(try_join_all(answers).await?.into_iter().collect())
+            _ => None,
+        };
+        match response {
+            Some(response) => Ok((Arc::clone(key), response)),
+            None if method == "elicitation/create" => {
+                let no = Value::object([("action", Value::from("decline"))]);
+                Ok((Arc::clone(key), no))
+            }
+            None => {
+                let message = format!("the tool asks for `{method}`, which is not offered");
+                Err(ToolError::tool(message, Value::Null))
+            }
+        }
+    });
+    Ok(try_join_all(responses).await?.into_iter().collect())
 }
 
 /// A backend that calls the tools of one server behind a gateway.
 #[derive(Debug)]
-pub(crate) struct UpstreamBackend {
+pub(super) struct UpstreamBackend {
     // Keeps the observer of the server alive, because the server itself does not.
     upstream: Arc<Upstream>,
     client: Arc<OnceLock<UpstreamClient>>,

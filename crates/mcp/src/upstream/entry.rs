@@ -65,13 +65,13 @@ impl Upstream {
     ) -> Result<Arc<Server>, ToolError> {
         let session = self.session(client).await?;
         let abilities = caller.and_then(|caller| caller.abilities());
-        let is_open = matches!(self.server.config.reach, Reach::Http(_))
+        let has_variants = matches!(self.server.config.reach, Reach::Http(_))
             && client.get().is_some_and(|client| client.is_one_of_many);
-        let Some(abilities) = abilities.filter(|_| is_open) else {
+        let Some(abilities) = abilities.filter(|_| has_variants) else {
             return Ok(Arc::clone(&self.server));
         };
         let mut abilities = abilities.shared();
-        let is_served = if session.server_info.is_stateless {
+        let suits_main_session = if session.server_info.is_stateless {
             // Each request carries the capabilities of its client.
             !abilities.is_asked_by_requests || self.server.config.protocol.is_some()
         } else {
@@ -79,7 +79,7 @@ impl Upstream {
             abilities.is_asked_by_requests = true;
             *session.server_requests.capabilities() == abilities.capabilities
         };
-        if is_served {
+        if suits_main_session {
             return Ok(Arc::clone(&self.server));
         }
         Ok(self.variants.of(self, abilities))
@@ -94,11 +94,11 @@ impl Upstream {
     pub(crate) fn start(self: &Arc<Self>, client: &UpstreamClient) {
         self.set_client(Some(client));
         let view = self.publisher.view();
-        let is_to_start = view.servers.get(self.index).is_some_and(|server| {
+        let needs_start = view.servers.get(self.index).is_some_and(|server| {
             matches!(server.state, UpstreamState::Failed(_))
                 || (matches!(server.state, UpstreamState::Idle) && !server.was_tried)
         });
-        if is_to_start {
+        if needs_start {
             self.server.start_in_background();
         }
     }
@@ -117,11 +117,11 @@ impl Upstream {
         });
     }
 
-    fn send_event(&self, send_event: MonitorEvent) {
+    fn send_event(&self, event: MonitorEvent) {
         let monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(monitor) = &*monitor {
-            // The monitor of a closed session needs no signal.
-            let _ = monitor.events.send(send_event);
+            // The monitor of a closed session needs no event.
+            let _ = monitor.events.send(event);
         }
     }
 

@@ -22,7 +22,7 @@ const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_millis(500);
 /// The monitor of a session, which publishes its lists.
 #[derive(Debug)]
 pub(crate) struct SessionMonitor {
-    // Weak, because the server owns the monitor through its observer.
+    // Weak, so that the monitor does not keep the server alive.
     pub(crate) server: Weak<Server>,
     pub(crate) session: Arc<Session>,
     pub(crate) publisher: Arc<ViewPublisher>,
@@ -58,20 +58,20 @@ impl SessionMonitor {
         let subscription = self.subscribe();
         if subscription.is_some() {
             // Lists are read after the subscription, otherwise a change in between would be missed.
-            let confirmed =
+            let acknowledged =
                 async { while let Some(MonitorEvent::Changed(_)) = events.recv().await {} };
-            let _ = tokio::time::timeout(SUBSCRIPTION_TIMEOUT, confirmed).await;
+            let _ = tokio::time::timeout(SUBSCRIPTION_TIMEOUT, acknowledged).await;
         }
         self.resubscribe().await;
         if !self.read_initial_lists().await {
             return;
         }
-        while let Some(send_event) = events.recv().await {
+        while let Some(event) = events.recv().await {
             let mut kinds = BTreeSet::new();
-            let mut next = Some(send_event);
+            let mut next = Some(event);
             // Queued changes are combined, so that each list is requested once.
-            while let Some(send_event) = next {
-                match send_event {
+            while let Some(event) = next {
+                match event {
                     MonitorEvent::Changed(kind) => {
                         kinds.insert(kind);
                     }
@@ -105,14 +105,14 @@ impl SessionMonitor {
         if self.session.server_info.is_stateless {
             return;
         }
-        let follow = self.subscribed.all().into_iter().map(async |uri| {
+        let requests = self.subscribed.all().into_iter().map(async |uri| {
             let params = Value::object([("uri", Value::Text(uri))]);
             self.session
                 .request("resources/subscribe", &params, None)
                 .await
         });
         // A resource may no longer exist; its subscribers then get no notifications, as before.
-        join_all(follow).await;
+        join_all(requests).await;
     }
 
     /// Reads all lists for the first time. Returns true if the server is ready.
@@ -145,13 +145,13 @@ impl SessionMonitor {
 
     async fn list(&self, kind: ListKind) -> Result<ListContent, StartError> {
         let session = &self.session;
-        let has = session.server_info.has_capability(kind.capability());
+        let has_capability = session.server_info.has_capability(kind.capability());
         let Some(server) = self.server.upgrade() else {
             return Err(StartError::stopped());
         };
         let config = &server.config;
         let entries = async |method, field, what| {
-            if !has {
+            if !has_capability {
                 return Vec::new();
             }
             // A failure of these lists must not prevent the use of the tools.

@@ -1,4 +1,4 @@
-//! A subscription to changes of a resource.
+//! Subscriptions of sessions to changes of lists and resources.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,19 +32,19 @@ impl ResourceFollowing {
         uri: Arc<str>,
     ) -> Result<Self, UpstreamError> {
         let is_first = upstream.subscribed.add(&uri);
-        let following = Self {
+        let subscription = Self {
             upstream: Arc::clone(upstream),
             uri,
         };
         // On a stateless session, the monitor's subscription task includes the URI.
         if is_first && !session.server_info.is_stateless {
-            let params = following.params();
+            let params = subscription.params();
             let outcome = session.request("resources/subscribe", &params, None).await;
             if let Err(error) = outcome {
                 return Err(upstream.server.error(session, error).await);
             }
         }
-        Ok(following)
+        Ok(subscription)
     }
 
     fn params(&self) -> Value {

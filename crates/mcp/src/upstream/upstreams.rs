@@ -63,10 +63,13 @@ impl Upstreams {
                 UpstreamServer::new(Arc::clone(&failure.server), UpstreamState::Failed(failure))
             })
         });
-        let servers_seen: Vec<UpstreamServer> = startable.chain(unusable).collect();
-        let is_seen = |name: &Arc<str>| servers_seen.iter().any(|server| server.name == *name);
-        let absent = names.into_iter().filter(|name| !is_seen(name)).collect();
-        let publisher = Arc::new(ViewPublisher::new(servers_seen, absent));
+        let snapshots: Vec<UpstreamServer> = startable.chain(unusable).collect();
+        let has_snapshot = |name: &Arc<str>| snapshots.iter().any(|server| server.name == *name);
+        let absent = names
+            .into_iter()
+            .filter(|name| !has_snapshot(name))
+            .collect();
+        let publisher = Arc::new(ViewPublisher::new(snapshots, absent));
         let upstreams = servers
             .into_iter()
             .enumerate()
@@ -81,7 +84,7 @@ impl Upstreams {
         }
     }
 
-    /// [Starts](Self::start_for) all servers for a client of the newest revision with these `capabilities`
+    /// [Starts](Self::start_for) all servers for a client of the latest revision with these `capabilities`
     /// (`ClientCapabilities` of MCP).
     pub fn start(&self, capabilities: &Value) {
         self.start_for(&UpstreamClient::new(capabilities.clone()));
@@ -100,9 +103,9 @@ impl Upstreams {
         }
     }
 
-    /// Waits until the first start of each starting server has finished, for `patience` at most. Returns true if so.
+    /// Waits until the first start of each starting server has finished, for `timeout` at most. Returns true if so.
     /// Idle servers and restarts are not waited for.
-    pub async fn settled(&self, patience: Duration) -> bool {
+    pub async fn settled(&self, timeout: Duration) -> bool {
         let mut changes = self.changes();
         let is_settled = || {
             let view = self.view();
@@ -111,7 +114,7 @@ impl Upstreams {
                 .all(|server| server.was_tried || !matches!(server.state, UpstreamState::Starting))
         };
         let settled = changes.wait_for(|_| is_settled());
-        matches!(tokio::time::timeout(patience, settled).await, Ok(Ok(_)))
+        matches!(tokio::time::timeout(timeout, settled).await, Ok(Ok(_)))
     }
 
     /// Waits as [`Upstreams::settled`] does, but only until `grace` after the first start of the servers: a server that
@@ -202,7 +205,7 @@ impl Upstreams {
     /// Sends a notification to `server`, unless it is not running.
     #[expect(
         clippy::unused_async,
-        reason = "a way to a server may have to wait until it can take more"
+        reason = "a transport may have to wait until the server can take more"
     )]
     pub async fn notify(&self, server: &str, method: &str, params: Value) {
         if let Ok(upstream) = self.upstream(server)

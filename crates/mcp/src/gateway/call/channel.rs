@@ -15,8 +15,8 @@ pub(in crate::gateway) enum CallMessage {
     /// A notification.
     Notification { method: String, params: Value },
     /// A question to the client.
-    ClientQuestion(ClientQuestion),
-    /// The name of the work, by which the host can continue the call in another process.
+    Question(ClientQuestion),
+    /// The name of the work from [`Caller::bind`], by which the host can continue the call in another process.
     Bound(String),
 }
 
@@ -79,7 +79,6 @@ impl Caller for CallChannel {
     }
 
     fn bind(&self, work: &str) {
-        // Same as above.
         let _ = self.messages.send(CallMessage::Bound(work.to_owned()));
     }
 
@@ -110,7 +109,7 @@ impl CallChannel {
             subject,
             answer,
         };
-        let sent = self.messages.send(CallMessage::ClientQuestion(question));
+        let sent = self.messages.send(CallMessage::Question(question));
         Box::pin(async move {
             let disconnected = || {
                 UpstreamError::new(

@@ -103,25 +103,24 @@ impl InFlightCall {
                 Some(message) = self.messages.recv() => match message {
                     CallMessage::Notification { method, params } => send_notification(context, client, method, params).await,
                     CallMessage::Bound(work) => self.work_name = Some(work),
-                    CallMessage::ClientQuestion(question) if !client.supports_request(&question.method) => {
+                    CallMessage::Question(question) if !client.supports_request(&question.method) => {
                         let error = UpstreamError::new(
                             UpstreamError::UNKNOWN_METHOD,
                             format!("the client has no answer to `{}`", question.method),
                         );
-                        // As below.
+                        // The call may have stopped waiting for this answer.
                         let _ = question.answer.send(Err(error));
                     }
-                    CallMessage::ClientQuestion(question) if client.is_asked_directly() => {
+                    CallMessage::Question(question) if client.is_asked_directly() => {
                         asking.push(Box::pin(send_question(context.clone(), question)));
                     }
-                    CallMessage::ClientQuestion(question) => {
+                    CallMessage::Question(question) => {
                         self.question_count += 1;
                         self.questions.insert(format!("question-{}", self.question_count), question);
                         batch_delay.as_mut().reset(tokio::time::Instant::now() + QUESTION_BATCH_DELAY);
                     }
                 },
                 Some((to, answer)) = asking.next(), if !asking.is_empty() => {
-                    // As above.
                     let _ = to.send(answer);
                 }
                 result = &mut self.future => break result,
@@ -155,7 +154,7 @@ impl InFlightCall {
             return Ok(result.clone());
         }
         let state = random_state();
-        if !gateway.suspended.send(
+        if !gateway.suspended.put(
             &state,
             client.id.clone(),
             self.request,
@@ -194,7 +193,7 @@ impl InFlightCall {
         let (request, continuation) = (self.request.clone(), Continuation::Call(self));
         if !gateway
             .suspended
-            .send(&state, client.id.clone(), request, continuation)
+            .put(&state, client.id.clone(), request, continuation)
         {
             return Err(too_many());
         }

@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use planwright_core::{Object, Value};
 
 use crate::gateway::client::Client;
+use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
 use crate::upstream::Upstreams;
 use crate::upstream::backend::requests_input;
@@ -88,18 +89,9 @@ async fn with_responses(
         let answer = caller.ask(method, asked).await?;
         responses.insert(Arc::clone(key), answer);
     }
-    let mut fields = params.as_object().cloned().unwrap_or_default();
-    fields.insert("inputResponses".into(), Value::from(responses));
-    match result.get("requestState") {
-        Some(state) => fields.insert("requestState".into(), state.clone()),
-        None => fields.shift_remove("requestState"),
-    };
-    Ok(Value::from(fields))
-}
-
-/// Returns parameters with another name.
-pub(in crate::gateway) fn renamed(params: Value, field: &str, name: &Arc<str>) -> Value {
-    let mut fields = params.as_object().cloned().unwrap_or_default();
-    fields.insert(field.into(), Value::Text(Arc::clone(name)));
-    Value::from(fields)
+    let params = with(&params, "inputResponses", Value::from(responses));
+    Ok(match result.get("requestState") {
+        Some(state) => with(&params, "requestState", state.clone()),
+        None => without(&params, &["requestState"]),
+    })
 }

@@ -27,7 +27,7 @@ use crate::gateway::handler::service::GatewayHandler;
 pub(in crate::gateway) struct ResultSlot(Arc<Mutex<Option<Value>>>);
 
 impl ResultSlot {
-    pub(in crate::gateway) fn send(&self, result: Value) {
+    pub(in crate::gateway) fn put(&self, result: Value) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
@@ -56,7 +56,7 @@ pub(in crate::gateway) fn deliver<T: PlaceholderResult>(
         let message = "a request came on a way that has no room for results";
         return Err(ErrorData::internal_error(message, None));
     };
-    slot.send(result);
+    slot.put(result);
     Ok(T::placeholder())
 }
 

@@ -14,7 +14,7 @@ use super::driver::InFlightCall;
 use crate::gateway::client::ClientId;
 
 /// The time in which a client may return. The person who can answer may not be available at once.
-pub(in crate::gateway) const STATE_VALIDITY: Duration = Duration::from_mins(30);
+const STATE_VALIDITY: Duration = Duration::from_mins(30);
 
 /// The maximum number of suspended calls of one client.
 const MAX_SUSPENDED: usize = 100;
@@ -89,7 +89,7 @@ impl RequestKey {
 
 impl SuspendedCalls {
     /// Suspends a call until its client returns with `state`. Returns false if the client has too many suspended calls.
-    pub(in crate::gateway) fn send(
+    pub(in crate::gateway) fn put(
         &self,
         state: &str,
         client: ClientId,
@@ -177,7 +177,7 @@ mod tests {
         let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
         let own = || subject("pay", r#"{"to":"x"}"#);
         let continuation = || Continuation::Upstream(Some(Value::from("theirs")));
-        assert!(calls.send("s", ada.clone(), own(), continuation()));
+        assert!(calls.put("s", ada.clone(), own(), continuation()));
         for (client, request, state) in [
             (&bob, own(), "s"),
             (&ada, subject("wipe", r#"{"to":"x"}"#), "s"),
@@ -198,7 +198,7 @@ mod tests {
         let request = || subject("pay", "{}");
         for client in ["ada", "bob"] {
             let client = ClientId::new(client);
-            assert!(calls.send(
+            assert!(calls.put(
                 client.as_str(),
                 client.clone(),
                 request(),
@@ -223,7 +223,7 @@ mod tests {
         let calls = SuspendedCalls::default();
         let ada = ClientId::new("ada");
         let request = || subject("pay", "{}");
-        assert!(calls.send("s", ada.clone(), request(), Continuation::Upstream(None)));
+        assert!(calls.put("s", ada.clone(), request(), Continuation::Upstream(None)));
         tokio::time::sleep(super::STATE_VALIDITY + std::time::Duration::from_secs(1)).await;
         assert!(calls.take(&ada, &request(), "s").is_none());
     }

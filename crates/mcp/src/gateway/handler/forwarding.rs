@@ -17,6 +17,7 @@ use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::call::translate;
 use crate::gateway::client::Client;
 use crate::gateway::listing::{AmbiguousName, Offer};
+use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
 
 /// The `_meta` field of a list with the names of starting servers.
@@ -31,8 +32,8 @@ impl GatewayHandler {
         request: RequestKey,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
     ) -> Result<Value, ErrorData> {
-        let (channel, words) = CallChannel::new(client, request_meta(client, context));
-        InFlightCall::new(request, start(Arc::new(channel)), words)
+        let (channel, messages) = CallChannel::new(client, request_meta(client, context));
+        InFlightCall::new(request, start(Arc::new(channel)), messages)
             .drive(client, &self.gateway, context)
             .await
     }
@@ -51,7 +52,7 @@ impl GatewayHandler {
                     let answers = params.get("inputResponses").cloned().unwrap_or_default();
                     return self.resume(client, context, work, answers).await;
                 }
-                (first, Continuation::Upstream(state)) => (first, with_state(params, state)),
+                (first, Continuation::Upstream(state)) => (first, with_state(&params, state)),
             },
         };
         self.forward(client, context, request, params).await
@@ -65,8 +66,8 @@ impl GatewayHandler {
         state: Option<&str>,
     ) -> Result<(RequestKey, Continuation), ErrorData> {
         let suspended = &self.gateway.suspended;
-        let take_suspended = state.and_then(|state| suspended.take(&client.id, request, state));
-        take_suspended.ok_or_else(|| UpstreamError::unknown_state().into())
+        let taken = state.and_then(|state| suspended.take(&client.id, request, state));
+        taken.ok_or_else(|| UpstreamError::unknown_state().into())
     }
 
     /// Resumes a suspended call with the client's answers.
@@ -144,19 +145,22 @@ impl GatewayHandler {
                 starting.map(|server| format!("; the server `{server}` is still starting"));
             format!("unknown {what} `{name}`{}", starting.collect::<String>())
         });
-        let offer = found.and_then(|found| found.map_err(|gateway| gateway.to_string()));
+        let offer = found.and_then(|found| found.map_err(|ambiguous| ambiguous.to_string()));
         offer.map_err(|message| ErrorData::invalid_params(message, None))
     }
 }
 
+/// Returns parameters with the server's own `name` of an offer.
+pub(super) fn with_name(params: &Value, name: &Arc<str>) -> Value {
+    with(params, "name", Value::Text(Arc::clone(name)))
+}
+
 /// Returns the parameters of a further round at a server, with the server's own state, if any.
-pub(super) fn with_state(params: Value, state: Option<Value>) -> Value {
-    let mut fields = params.as_object().cloned().unwrap_or_default();
+pub(super) fn with_state(params: &Value, state: Option<Value>) -> Value {
     match state {
-        Some(state) => fields.insert("requestState".into(), state),
-        None => fields.shift_remove("requestState"),
-    };
-    Value::from(fields)
+        Some(state) => with(params, "requestState", state),
+        None => without(params, &["requestState"]),
+    }
 }
 
 /// Returns the `_meta` of requests for the client: its trace, its log level and its capabilities.
@@ -190,15 +194,15 @@ pub(super) fn params(request: &impl Serialize, context: &Context) -> Result<Valu
     let whole = write(request)?;
     let mut fields = whole.as_object().cloned().unwrap_or_default();
     let meta = write(&context.meta)?;
-    let forward = meta.as_object().into_iter().flatten();
-    let forward: Object = forward
+    let passed = meta.as_object().into_iter().flatten();
+    let passed: Object = passed
         .filter(|(key, _)| !key.starts_with("io.modelcontextprotocol/"))
         .map(|(key, value)| (Arc::clone(key), value.clone()))
         .collect();
-    if forward.is_empty() {
+    if passed.is_empty() {
         fields.shift_remove("_meta");
     } else {
-        fields.insert("_meta".into(), Value::from(forward));
+        fields.insert("_meta".into(), Value::from(passed));
     }
     Ok(Value::from(fields))
 }

@@ -1,7 +1,7 @@
 //! Change notifications to clients.
 #![expect(
     deprecated,
-    reason = "clients of earlier revisions are told of logs and of resources in this way"
+    reason = "clients of earlier revisions get logs and resource updates this way"
 )]
 
 use std::collections::HashMap;
@@ -27,8 +27,8 @@ const LIVENESS_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) type PendingSubscriptions = Arc<Mutex<HashMap<task::Id, ChangeStream>>>;
 
 impl GatewayHandler {
-    /// Begins to collect changes for a subscription. The subscription is acknowledged before [`Self::notify_subscriber`]
-    /// is called, and changes in between must not be lost. Both run in the same task.
+    /// Begins to collect changes for a subscription. The subscription is acknowledged before
+    /// [`Self::notify_subscriber`] is called, and changes in between must not be lost. Both run in the same task.
     pub(super) fn prepare_subscription(&self) {
         if let Some(task) = task::try_id() {
             let changes = ChangeStream::new(&self.gateway);
@@ -52,8 +52,8 @@ impl GatewayHandler {
         tokio::spawn(async move {
             let mut liveness = tokio::time::interval(LIVENESS_INTERVAL);
             loop {
-                let changes = tokio::select! {
-                    changes = changes.next() => changes,
+                let change = tokio::select! {
+                    change = changes.next() => change,
                     // A disconnect is not signalled, so it is polled.
                     _ = liveness.tick() => {
                         if peer.is_transport_closed() {
@@ -62,10 +62,10 @@ impl GatewayHandler {
                         continue;
                     }
                 };
-                let Some(changes) = changes else {
+                let Some(change) = change else {
                     return;
                 };
-                let sent = match changes {
+                let sent = match change {
                     GatewayChange::Tools => peer.notify_tool_list_changed().await,
                     GatewayChange::Prompts => peer.notify_prompt_list_changed().await,
                     GatewayChange::Resources => peer.notify_resource_list_changed().await,
@@ -91,24 +91,24 @@ impl GatewayHandler {
     /// Notifies a client of the changes that it has subscribed to.
     pub(super) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
         self.is_notified.store(true, Ordering::Relaxed);
-        let take_prepared = self.take_prepared();
-        let mut changes = take_prepared.unwrap_or_else(|| ChangeStream::new(&self.gateway));
+        let prepared = self.take_prepared();
+        let mut changes = prepared.unwrap_or_else(|| ChangeStream::new(&self.gateway));
         let accepted = subscription.accepted().clone();
         let addresses = accepted.resource_subscriptions.unwrap_or_default();
-        let mut following = Vec::new();
+        let mut resources = Vec::new();
         for address in &addresses {
-            following.extend(self.follow(address).await);
+            resources.extend(self.follow(address).await);
         }
         loop {
-            let changes = tokio::select! {
+            let change = tokio::select! {
                 () = subscription.cancelled() => break,
-                changes = changes.next() => match changes {
-                    Some(changes) => changes,
+                change = changes.next() => match change {
+                    Some(change) => change,
                     None => break,
                 },
             };
             let sink = subscription.sink();
-            let sent = match changes {
+            let sent = match change {
                 GatewayChange::Tools if accepted.tools_list_changed == Some(true) => {
                     sink.notify_tool_list_changed().await
                 }
@@ -132,7 +132,8 @@ impl GatewayHandler {
                 break;
             }
         }
-        drop(following);
+        // Unsubscribes at the servers.
+        drop(resources);
     }
 }
 
@@ -177,8 +178,8 @@ impl ChangeStream {
     /// Returns the next change, or `None` at the end of the stream.
     pub(super) async fn next(&mut self) -> Option<GatewayChange> {
         loop {
-            if let Some(changes) = self.waiting.pop() {
-                return Some(changes);
+            if let Some(change) = self.waiting.pop() {
+                return Some(change);
             }
             tokio::select! {
                 changed = self.host.changed() => {
@@ -209,8 +210,8 @@ impl ChangeStream {
             (now.prompts != before.prompts, GatewayChange::Prompts),
             (now.resources != before.resources, GatewayChange::Resources),
         ];
-        let changed = kinds.into_iter().filter(|(is_other, _)| *is_other);
-        self.waiting.extend(changed.map(|(_, changes)| changes));
+        let changed = kinds.into_iter().filter(|(has_changed, _)| *has_changed);
+        self.waiting.extend(changed.map(|(_, change)| change));
     }
 
     fn take(&mut self, notification: &UpstreamNotification) {
@@ -231,13 +232,14 @@ impl ChangeStream {
 pub(super) struct ClientSubscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
 
 impl ClientSubscriptions {
-    pub(super) fn add(&self, address: &str, following: Vec<ResourceFollowing>) {
-        self.lock().insert(address.to_owned(), following);
+    pub(super) fn add(&self, address: &str, subscriptions: Vec<ResourceFollowing>) {
+        self.lock().insert(address.to_owned(), subscriptions);
     }
 
     pub(super) fn remove(&self, address: &str) {
-        let following = self.lock().remove(address);
-        drop(following);
+        // Dropped after the lock is released, because it unsubscribes at the servers.
+        let subscriptions = self.lock().remove(address);
+        drop(subscriptions);
     }
 
     pub(super) fn has(&self, params: &Value) -> bool {

@@ -6,13 +6,13 @@ use rmcp::model::{
     ListPromptsResult,
 };
 
-use super::forwarding::params;
+use super::forwarding::{params, with_name};
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::passthrough::renamed;
 use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::client::Client;
 use crate::gateway::listing::Listing;
+use crate::object::with;
 
 impl GatewayHandler {
     pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -35,7 +35,7 @@ impl GatewayHandler {
         let prompt = |listing: &Listing| listing.prompt(&name);
         let found = self.gateway.find(&client, prompt).await;
         let offer = self.resolve_offer(found, "prompt", &name)?;
-        let params = renamed(params(&request, &context)?, "name", &offer.name);
+        let params = with_name(&params(&request, &context)?, &offer.name);
         let request = RequestKey::new("prompts/get", &name, params.get("arguments"));
         let request = request.at(&offer.server);
         let result = self
@@ -58,10 +58,8 @@ impl GatewayHandler {
                 let prompt = |listing: &Listing| listing.prompt(name);
                 let found = self.gateway.find(&client, prompt).await;
                 found.and_then(Result::ok).map(|offer| {
-                    let subject = renamed(subject.clone(), "name", &offer.name);
-                    let mut fields = whole.as_object().cloned().unwrap_or_default();
-                    fields.insert("ref".into(), subject);
-                    (offer.server, Value::from(fields))
+                    let subject = with_name(&subject, &offer.name);
+                    (offer.server, with(&whole, "ref", subject))
                 })
             }
             (None, Some(address)) => {

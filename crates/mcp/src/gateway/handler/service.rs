@@ -1,7 +1,7 @@
 //! The handler of one connection, or of one HTTP request.
 #![expect(
     deprecated,
-    reason = "clients of earlier revisions choose a level of logs, and subscribe by requests"
+    reason = "clients of earlier revisions set a log level and subscribe by requests"
 )]
 
 use std::borrow::Cow;
@@ -79,23 +79,13 @@ impl ServerHandler for GatewayHandler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let client = Client::of(&context);
-        if self.gateway.passes_through() {
-            // The response declares the servers' capabilities and instructions, which cannot be updated later.
-            self.gateway.wait_for_servers(&client, true).await;
-        } else {
-            self.gateway.start(&client);
-        }
+        self.prepare_handshake(&client).await;
         self.negotiate_initialize(&request)
     }
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = Client::of(&context);
-        if self.gateway.passes_through() {
-            // The response declares the servers' capabilities and instructions, which cannot be updated later.
-            self.gateway.wait_for_servers(&client, true).await;
-        } else {
-            self.gateway.start(&client);
-        }
+        self.prepare_handshake(&client).await;
         let revisions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
     }
@@ -274,6 +264,16 @@ impl ServerHandler for GatewayHandler {
 }
 
 impl GatewayHandler {
+    /// Starts the servers. In passthrough mode it waits for them, because the handshake response declares their
+    /// capabilities and instructions, which cannot be updated later.
+    async fn prepare_handshake(&self, client: &Client) {
+        if self.gateway.passes_through() {
+            self.gateway.wait_for_servers(client, true).await;
+        } else {
+            self.gateway.start(client);
+        }
+    }
+
     /// Waits for the servers and returns their listing.
     pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
         self.gateway

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use planwright_core::{Object, Tool, Value};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsResult};
 
-use super::forwarding::{params, with_state, write};
+use super::forwarding::{params, with_name, with_state, write};
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::passthrough::{pass_request, renamed};
+use crate::gateway::call::passthrough::pass_request;
 use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::client::Client;
 use crate::gateway::host::HostCall;
 use crate::gateway::listing::{Listing, Offer};
+use crate::object::with;
 use crate::session::caller::UpstreamError;
 
 impl GatewayHandler {
@@ -24,11 +25,11 @@ impl GatewayHandler {
         let mut entries = host.tools(client.clone()).await;
         if self.gateway.passes_through() {
             let host = &self.gateway.host;
-            let questions = listing.tools.iter().filter(|offer| {
+            let allowed = listing.tools.iter().filter(|offer| {
                 host.allows(&client, &offer.item).is_ok()
                     && !host.owns(&client, offer.client_name())
             });
-            entries.extend(questions.map(|offer| offer.entry.clone()));
+            entries.extend(allowed.map(|offer| offer.entry.clone()));
         }
         self.list(&client, &context, "tools", entries)
     }
@@ -112,7 +113,7 @@ impl GatewayHandler {
         request: CallToolRequestParams,
         offer: Offer<Tool>,
     ) -> Result<Value, ErrorData> {
-        let params = renamed(params(&request, context)?, "name", &offer.name);
+        let params = with_name(&params(&request, context)?, &offer.name);
         let key = RequestKey::new("tools/call", &request.name, params.get("arguments"));
         let key = key.at(&offer.server);
         let (key, params, is_agreed) = match &request.request_state {
@@ -124,7 +125,7 @@ impl GatewayHandler {
                 }
                 // Consent was given for the arguments of the first round.
                 (first, Continuation::Upstream(state)) => {
-                    let params = with_state(with_arguments(params, &first.arguments), state);
+                    let params = with_state(&with_arguments(params, &first.arguments), state);
                     (first, params, true)
                 }
             },
@@ -134,9 +135,9 @@ impl GatewayHandler {
         let upstreams = self.gateway.upstreams.clone();
         self.drive(client, context, key, |caller| {
             Box::pin(async move {
-                let (question_count, tool) = (Arc::clone(&caller), offer.item);
+                let (consent_caller, tool) = (Arc::clone(&caller), offer.item);
                 if !is_agreed {
-                    host.consent(asker.clone(), tool, arguments, question_count)
+                    host.consent(asker.clone(), tool, arguments, consent_caller)
                         .await?;
                 }
                 let server = offer.server;
@@ -153,7 +154,5 @@ fn with_arguments(params: Value, arguments: &Value) -> Value {
     if is_empty && params.get("arguments").is_none() {
         return params;
     }
-    let mut fields = params.as_object().cloned().unwrap_or_default();
-    fields.insert("arguments".into(), arguments.clone());
-    Value::from(fields)
+    with(&params, "arguments", arguments.clone())
 }

@@ -65,8 +65,8 @@ impl HttpService {
         self.gateway.end_client(client);
     }
 
-    /// Responds to unreadable messages, and passes all others to the handler. (`rmcp` refuses them as an unsupported
-    /// media type.)
+    /// Responds to unreadable messages, which `rmcp` would refuse as an unsupported media type, and passes all others
+    /// to the handler.
     async fn read<B>(&self, request: Request<B>) -> HttpResponse
     where
         B: Body<Data: Send> + Send + 'static,
@@ -87,7 +87,7 @@ impl HttpService {
                 if matches!(request.request, ClientRequest::InitializeRequest(_)));
             is_initialize && !parts.headers.contains_key(SESSION)
         };
-        let (reply, substitute) = match incoming::read(&text) {
+        let Unreadable { reply, substitute } = match incoming::read(&text) {
             Incoming::Message(message) if is_opening(&message) => {
                 return self.open(Request::from_parts(parts, Full::new(text))).await;
             }
@@ -96,7 +96,7 @@ impl HttpService {
                     .handle(Request::from_parts(parts, Full::new(text)))
                     .await;
             }
-            Incoming::Unreadable(Unreadable { reply, substitute }) => (reply, substitute),
+            Incoming::Unreadable(unreadable) => unreadable,
         };
         if let Some(substitute) =
             substitute.and_then(|substitute| serde_json::to_vec(&*substitute).ok())
@@ -233,8 +233,8 @@ fn fill_result(data: Bytes, slot: &ResultSlot) -> Bytes {
         return data;
     };
     let mut text = String::new();
-    for channel in event.split_inclusive('\n') {
-        let id = channel.strip_prefix("data:").and_then(result_id);
+    for line in event.split_inclusive('\n') {
+        let id = line.strip_prefix("data:").and_then(result_id);
         match id.and_then(|id| Some((id, slot.take()?))) {
             Some((id, result)) => {
                 let result = result.to_json();
@@ -243,7 +243,7 @@ fn fill_result(data: Bytes, slot: &ResultSlot) -> Bytes {
                     r#"data: {{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
                 );
             }
-            None => text += channel,
+            None => text += line,
         }
     }
     text.into()

@@ -6,7 +6,7 @@ use serde_json::error::Category;
 
 /// An incoming message.
 #[derive(Debug)]
-pub(in crate::gateway) enum Incoming {
+pub(super) enum Incoming {
     /// A readable message.
     Message(Box<ClientJsonRpcMessage>),
     /// An unreadable message.
@@ -17,15 +17,15 @@ pub(in crate::gateway) enum Incoming {
 
 /// An unreadable message.
 #[derive(Debug)]
-pub(in crate::gateway) struct Unreadable {
+pub(super) struct Unreadable {
     /// The error response for the client.
-    pub(in crate::gateway) reply: JsonRpcError,
+    pub(super) reply: JsonRpcError,
     /// The substitute for the message, if it was the response to a request of ours.
-    pub(in crate::gateway) substitute: Option<Box<ClientJsonRpcMessage>>,
+    pub(super) substitute: Option<Box<ClientJsonRpcMessage>>,
 }
 
 /// Parses a message.
-pub(in crate::gateway) fn read(text: &[u8]) -> Incoming {
+pub(super) fn read(text: &[u8]) -> Incoming {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = text.trim_ascii();
     if text.is_empty() {
@@ -62,7 +62,7 @@ pub(in crate::gateway) fn read(text: &[u8]) -> Incoming {
 }
 
 /// Returns the refusal of a message that begins with `text` and has more than `max_bytes` bytes.
-pub(in crate::gateway) fn too_long(text: &[u8], max_bytes: usize) -> Unreadable {
+pub(super) fn too_long(text: &[u8], max_bytes: usize) -> Unreadable {
     let reason = format!("the message has more than {max_bytes} bytes");
     MessageMembers::of(text).refuse(ErrorData::new(ErrorCode::INVALID_REQUEST, reason, None))
 }

@@ -26,7 +26,7 @@ use crate::gateway::client::ClientId;
 
 /// The HTTP sessions of a gateway.
 #[derive(Debug, Default)]
-pub(in crate::gateway) struct Sessions {
+pub(super) struct Sessions {
     local: LocalSessionManager,
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
@@ -36,17 +36,14 @@ pub(in crate::gateway) struct Sessions {
 
 impl Sessions {
     /// Returns true unless another client has opened this session.
-    pub(in crate::gateway) fn is_accessible_to(&self, session: &str, client: &ClientId) -> bool {
+    pub(super) fn is_accessible_to(&self, session: &str, client: &ClientId) -> bool {
         let owners = self.owners();
         owners.get(session).is_none_or(|owner| owner == client)
     }
 
     /// Reserves one more session of `client`. At the limit, the session that was idle longest ends: one of the client,
     /// if the client has too many, or else of all. Returns `None` if none of them is idle.
-    pub(in crate::gateway) async fn reserve_session(
-        &self,
-        client: &ClientId,
-    ) -> Option<OpeningGuard> {
+    pub(super) async fn reserve_session(&self, client: &ClientId) -> Option<OpeningGuard> {
         let owned = self.owners().clone();
         let (opening, idle) = self.usage.open(client, &owned)?;
         if let Some(idle) = idle {
@@ -59,16 +56,12 @@ impl Sessions {
     }
 
     /// Marks a session as used by a request until the guard is dropped.
-    pub(in crate::gateway) fn track_request(
-        &self,
-        session: &str,
-        request: SessionRequest,
-    ) -> RequestGuard {
+    pub(super) fn track_request(&self, session: &str, request: SessionRequest) -> RequestGuard {
         self.usage.begin(session.into(), request)
     }
 
     /// Stores the owner of a session until it is closed.
-    pub(in crate::gateway) async fn set_owner(&self, session: SessionId, client: ClientId) {
+    pub(super) async fn set_owner(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
             drop(self.usage.begin(session.clone(), SessionRequest::Call));
             self.owners().insert(session, client);
@@ -76,7 +69,7 @@ impl Sessions {
     }
 
     /// Returns the signal for the end of a client's access, which all its requests carry.
-    pub(in crate::gateway) fn client_end(&self, client: &ClientId) -> ClientEnd {
+    pub(super) fn client_end(&self, client: &ClientId) -> ClientEnd {
         let mut clients = lock(&self.clients);
         match clients.get(client) {
             Some(end) if !end.is_signalled() => end.clone(),
@@ -90,7 +83,7 @@ impl Sessions {
     }
 
     /// Ends the requests and sessions of a client.
-    pub(in crate::gateway) async fn end_client(&self, client: &ClientId) {
+    pub(super) async fn end_client(&self, client: &ClientId) {
         if let Some(end) = lock(&self.clients).remove(client) {
             end.signal();
         }
@@ -189,7 +182,7 @@ impl SessionManager for Sessions {
 
 /// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before `rmcp`
 /// stores the messages, so that a client that resumes a stream gets the same.
-pub(in crate::gateway) struct RawSessionTransport {
+pub(super) struct RawSessionTransport {
     transport: SessionTransport,
     slots: HashMap<RequestId, ResultSlot>,
     end: SessionEnd,
@@ -252,29 +245,29 @@ impl Transport<RoleServer> for RawSessionTransport {
 /// The end of a stream or session. Each of its requests carries the signal, so that calls end with it at once: `rmcp`
 /// itself lets handlers run for some seconds.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct SessionEnd(CancellationToken);
+pub(super) struct SessionEnd(CancellationToken);
 
 impl SessionEnd {
-    pub(in crate::gateway) fn signal(&self) {
+    pub(super) fn signal(&self) {
         self.0.cancel();
     }
 
     /// Attaches the signal to a request.
-    pub(in crate::gateway) fn attach(&self, extensions: &mut Extensions) {
+    pub(super) fn attach(&self, extensions: &mut Extensions) {
         extensions.insert(self.clone());
     }
 }
 
 /// The end of a client's access. Each of its HTTP requests carries the signal.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct ClientEnd(CancellationToken);
+pub(super) struct ClientEnd(CancellationToken);
 
 impl ClientEnd {
-    pub(in crate::gateway) fn signal(&self) {
+    pub(super) fn signal(&self) {
         self.0.cancel();
     }
 
-    pub(in crate::gateway) fn is_signalled(&self) -> bool {
+    pub(super) fn is_signalled(&self) -> bool {
         self.0.is_cancelled()
     }
 }

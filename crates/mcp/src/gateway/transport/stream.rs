@@ -18,12 +18,15 @@ use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
 use crate::transport::stdio::line::{BoundedLine, LineReader};
 
+/// The maximum length of a message in bytes.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
 /// The reason why serving a stream has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The handshake has failed.
     #[error("the client did not begin as MCP has it: {0}")]
-    Truncated(String),
+    Handshake(String),
     /// The connection has failed because of a defect.
     #[error("the connection broke down: {0}")]
     Broken(String),
@@ -65,16 +68,13 @@ where
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(ServeError::Truncated(error.to_string())),
+        Err(error) => Err(ServeError::Handshake(error.to_string())),
     }
 }
 
-/// The maximum length of a message in bytes.
-const MAX_MESSAGE_BYTES: usize = 16 << 20;
-
 /// The messages of a stream from the first request on. Earlier notifications and responses have no meaning, and `rmcp`
 /// would end the connection. It parses messages itself, because `rmcp` ignores unreadable ones without a response.
-pub(in crate::gateway) struct LenientTransport<R: AsyncRead, W: AsyncWrite> {
+struct LenientTransport<R: AsyncRead, W: AsyncWrite> {
     input: LineReader<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
     has_begun: bool,
@@ -86,7 +86,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    pub(in crate::gateway) fn new((input, output): (R, W)) -> Self {
+    fn new((input, output): (R, W)) -> Self {
         Self {
             input: LineReader::new(input, MAX_MESSAGE_BYTES),
             output: AsyncRwTransport::new(tokio::io::empty(), output),

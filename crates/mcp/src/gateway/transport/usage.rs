@@ -16,7 +16,7 @@ const MAX_SESSIONS: usize = 1024;
 
 /// The usage of all sessions. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct SessionUsage(Arc<Mutex<UsageState>>);
+pub(super) struct SessionUsage(Arc<Mutex<UsageState>>);
 
 #[derive(Debug, Default)]
 struct UsageState {
@@ -34,7 +34,7 @@ struct SessionUse {
 
 /// The kind of a request of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gateway) enum SessionRequest {
+pub(super) enum SessionRequest {
     /// A request with a response.
     Call,
     /// An open stream of notifications.
@@ -43,7 +43,7 @@ pub(in crate::gateway) enum SessionRequest {
 
 /// A guard of a request in flight.
 #[derive(Debug)]
-pub(in crate::gateway) struct RequestGuard {
+pub(super) struct RequestGuard {
     usage: SessionUsage,
     session: SessionId,
     request: SessionRequest,
@@ -51,7 +51,7 @@ pub(in crate::gateway) struct RequestGuard {
 
 /// A guard of a session that is being opened.
 #[derive(Debug)]
-pub(in crate::gateway) struct OpeningGuard {
+pub(super) struct OpeningGuard {
     usage: SessionUsage,
     client: ClientId,
 }
@@ -59,7 +59,7 @@ pub(in crate::gateway) struct OpeningGuard {
 impl SessionUsage {
     /// Reserves a session of `client`, and returns the session that must end for it, if any. `owners` are the existing
     /// sessions. Returns `None` if the limit is reached and no session is idle.
-    pub(in crate::gateway) fn open(
+    pub(super) fn open(
         &self,
         client: &ClientId,
         owners: &HashMap<SessionId, ClientId>,
@@ -86,11 +86,7 @@ impl SessionUsage {
     }
 
     /// Marks a session as used by a request.
-    pub(in crate::gateway) fn begin(
-        &self,
-        session: SessionId,
-        request: SessionRequest,
-    ) -> RequestGuard {
+    pub(super) fn begin(&self, session: SessionId, request: SessionRequest) -> RequestGuard {
         self.lock().change(&session, request, |count| count + 1);
         RequestGuard {
             usage: self.clone(),
@@ -100,7 +96,7 @@ impl SessionUsage {
     }
 
     /// Removes a session that has ended.
-    pub(in crate::gateway) fn forget(&self, session: &SessionId) {
+    pub(super) fn forget(&self, session: &SessionId) {
         self.lock().sessions.remove(session);
     }
 

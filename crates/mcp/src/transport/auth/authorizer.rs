@@ -36,7 +36,7 @@ impl fmt::Debug for Authorizer {
         f.debug_struct("Authorizer")
             .field("server", &self.server)
             .field("oauth", &self.oauth)
-            .field("shelf", &self.credential_store)
+            .field("credential_store", &self.credential_store)
             .field("consent", &self.consent)
             .finish_non_exhaustive()
     }
@@ -283,9 +283,9 @@ impl Authorizer {
     fn consent_required(&self, challenge: Option<&str>) -> HttpFailure {
         let server = &self.server;
         let params = challenge.map(|challenge| WWWAuthenticateParams::parse(challenge, &self.url));
-        let is_narrow = params.is_some_and(|params| params.is_insufficient_scope());
+        let needs_scopes = params.is_some_and(|params| params.is_insufficient_scope());
         HttpFailure::unsent(
-            if is_narrow {
+            if needs_scopes {
                 "it wants to be allowed more than it was (HTTP 403)"
             } else {
                 "it wants to be logged in to (HTTP 401)"

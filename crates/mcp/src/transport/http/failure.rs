@@ -122,9 +122,9 @@ impl From<HttpError> for HttpFailure {
 /// | --- | --- |
 /// | 301, 307, 308 | the same request belongs somewhere else |
 /// | 400, 411, 413, 414, 415, 421, 422, 426, 428, 431 | the request itself is not accepted |
-/// | 401, 402, 403, 407, 451 | the sender is not let in |
-/// | 404, 405, 406 | there is no such endpoint or session, or it takes no such request |
-/// | 429, 503 with `Retry-After` | there is no capacity, later there is |
+/// | 401, 402, 403, 407, 451 | the sender is not authorized |
+/// | 404, 405, 406 | the endpoint or session does not exist, or does not accept the request |
+/// | 429, 503 with `Retry-After` | the server has no capacity at the moment |
 pub(crate) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
     match status.as_u16() {
         301 | 307 | 308 | 400..=407 | 411 | 413..=415 | 421 | 422 | 426 | 428 | 429 | 431 | 451 => {

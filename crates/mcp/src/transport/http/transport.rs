@@ -87,9 +87,9 @@ impl HttpHandle {
     /// Waits until the session has ended, for `grace` at most.
     pub(crate) async fn wait_closed(&self, grace: Duration) {
         let mut is_closed = self.is_closed.clone();
-        let wait_closed = is_closed.wait_for(|wait_closed| *wait_closed);
+        let closed = is_closed.wait_for(|is_closed| *is_closed);
         // After that, the server ends the session by itself at some time.
-        let _ = tokio::time::timeout(grace, wait_closed).await;
+        let _ = tokio::time::timeout(grace, closed).await;
     }
 }
 
@@ -119,8 +119,8 @@ impl Transport<RoleClient> for HttpTransport {
     }
 
     async fn close(&mut self) -> Result<(), HttpFailure> {
-        let wait_closed = self.inner.close().await;
+        let closed = self.inner.close().await;
         self.is_closed.send_replace(true);
-        wait_closed.map_err(HttpFailure::from)
+        closed.map_err(HttpFailure::from)
     }
 }
