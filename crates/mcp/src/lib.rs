@@ -34,6 +34,6 @@ pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
 pub use transport::auth::{Consent, Tokens};
 pub use upstream::{
-    ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceFollowing, ServerFailure,
-    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+    ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,
+    ServerFailure, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };

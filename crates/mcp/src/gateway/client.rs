@@ -86,7 +86,7 @@ impl Client {
 
     /// Returns true if input is requested from the client by requests, as in revisions before 2026-07-28, rather than
     /// by a result.
-    pub fn is_asked_directly(&self) -> bool {
+    pub fn receives_requests(&self) -> bool {
         // Revisions are ISO dates, which sort as strings.
         self.revision.as_str() < ProtocolVersion::V_2026_07_28.as_str()
     }
@@ -109,8 +109,8 @@ impl Client {
     pub(super) fn as_upstream(&self) -> UpstreamClient {
         UpstreamClient {
             capabilities: self.request_capabilities(),
-            is_asked_by_requests: self.is_asked_directly(),
-            is_one_of_many: false,
+            receives_requests: self.receives_requests(),
+            shares_servers: false,
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) struct GatewayState {
     pub(super) host: Arc<dyn Host>,
     pub(super) upstreams: Upstreams,
     pub(super) suspended: SuspendedCalls,
-    /// True if several clients use the same servers, which then only learn the common abilities.
+    /// True if several clients use the same servers, which then only learn the common capabilities.
     serves_many: bool,
     listing: Mutex<Option<(Arc<UpstreamView>, Arc<Listing>)>>,
 }
@@ -90,7 +90,7 @@ impl GatewayState {
             capabilities.entry("elicitation".into()).or_insert(forms);
             UpstreamClient {
                 capabilities: Value::from(capabilities),
-                is_one_of_many: true,
+                shares_servers: true,
                 ..client.as_upstream()
             }
         } else {

@@ -40,8 +40,8 @@ pub trait Caller: Send + Sync + 'static {
     /// Returns the `_meta` of requests for the client (`traceparent`, `tracestate`, `baggage`): an object or `null`.
     fn meta(&self) -> Value;
 
-    /// Returns the abilities of the client, by which a shared server selects a session.
-    fn abilities(&self) -> Option<UpstreamClient> {
+    /// Returns the description of the client, by which a shared server selects a session.
+    fn upstream_client(&self) -> Option<UpstreamClient> {
         None
     }
 
@@ -142,9 +142,9 @@ pub struct UpstreamClient {
     pub capabilities: Value,
     /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a
     /// server that supports both kinds of revisions is connected to with the earlier one.
-    pub is_asked_by_requests: bool,
+    pub receives_requests: bool,
     /// True if further clients use the same servers. Remote servers then have one session for each set of capabilities.
-    pub is_one_of_many: bool,
+    pub shares_servers: bool,
 }
 
 impl UpstreamClient {

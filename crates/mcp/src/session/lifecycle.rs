@@ -91,7 +91,7 @@ impl Session {
         let ClientContext { client, observer } = context;
         let plan = match config.protocol.as_deref().and_then(supported_revision) {
             Some(revision) => HandshakePlan::only(revision),
-            None => HandshakePlan::preferring(client.is_asked_by_requests),
+            None => HandshakePlan::preferring(client.receives_requests),
         };
         let capabilities = client.capabilities;
         let (name, version) = options.client.clone();

@@ -64,25 +64,25 @@ impl Upstream {
         caller: Option<&Arc<dyn Caller>>,
     ) -> Result<Arc<Server>, ToolError> {
         let session = self.session(client).await?;
-        let abilities = caller.and_then(|caller| caller.abilities());
+        let upstream_client = caller.and_then(|caller| caller.upstream_client());
         let has_variants = matches!(self.server.config.reach, Reach::Http(_))
-            && client.get().is_some_and(|client| client.is_one_of_many);
-        let Some(abilities) = abilities.filter(|_| has_variants) else {
+            && client.get().is_some_and(|client| client.shares_servers);
+        let Some(upstream_client) = upstream_client.filter(|_| has_variants) else {
             return Ok(Arc::clone(&self.server));
         };
-        let mut abilities = abilities.shared();
+        let mut upstream_client = upstream_client.shared();
         let suits_main_session = if session.server_info.is_stateless {
             // Each request carries the capabilities of its client.
-            !abilities.is_asked_by_requests || self.server.config.protocol.is_some()
+            !upstream_client.receives_requests || self.server.config.protocol.is_some()
         } else {
             // Such a server sends requests, whichever revision the client speaks.
-            abilities.is_asked_by_requests = true;
-            *session.server_requests.capabilities() == abilities.capabilities
+            upstream_client.receives_requests = true;
+            *session.server_requests.capabilities() == upstream_client.capabilities
         };
         if suits_main_session {
             return Ok(Arc::clone(&self.server));
         }
-        Ok(self.variants.of(self, abilities))
+        Ok(self.variants.of(self, upstream_client))
     }
 
     /// Stops the server in all its sessions.
@@ -96,7 +96,7 @@ impl Upstream {
         let view = self.publisher.view();
         let needs_start = view.servers.get(self.index).is_some_and(|server| {
             matches!(server.state, UpstreamState::Failed(_))
-                || (matches!(server.state, UpstreamState::Idle) && !server.was_tried)
+                || (matches!(server.state, UpstreamState::Idle) && !server.first_start_finished)
         });
         if needs_start {
             self.server.start_in_background();
@@ -107,9 +107,9 @@ impl Upstream {
     pub(crate) fn set_client(self: &Arc<Self>, client: Option<&UpstreamClient>) {
         let observer: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
-        if client.is_one_of_many && matches!(self.server.config.reach, Reach::Http(_)) {
+        if client.shares_servers && matches!(self.server.config.reach, Reach::Http(_)) {
             // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
-            client.is_asked_by_requests = false;
+            client.receives_requests = false;
         }
         self.server.set_context(ClientContext {
             client,
@@ -135,7 +135,7 @@ impl Upstream {
 
     fn set_state(&self, state: UpstreamState) {
         self.publisher.update(self.index, |server, changes| {
-            server.was_tried |= state.is_settled();
+            server.first_start_finished |= state.is_settled();
             server.state = state;
             changes.states += 1;
         });

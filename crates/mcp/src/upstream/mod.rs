@@ -12,6 +12,6 @@ mod view;
 
 pub use connections::{Connections, ServerFailure};
 pub use options::{ConnectOptions, ProcessObserver};
-pub use subscriptions::ResourceFollowing;
+pub use subscriptions::ResourceSubscription;
 pub use upstreams::Upstreams;
 pub use view::{ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView};

@@ -135,7 +135,7 @@ impl SessionMonitor {
         let failure = server.failure(error);
         self.publisher.update(self.index, |server, changes| {
             server.state = UpstreamState::Failed(failure);
-            server.was_tried = true;
+            server.first_start_finished = true;
             changes.states += 1;
         });
         // The next start reads the lists again.
@@ -200,7 +200,7 @@ impl SessionMonitor {
                 server.capabilities = server_info.capabilities.clone();
                 server.instructions = server_info.instructions.clone();
                 server.state = UpstreamState::Ready;
-                server.was_tried = true;
+                server.first_start_finished = true;
                 changes.states += 1;
             }
         });

@@ -20,12 +20,12 @@ use crate::session::router::RequestError;
 /// A guard that keeps a resource subscription until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropping this ends it"]
-pub struct ResourceFollowing {
+pub struct ResourceSubscription {
     upstream: Arc<Upstream>,
     uri: Arc<str>,
 }
 
-impl ResourceFollowing {
+impl ResourceSubscription {
     pub(crate) async fn begin(
         upstream: &Arc<Upstream>,
         session: &Session,
@@ -52,7 +52,7 @@ impl ResourceFollowing {
     }
 }
 
-impl Drop for ResourceFollowing {
+impl Drop for ResourceSubscription {
     fn drop(&mut self) {
         if !self.upstream.subscribed.remove(&self.uri) {
             return;

@@ -15,7 +15,7 @@ use super::connections::ServerFailure;
 use super::entry::Upstream;
 use super::options::ConnectOptions;
 use super::server::Server;
-use super::subscriptions::ResourceFollowing;
+use super::subscriptions::ResourceSubscription;
 use super::view::{
     UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, ViewPublisher,
 };
@@ -110,8 +110,9 @@ impl Upstreams {
         let is_settled = || {
             let view = self.view();
             let mut servers = view.servers.iter();
-            servers
-                .all(|server| server.was_tried || !matches!(server.state, UpstreamState::Starting))
+            servers.all(|server| {
+                server.first_start_finished || !matches!(server.state, UpstreamState::Starting)
+            })
         };
         let settled = changes.wait_for(|_| is_settled());
         matches!(tokio::time::timeout(timeout, settled).await, Ok(Ok(_)))
@@ -222,14 +223,14 @@ impl Upstreams {
     /// # Errors
     ///
     /// Returns the server's own error unchanged, or the reason why the server could not be reached.
-    pub async fn follow(
+    pub async fn subscribe(
         &self,
         server: &str,
         uri: &str,
-    ) -> Result<ResourceFollowing, UpstreamError> {
+    ) -> Result<ResourceSubscription, UpstreamError> {
         let upstream = self.upstream(server)?;
         let session = upstream.session(&self.inner.client).await?;
-        ResourceFollowing::begin(upstream, &session, Arc::from(uri)).await
+        ResourceSubscription::begin(upstream, &session, Arc::from(uri)).await
     }
 
     /// Stops all servers and their descendants. Later requests fail.

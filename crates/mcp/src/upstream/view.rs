@@ -40,7 +40,7 @@ pub struct UpstreamServer {
     /// The state of its process or connection.
     pub state: UpstreamState,
     /// True once the first start attempt has finished, successfully or not.
-    pub was_tried: bool,
+    pub first_start_finished: bool,
     /// The negotiated revision of MCP; `None` before the first start.
     pub revision: Option<Arc<str>>,
     /// Its `serverInfo`, unchanged, or `null`.
@@ -90,7 +90,10 @@ impl UpstreamView {
 
     /// Returns the names of the servers whose first start has not finished.
     pub fn starting(&self) -> impl Iterator<Item = &Arc<str>> {
-        let starting = self.servers.iter().filter(|server| !server.was_tried);
+        let starting = self
+            .servers
+            .iter()
+            .filter(|server| !server.first_start_finished);
         starting.map(|server| &server.name)
     }
 
@@ -102,7 +105,7 @@ impl UpstreamView {
                 UpstreamState::Ready => None,
                 UpstreamState::Failed(failure) => Some(failure.message.clone()),
                 // The view still has the lists of its last session.
-                UpstreamState::Idle if server.was_tried => None,
+                UpstreamState::Idle if server.first_start_finished => None,
                 UpstreamState::Idle | UpstreamState::Starting => {
                     Some(format!("the server `{}` is still starting", server.name))
                 }
@@ -120,7 +123,7 @@ impl UpstreamServer {
     pub(crate) fn new(name: Arc<str>, state: UpstreamState) -> Self {
         Self {
             name,
-            was_tried: state.is_settled(),
+            first_start_finished: state.is_settled(),
             state,
             revision: None,
             info: Value::Null,

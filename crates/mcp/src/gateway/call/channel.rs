@@ -35,7 +35,7 @@ pub(in crate::gateway) struct ClientQuestion {
 pub(in crate::gateway) struct CallChannel {
     messages: mpsc::UnboundedSender<CallMessage>,
     client: Arc<str>,
-    abilities: UpstreamClient,
+    upstream_client: UpstreamClient,
     meta: Value,
 }
 
@@ -49,7 +49,7 @@ impl CallChannel {
         let channel = Self {
             messages,
             client: client.id.as_str().into(),
-            abilities: client.as_upstream(),
+            upstream_client: client.as_upstream(),
             meta,
         };
         (channel, receiver)
@@ -86,8 +86,8 @@ impl Caller for CallChannel {
         self.meta.clone()
     }
 
-    fn abilities(&self) -> Option<UpstreamClient> {
-        Some(self.abilities.clone())
+    fn upstream_client(&self) -> Option<UpstreamClient> {
+        Some(self.upstream_client.clone())
     }
 
     fn client(&self) -> Option<Arc<str>> {

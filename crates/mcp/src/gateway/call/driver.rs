@@ -111,7 +111,7 @@ impl InFlightCall {
                         // The call may have stopped waiting for this answer.
                         let _ = question.answer.send(Err(error));
                     }
-                    CallMessage::Question(question) if client.is_asked_directly() => {
+                    CallMessage::Question(question) if client.receives_requests() => {
                         asking.push(Box::pin(send_question(context.clone(), question)));
                     }
                     CallMessage::Question(question) => {
@@ -218,7 +218,7 @@ async fn send_notification(
 ) {
     // Since 2026-07-28 each request states whether its client wants logs.
     if method == "notifications/message"
-        && !client.is_asked_directly()
+        && !client.receives_requests()
         && context.meta.log_level().is_none()
     {
         return;

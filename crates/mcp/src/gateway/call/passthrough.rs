@@ -26,7 +26,7 @@ pub(in crate::gateway) fn pass_request(
 ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
     let upstreams = upstreams.clone();
     Box::pin(async move {
-        if client.is_asked_directly() {
+        if client.receives_requests() {
             return completed(&upstreams, &server, method, params, caller).await;
         }
         upstreams

@@ -12,7 +12,7 @@ pub(in crate::gateway) fn result(result: Value, client: &Client) -> Value {
         return result;
     };
     let kind = fields.get("resultType").and_then(Value::as_text);
-    match (client.is_asked_directly(), kind) {
+    match (client.receives_requests(), kind) {
         (true, Some("complete")) => {
             let mut fields = (**fields).clone();
             fields.shift_remove("resultType");
@@ -34,7 +34,7 @@ pub(in crate::gateway) fn cacheable(result: Value, client: &Client) -> Value {
         return result;
     };
     let mut fields = (**fields).clone();
-    if client.is_asked_directly() {
+    if client.receives_requests() {
         fields.shift_remove("ttlMs");
         fields.shift_remove("cacheScope");
     } else {

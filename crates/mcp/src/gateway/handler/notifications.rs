@@ -18,7 +18,7 @@ use tokio::task;
 use super::forwarding::read;
 use super::service::GatewayHandler;
 use crate::gateway::state::GatewayState;
-use crate::upstream::{ChangeCounts, ResourceFollowing, UpstreamNotification};
+use crate::upstream::{ChangeCounts, ResourceSubscription, UpstreamNotification};
 
 /// The interval of checks whether an idle client is still connected.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -97,7 +97,7 @@ impl GatewayHandler {
         let addresses = accepted.resource_subscriptions.unwrap_or_default();
         let mut resources = Vec::new();
         for address in &addresses {
-            resources.extend(self.follow(address).await);
+            resources.extend(self.subscribe_to(address).await);
         }
         loop {
             let change = tokio::select! {
@@ -229,10 +229,10 @@ impl ChangeStream {
 
 /// The resource subscriptions of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ClientSubscriptions(Arc<Mutex<HashMap<String, Vec<ResourceFollowing>>>>);
+pub(super) struct ClientSubscriptions(Arc<Mutex<HashMap<String, Vec<ResourceSubscription>>>>);
 
 impl ClientSubscriptions {
-    pub(super) fn add(&self, address: &str, subscriptions: Vec<ResourceFollowing>) {
+    pub(super) fn add(&self, address: &str, subscriptions: Vec<ResourceSubscription>) {
         self.lock().insert(address.to_owned(), subscriptions);
     }
 
@@ -247,7 +247,7 @@ impl ClientSubscriptions {
         address.is_some_and(|address| self.lock().contains_key(address))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Vec<ResourceFollowing>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Vec<ResourceSubscription>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,7 @@ use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::call::translate;
 use crate::gateway::client::Client;
-use crate::upstream::ResourceFollowing;
+use crate::upstream::ResourceSubscription;
 
 impl GatewayHandler {
     pub(super) async fn resources(
@@ -102,13 +102,13 @@ impl GatewayHandler {
     }
 
     /// Subscribes to a resource at the most likely server that accepts it.
-    pub(super) async fn follow(&self, address: &str) -> Vec<ResourceFollowing> {
+    pub(super) async fn subscribe_to(&self, address: &str) -> Vec<ResourceSubscription> {
         if !self.gateway.passes_through() {
             return Vec::new();
         }
         for server in self.gateway.current().candidate_servers(address) {
-            match self.gateway.upstreams.follow(&server, address).await {
-                Ok(following) => return vec![following],
+            match self.gateway.upstreams.subscribe(&server, address).await {
+                Ok(subscription) => return vec![subscription],
                 Err(error) => {
                     tracing::debug!(server = &*server, %error, "a server took no subscription");
                 }

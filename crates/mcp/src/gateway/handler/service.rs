@@ -152,8 +152,8 @@ impl ServerHandler for GatewayHandler {
         request: SubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        let following = self.follow(&request.uri).await;
-        self.subscriptions.add(&request.uri, following);
+        let subscription = self.subscribe_to(&request.uri).await;
+        self.subscriptions.add(&request.uri, subscription);
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl ServerHandler for GatewayHandler {
         context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        let is_older = Client::of(&context).is_asked_directly();
+        let is_older = Client::of(&context).receives_requests();
         let is_known = capabilities::METHODS.contains(&method.as_str())
             && (is_older || !capabilities::REMOVED_METHODS.contains(&method.as_str()));
         // `rmcp` parses a request with invalid parameters as one of an unknown method.

@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 
 use super::support::{PATIENCE, raw_call, ready, view_when};
 
-async fn following(revision: &str, recorder: &Recorder) -> Upstreams {
+async fn subscribable(revision: &str, recorder: &Recorder) -> Upstreams {
     let updated = json!({
         "jsonrpc": "2.0", "method": "notifications/resources/updated",
         "params": {"uri": "file:///a", "_meta": {"io.modelcontextprotocol/subscriptionId": "$SUBSCRIPTION"}},
@@ -39,10 +39,10 @@ fn asked(recorder: &Recorder, method: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn older_sessions_are_asked_once() {
     let recorder = Recorder::new();
-    let upstreams = following("2025-11-25", &recorder).await;
+    let upstreams = subscribable("2025-11-25", &recorder).await;
     let mut notifications = upstreams.notifications();
-    let first = upstreams.follow("fake", "file:///a").await.unwrap();
-    let second = upstreams.follow("fake", "file:///a").await.unwrap();
+    let first = upstreams.subscribe("fake", "file:///a").await.unwrap();
+    let second = upstreams.subscribe("fake", "file:///a").await.unwrap();
     raw_call(&upstreams, "update", None).await.unwrap();
     assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
     drop(first);
@@ -57,9 +57,9 @@ async fn older_sessions_are_asked_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_start_of_an_older_session_is_asked() {
     let recorder = Recorder::new();
-    let upstreams = following("2025-11-25", &recorder).await;
-    let _first = upstreams.follow("fake", "file:///a").await.unwrap();
-    let _second = upstreams.follow("fake", "file:///a").await.unwrap();
+    let upstreams = subscribable("2025-11-25", &recorder).await;
+    let _first = upstreams.subscribe("fake", "file:///a").await.unwrap();
+    let _second = upstreams.subscribe("fake", "file:///a").await.unwrap();
     raw_call(&upstreams, "die", None).await.unwrap_err();
     let before = tokio::task::block_in_place(|| recorder.methods_until_end());
     raw_call(&upstreams, "echo", None).await.unwrap();
@@ -80,14 +80,14 @@ async fn each_start_of_an_older_session_is_asked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_sessions_are_subscribed_anew() {
     let recorder = Recorder::new();
-    let upstreams = following("2026-07-28", &recorder).await;
+    let upstreams = subscribable("2026-07-28", &recorder).await;
     let mut notifications = upstreams.notifications();
-    let first = upstreams.follow("fake", "file:///a").await.unwrap();
+    let first = upstreams.subscribe("fake", "file:///a").await.unwrap();
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
     assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a"]}"#);
     raw_call(&upstreams, "update", None).await.unwrap();
     assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
-    let second = upstreams.follow("fake", "file:///b").await.unwrap();
+    let second = upstreams.subscribe("fake", "file:///b").await.unwrap();
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
     assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a","file:///b"]}"#);
     // The one before is ended then.
@@ -103,7 +103,7 @@ async fn the_newest_sessions_are_subscribed_anew() {
 #[tokio::test]
 async fn a_refusal_is_told() {
     let upstreams = ready(json!({"revisions": ["2025-11-25"]})).await;
-    let error = upstreams.follow("fake", "file:///a").await.unwrap_err();
+    let error = upstreams.subscribe("fake", "file:///a").await.unwrap_err();
     assert_snapshot!(error, @"Method not found");
     upstreams.shutdown().await;
 }

@@ -224,14 +224,14 @@ async fn dropping_them_leaves_nothing() {
 }
 
 /// The revision that is spoken with a server of these revisions, started for a client that is asked in this way.
-async fn spoken(revisions: &[&str], is_asked_by_requests: bool, protocol: Option<&str>) -> String {
+async fn spoken(revisions: &[&str], receives_requests: bool, protocol: Option<&str>) -> String {
     let mut script = echo();
     script["revisions"] = revisions.into();
     let mut server = fake("fake", script);
     server.protocol = protocol.map(Into::into);
     let upstreams = upstreams([server]);
     upstreams.start_for(&UpstreamClient {
-        is_asked_by_requests,
+        receives_requests,
         ..UpstreamClient::new(json!({"elicitation": {}}).into())
     });
     assert!(upstreams.settled(PATIENCE).await);
@@ -246,7 +246,7 @@ async fn spoken(revisions: &[&str], is_asked_by_requests: bool, protocol: Option
 #[tokio::test]
 async fn the_revision_is_the_clients_if_the_server_has_it() {
     const BOTH: &[&str] = &["2026-07-28", "2025-11-25"];
-    for (revisions, is_asked_by_requests, protocol, expected) in [
+    for (revisions, receives_requests, protocol, expected) in [
         (BOTH, false, None, "2026-07-28"),
         (BOTH, true, None, "2025-11-25"),
         (&["2026-07-28"][..], true, None, "2026-07-28"),
@@ -254,10 +254,10 @@ async fn the_revision_is_the_clients_if_the_server_has_it() {
         (BOTH, true, Some("2026-07-28"), "2026-07-28"),
         (BOTH, false, Some("2025-11-25"), "2025-11-25"),
     ] {
-        let spoken = spoken(revisions, is_asked_by_requests, protocol).await;
+        let spoken = spoken(revisions, receives_requests, protocol).await;
         assert_eq!(
             spoken, expected,
-            "{revisions:?} {is_asked_by_requests} {protocol:?}"
+            "{revisions:?} {receives_requests} {protocol:?}"
         );
     }
     let refused = spoken(&["2025-11-25"], false, Some("2026-07-28")).await;
