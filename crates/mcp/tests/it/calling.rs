@@ -1,4 +1,4 @@
-//! What becomes of calls.
+//! Tests of calls and their outcomes.
 
 use std::time::Duration;
 
@@ -231,7 +231,7 @@ async fn calls_run_side_by_side() {
 
 #[tokio::test]
 async fn large_results_arrive() {
-    // Beyond what `rmcp` takes in a message of its own accord.
+    // Longer than the default message limit of `rmcp`.
     let length = 20 << 20;
     let connections =
         connect_fake(json!({"tools": [{"name": "big", "does": {"text_bytes": length}}]})).await;
@@ -296,7 +296,7 @@ async fn errors_show_the_last_words_without_secrets() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_server_that_stopped_listening_is_started_again() {
-    // It answers both questions of the start, and closes its input with the second.
+    // The server answers both requests of the start, and closes its input after the second.
     let shell = r#"
         echo up >&2
         read line
@@ -315,7 +315,7 @@ async fn a_server_that_stopped_listening_is_started_again() {
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome),
         @r#"unavailable: the server `deaf` did not answer: it closed the connection {"stderr":"up"} (unknown)"#);
-    // The next call starts it anew; this time nobody asks for its tools, so that the call is its second message.
+    // The next call restarts the server without listing its tools, so the call is its second message.
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome), @"null");
     assert_eq!(connections.stderr("deaf").as_deref(), Some("up\nup\n"));

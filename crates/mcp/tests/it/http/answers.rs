@@ -1,4 +1,4 @@
-//! What becomes of what servers answer over HTTP.
+//! Tests of responses over HTTP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::support::{call, connect, connect_with, describe};
 
 const KEY: (&str, &str) = ("Authorization", "Bearer tok-987654");
 
-/// What is said of a server that answers everything so.
+/// Returns the failure of a server that gives this response to every request.
 async fn refused(answer: fn() -> Answer, headers: &[(&str, &str)]) -> String {
     let server = Scripted::start(move |_| Some(answer())).await;
     let connections = connect([server.config(headers)]).await;
@@ -27,7 +27,7 @@ async fn refused(answer: fn() -> Answer, headers: &[(&str, &str)]) -> String {
     format!("{}\n  {}", failure.message, failure.help)
 }
 
-/// What comes of a call that is answered so, and what is known of it.
+/// Returns the outcome of a call with this response.
 async fn called(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> String {
     let server =
         Scripted::start(move |request| (request.what() == "tools/call").then(|| answer(request)))
@@ -310,7 +310,7 @@ async fn a_session_that_is_forgotten_is_begun_anew() {
     connections.shutdown().await;
     assert_snapshot!(describe(outcome), @r#""done""#);
     let mut asked = server.asked();
-    // The stream for what the server says of its own accord is asked for at a time of its own.
+    // The stream of server-initiated messages is requested at an unspecified time.
     asked.retain(|what| what != "GET");
     assert_snapshot!(asked.join("\n"), @"
     server/discover

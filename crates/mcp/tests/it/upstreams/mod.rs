@@ -1,4 +1,4 @@
-//! The servers behind a gateway: each on its own, and everything as it came.
+//! Tests of the servers behind a gateway.
 
 mod client;
 mod everything;

@@ -1,4 +1,4 @@
-//! What servers tell reaches the client that it is for, and nobody else.
+//! Tests that notifications of servers reach only their client.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
 use super::client::Client;
-use super::support::{PATIENCE, REVISIONS, raw, raw_call, ready};
+use super::support::{EVENT_TIMEOUT, REVISIONS, raw, raw_call, ready};
 use crate::support::tool_call;
 
 fn progress(progress: serde_json::Value) -> serde_json::Value {
@@ -39,7 +39,7 @@ async fn progress_reaches_the_call_that_it_is_of() {
             "revisions": [revision], "record": recorder.address(), "tools": [{"name": "tool", "does": does}]
         }))
         .await;
-        // Both chose the same token.
+        // Both clients use the same token.
         let clients = [Client::listening(), Client::listening()];
         let release = tokio::task::spawn_blocking(move || {
             let calls = [(); 2].map(|()| recorder.message("tools/call"));
@@ -52,7 +52,7 @@ async fn progress_reaches_the_call_that_it_is_of() {
         );
         let tokens = release.await.unwrap();
         assert_ne!(tokens[0], tokens[1]);
-        // They came before the answer did.
+        // The notifications arrive before the response.
         seen.extend(clients.map(|client| client.lines().join("\n")));
         upstreams.shutdown().await;
     }
@@ -79,8 +79,8 @@ async fn who_did_not_ask_hears_nothing_of_progress() {
     upstreams.shutdown().await;
 }
 
-/// What clients of the names hear of a log message while a call of each is under way, and what those hear that listen to
-/// what belongs to no call.
+/// Returns the notifications of clients with these names while a call of each is in flight, and those of a receiver of
+/// unrelated notifications.
 async fn check(names: &[Option<&str>]) -> String {
     let recorder = Recorder::new();
     let upstreams = ready(json!({
@@ -134,7 +134,7 @@ async fn messages_reach_the_one_client_that_they_can_be_for() {
     "#);
     assert_snapshot!(check(&[None, None]).await, @"");
     assert_snapshot!(check(&[Some("a"), Some("b")]).await, @"");
-    // Two requests of one client: its newest is told.
+    // Two requests of one client: the latest gets the notification.
     assert_snapshot!(check(&[Some("a"), Some("a")]).await, @r#"notifications/message {"level":"info","data":"secret"}, notifications/made_up null"#);
 }
 
@@ -148,7 +148,7 @@ async fn messages_of_calls_in_a_plan_reach_its_client() {
         .call(tool_call("fake", "log", json!({})))
         .await
         .unwrap();
-    let lines = tokio::time::timeout(PATIENCE, client.has(1)).await.unwrap();
+    let lines = tokio::time::timeout(EVENT_TIMEOUT, client.has(1)).await.unwrap();
     assert_snapshot!(lines.join("\n"), @r#"notifications/message {"level":"info","data":"hi"}"#);
     upstreams.shutdown().await;
 }

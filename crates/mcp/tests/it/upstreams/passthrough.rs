@@ -1,4 +1,4 @@
-//! Requests are handed on as they are, and so are their answers.
+//! Tests that requests and responses are passed through unchanged.
 
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -36,7 +36,7 @@ async fn answers_arrive_as_they_came() {
             line(outcome)
         });
         let lines = join_all(outcomes).await.join("\n");
-        // What the newest revision wants of every result is the server's.
+        // The server sets the fields that the latest revision requires in results.
         seen.push(lines.replace(r#","resultType":"complete""#, ""));
     }
     assert_snapshot!(seen[0], @r#"
@@ -95,7 +95,7 @@ async fn requests_of_any_kind_arrive_as_they_are() {
     .unwrap();
 }
 
-/// The `_meta` of a call for a client, as a server of `revision` gets it; and the same without a client.
+/// Returns the `_meta` of a call as a server of `revision` gets it, with and without a client.
 async fn metas(revision: &str) -> String {
     let recorder = Recorder::new();
     let script = json!({
@@ -143,9 +143,9 @@ async fn servers_are_told_what_the_client_can_do() {
         let script = json!({"revisions": [revision], "record": recorder.address()});
         let upstreams = upstreams([fake("fake", script)]);
         upstreams.start(&capabilities.clone().into());
-        // Only the first word counts.
+        // Only the first client counts.
         upstreams.start(&json!({}).into());
-        assert!(upstreams.settled(super::support::PATIENCE).await);
+        assert!(upstreams.settled(super::support::EVENT_TIMEOUT).await);
         upstreams.shutdown().await;
         let expected = capabilities.clone();
         tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! What servers ask reaches the client that it is for, and the answer the server.
+//! Tests that requests of servers reach their client, and the responses the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
 use super::client::Client;
-use super::support::{PATIENCE, REVISIONS, line, raw_call, ready, upstreams};
+use super::support::{EVENT_TIMEOUT, REVISIONS, line, raw_call, ready, upstreams};
 use crate::support::{describe, fake, tool_call};
 
 fn question() -> serde_json::Value {
@@ -40,7 +40,8 @@ fn caller(client: &Arc<Client>) -> Arc<dyn Caller> {
     Arc::clone(client) as Arc<dyn Caller>
 }
 
-/// What a tool gets that asks this while it is called for `client`, and what the client was asked.
+/// Returns the response to a tool that sends this request while it is called for `client`, and the requests of the
+/// client.
 async fn check(asks: serde_json::Value, client: &Arc<Client>) -> String {
     let upstreams = ready(json!({
         "revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": asks}}]
@@ -150,13 +151,14 @@ async fn a_question_that_is_withdrawn_is_not_asked_any_more() {
         .await
         .unwrap();
     assert_eq!(client.lines().len(), 1);
-    // The sender is dropped with the question.
-    let dropped = tokio::time::timeout(PATIENCE, withdrawal).await;
+    // The sender is dropped with the request.
+    let dropped = tokio::time::timeout(EVENT_TIMEOUT, withdrawal).await;
     assert!(dropped.expect("it is withdrawn").is_err());
     upstreams.shutdown().await;
 }
 
-/// What becomes of a call of a plan for `client` whose result asks `questions` first, and what the client was asked.
+/// Returns the outcome of a plan's call for `client` whose first result requests `questions`, and the requests of the
+/// client.
 async fn check_plan(questions: serde_json::Value, client: Option<&Arc<Client>>) -> String {
     let upstreams = ready(json!({
         "tools": [{"name": "tool", "does": {"input_required": questions}}]
@@ -237,7 +239,7 @@ async fn an_open_question_stops_the_clock_of_the_call() {
         };
         let upstreams = upstreams([server]);
         upstreams.start(&json!({"elicitation": {}}).into());
-        assert!(upstreams.settled(PATIENCE).await);
+        assert!(upstreams.settled(EVENT_TIMEOUT).await);
         let client = Client::answering_after(3 * limit, json!({"action": "accept"}));
         let backends = upstreams.backends(Some(caller(&client)));
         let outcome = backends.call(tool_call("fake", "tool", json!({}))).await;

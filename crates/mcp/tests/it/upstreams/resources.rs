@@ -1,4 +1,4 @@
-//! Whoever follows a resource hears of its changes, in the way of the revision that its server speaks.
+//! Tests of resource subscriptions in all revisions.
 
 use insta::assert_snapshot;
 use planwright_mcp::{UpstreamNotification, UpstreamState, Upstreams};
@@ -6,7 +6,7 @@ use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use super::support::{PATIENCE, raw_call, ready, view_when};
+use super::support::{EVENT_TIMEOUT, raw_call, ready, view_when};
 
 async fn subscribable(revision: &str, recorder: &Recorder) -> Upstreams {
     let updated = json!({
@@ -23,7 +23,7 @@ async fn subscribable(revision: &str, recorder: &Recorder) -> Upstreams {
 }
 
 async fn next(notifications: &mut broadcast::Receiver<UpstreamNotification>) -> String {
-    let notification = tokio::time::timeout(PATIENCE, notifications.recv()).await;
+    let notification = tokio::time::timeout(EVENT_TIMEOUT, notifications.recv()).await;
     let notification = notification.expect("it is told").unwrap();
     format!(
         "{} {} {}",
@@ -31,7 +31,7 @@ async fn next(notifications: &mut broadcast::Receiver<UpstreamNotification>) -> 
     )
 }
 
-/// What the server was asked to tell, the next time that it was.
+/// Waits for the next subscription request and returns its filter.
 fn asked(recorder: &Recorder, method: &str) -> String {
     recorder.message(method)["params"]["notifications"].to_string()
 }
@@ -90,7 +90,7 @@ async fn the_newest_sessions_are_subscribed_anew() {
     let second = upstreams.subscribe("fake", "file:///b").await.unwrap();
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
     assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a","file:///b"]}"#);
-    // The one before is ended then.
+    // The previous subscription ends then.
     tokio::task::block_in_place(|| recorder.message("notifications/cancelled"));
     drop(first);
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
