@@ -4,7 +4,7 @@
 /// The configuration of servers in `mcp.json`.
 mod config;
 
-/// Copies of JSON objects with other fields.
+/// JSON objects: their text fields, and copies with other fields.
 mod object;
 
 /// The transports of sessions: stdio and Streamable HTTP.

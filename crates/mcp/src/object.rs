@@ -1,4 +1,4 @@
-//! Copies of JSON objects with a field added, replaced or removed.
+//! JSON objects: their text fields, and copies with other fields.
 
 use std::sync::Arc;
 
@@ -16,4 +16,12 @@ pub(crate) fn without(object: &Value, names: &[&str]) -> Value {
     let mut fields = object.as_object().cloned().unwrap_or_default();
     fields.retain(|name, _| !names.contains(&&**name));
     fields.into()
+}
+
+/// Returns the text `field` of `object`.
+pub(crate) fn text_field(object: &Value, field: &str) -> Option<Arc<str>> {
+    match object.get(field)? {
+        Value::Text(text) => Some(Arc::clone(text)),
+        _ => None,
+    }
 }

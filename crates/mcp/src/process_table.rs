@@ -47,6 +47,7 @@ mod system {
         };
         let table = table();
         let is_other = |entry: &ProcessEntry| entry.pid == pid && stamp(entry, &boot) != started;
+        // A start time of another boot belongs to no present process.
         if !started.starts_with(&boot) || table.iter().any(is_other) {
             return Vec::new();
         }
@@ -104,6 +105,7 @@ mod system {
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let state = *fields.first()?;
+        // Zombies and dead processes do not run any more.
         if matches!(state, "Z" | "X" | "x") {
             return None;
         }

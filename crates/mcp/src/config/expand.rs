@@ -82,6 +82,7 @@ fn variable(
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
+    // Other clients have kinds such as `${input:NAME}`, which cannot be resolved here.
     if let Some((kind, _)) = name.split_once(':') {
         return Err(ExpansionError {
             message: format!("`${{{inside}}}` asks for a `{kind}` variable, which is not known"),

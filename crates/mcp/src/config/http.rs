@@ -48,6 +48,7 @@ impl ServerReader<'_> {
     fn url(&mut self, field: &str, value: &Value) -> String {
         let faults = self.problems.len();
         let text = self.text(field, value);
+        // The text itself is invalid, and a second problem about it would not help.
         if self.problems.len() > faults {
             return text;
         }
@@ -55,6 +56,7 @@ impl ServerReader<'_> {
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 Some("must begin with `https://` or `http://`")
             }
+            // Addresses appear in messages and logs, so they must not contain credentials.
             Ok(url) if !url.username().is_empty() || url.password().is_some() => {
                 Some("must hold no password")
             }
@@ -92,6 +94,7 @@ impl ServerReader<'_> {
                 // Servers may quote the credential without its scheme, such as `Bearer`.
                 self.add_secret(value.rsplit(' ').next().unwrap_or_default());
             }
+            // The transport sets these headers for each message.
             if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
                 self.problem(
                     &field,

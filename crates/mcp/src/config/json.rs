@@ -31,6 +31,7 @@ impl<'de> Deserialize<'de> for McpConfigFile {
                     let servers = if CONTAINERS.contains(&name.as_str()) {
                         Some(access.next_value()?)
                     } else {
+                        // Other fields belong to the client that owns the file.
                         access.next_value::<IgnoredAny>()?;
                         None
                     };
@@ -98,6 +99,7 @@ fn blank(bytes: &[u8], found: fn(&[u8]) -> usize) -> Vec<u8> {
             if length > 0 {
                 let (blanked, after) = rest.split_at(length);
                 out.extend(blanked.iter().map(|byte| match byte {
+                    // Line breaks stay, so that error positions are correct.
                     b'\n' | b'\r' => *byte,
                     _ => b' ',
                 }));

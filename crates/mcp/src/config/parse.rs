@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::ServersConfig;
 use super::json::{McpConfigFile, to_json};
 use super::server_reader::{ServerReader, escape};
+use crate::session::envelope::json_error_message;
 
 impl ServersConfig {
     /// Parses the `text` of the file `file_name`, with or without comments. `lookup` returns the value of an
@@ -32,7 +33,7 @@ impl ServersConfig {
                     message: if is_wrong_type {
                         "this must be an object".to_owned()
                     } else {
-                        format!("this is not JSON: {}", json_message(&error))
+                        format!("this is not JSON: {}", json_error_message(&error))
                     },
                     help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
                         .to_owned(),
@@ -61,6 +62,7 @@ impl ConfigReader<'_> {
         let mut found = false;
         for (name, servers) in content.0 {
             let Some(servers) = servers else {
+                // Editors use `$schema`, so it needs no warning.
                 if name != "$schema" {
                     let message = format!("the field `{name}` is not known, and was ignored");
                     self.warn(None, format!("/{}", escape(&name)), message);
@@ -90,6 +92,8 @@ impl ConfigReader<'_> {
         let names: Vec<Arc<str>> = self.config.names().cloned().collect();
         for longer in &names {
             let begins = |shorter: &&Arc<str>| {
+                // Tools are called `server.tool` or `server__tool`, so the longer name may read as a tool of the
+                // shorter one.
                 let rest = longer.strip_prefix(&***shorter);
                 rest.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("__"))
             };
@@ -108,6 +112,7 @@ impl ConfigReader<'_> {
     }
 
     fn read_server(&mut self, name: Arc<str>, pointer: String, value: Value) {
+        // The last one counts, as in most JSON parsers.
         if self.config.servers.iter().any(|known| known.name == name) {
             let message = format!("the server `{name}` stands twice: the later one counts");
             self.warn(Some(&name), pointer.clone(), message);
@@ -115,6 +120,7 @@ impl ConfigReader<'_> {
         }
         let mut server = ServerReader::new(Arc::clone(&name), pointer.clone(), self.lookup);
         let is_enabled = server.read(value);
+        // Names that differ only in invisible characters look the same to people.
         if !is_visible(&name) {
             server.problem(
                 "",
@@ -169,15 +175,6 @@ impl ConfigReader<'_> {
             message,
             help: "remove it, or look for a spelling mistake".to_owned(),
         });
-    }
-}
-
-/// Returns the message of a JSON error without its position.
-fn json_message(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((message, _)) => message.to_owned(),
-        None => text,
     }
 }
 

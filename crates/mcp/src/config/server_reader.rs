@@ -48,10 +48,12 @@ impl<'a> ServerReader<'a> {
             self.problem("", "it must be an object", r#"write `{"command": "…"}`"#);
             return true;
         };
+        // A disabled server may be incomplete, so its other fields are not checked.
         if fields.shift_remove("disabled") == Some(Value::Bool(true)) {
             return false;
         }
         self.common(&mut fields);
+        // Clients differ in the name of this field.
         let kind = ["type", "transport"]
             .iter()
             .filter_map(|field| fields.shift_remove(*field))
@@ -73,6 +75,7 @@ impl<'a> ServerReader<'a> {
                 &format!("`{kind}` is no way to reach a server that is known"),
                 "write `stdio` or `http`",
             ),
+            // Most clients omit the type and let the address field decide.
             None if has_address => self.http(fields),
             None => self.program(fields),
         }
@@ -116,6 +119,7 @@ impl<'a> ServerReader<'a> {
     pub(super) fn text(&mut self, field: &str, value: &Value) -> String {
         let text = match value {
             Value::String(text) => text.clone(),
+            // People write these values without quotes, and a process gets text in any case.
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             _ => {
                 let name = field.trim_start_matches('/').to_owned();
@@ -188,6 +192,7 @@ impl ServerReader<'_> {
                 "args" => program.args = self.args(&value),
                 "env" => program.env = self.env(&value),
                 "cwd" => program.cwd = Some(PathBuf::from(self.text("/cwd", &value))),
+                // Clients have fields of their own, so an unknown field is only a warning.
                 _ => self.unknown.push(field),
             }
         }

@@ -72,6 +72,7 @@ impl Client {
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         let revision = context
             .protocol_version()
+            // The specification assumes this revision for HTTP requests that name none.
             .unwrap_or(ProtocolVersion::V_2025_03_26);
         let capabilities = context
             .client_capabilities()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use planwright_core::{Tool, Value};
 
 use super::naming::{NamingScheme, OfferName};
+use crate::object::text_field;
 use crate::upstream::{UpstreamServer, UpstreamView};
 
 /// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
@@ -86,6 +87,7 @@ impl Listing {
             .iter()
             .filter(|(start, _)| address.starts_with(start.as_str()))
             .collect();
+        // The longest literal prefix is the most specific template.
         templates.sort_by_key(|(start, _)| std::cmp::Reverse(start.len()));
         let likely = templates.into_iter().map(|(_, server)| server);
         let mut seen = HashSet::new();
@@ -129,7 +131,7 @@ impl Listing {
                 .iter()
                 .rev()
                 .filter_map(|entry| {
-                    let name = text(entry, "name")?;
+                    let name = text_field(entry, "name")?;
                     seen.insert(Arc::clone(&name))
                         .then(|| (OfferName::new(&server.name, &name), entry, ()))
                 })
@@ -145,7 +147,7 @@ impl Listing {
 
     fn add_resources(&mut self, server: &UpstreamServer) {
         for entry in &server.resources {
-            let Some(address) = text(entry, "uri") else {
+            let Some(address) = text_field(entry, "uri") else {
                 continue;
             };
             if let Entry::Vacant(place) = self.addresses.entry(address) {
@@ -154,7 +156,8 @@ impl Listing {
             }
         }
         for entry in &server.resource_templates {
-            if let Some(template) = text(entry, "uriTemplate") {
+            if let Some(template) = text_field(entry, "uriTemplate") {
+                // Only the literal prefix is matched, which suffices to order the candidates.
                 let start = template.split('{').next().unwrap_or_default().to_owned();
                 self.templates.push((start, Arc::clone(&server.name)));
                 self.resource_templates.push(entry.clone());
@@ -213,7 +216,7 @@ fn renamed(entry: &Value, client_name: Arc<str>, origin: Option<(&Arc<str>, &Arc
     fields.insert("name".into(), Value::Text(client_name));
     if let Some((server, name)) = origin {
         let note = format!("The server `{server}` calls it `{name}`.");
-        let description = match text(entry, "description") {
+        let description = match text_field(entry, "description") {
             Some(description) => format!("{description}\n\n{note}"),
             None => note,
         };
@@ -228,6 +231,7 @@ fn by_name<T>(offers: &[Offer<T>], naming: &NamingScheme<'_>) -> HashMap<Arc<str
     let mut by_name: HashMap<Arc<str>, usize> = client_name.zip(0..).collect();
     for (index, offer) in offers.iter().enumerate() {
         if let Some(prefixed) = naming.prefixed(&offer.server, &offer.name) {
+            // A listed name takes precedence over a prefixed one.
             by_name.entry(prefixed).or_insert(index);
         }
     }
@@ -248,16 +252,10 @@ fn find<T: Clone>(
         .map(|offer| offer.client_name().to_owned())
         .collect();
     let name = name.to_owned();
+    // A single offer of this own name is listed by another one, because the name belongs to another server.
     (names.len() > 1).then_some(Err(AmbiguousName { name, names }))
 }
 
 fn is_named(entry: &Value, name: &str) -> bool {
     entry.get("name").and_then(Value::as_text) == Some(name)
-}
-
-fn text(entry: &Value, field: &str) -> Option<Arc<str>> {
-    match entry.get(field)? {
-        Value::Text(text) => Some(Arc::clone(text)),
-        _ => None,
-    }
 }

@@ -38,6 +38,7 @@ impl<'a> NamingScheme<'a> {
     /// that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &'a dyn Fn(&str) -> bool) -> Self {
         let mut servers = ServerNames::default();
+        // Names of unavailable servers stay reserved, so that no other server can take them over.
         for server in view.names() {
             servers.add(server);
         }
@@ -120,6 +121,7 @@ impl<'a> NamingScheme<'a> {
     /// Returns the candidate names of a claim, the best one last.
     fn candidates(&self, claim: &OfferName) -> Vec<Arc<str>> {
         let OfferName { server, name } = claim;
+        // The digest makes the last candidate unique if both other names belong to another server.
         let digest = Sha256::digest(format!("{server}\n{name}"));
         let digest = digest.iter().take(4).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");

@@ -86,6 +86,7 @@ impl GatewayState {
             let forms = Value::object([("form", Value::empty_object())]);
             let asked = client.request_capabilities();
             let mut capabilities = asked.as_object().cloned().unwrap_or_default();
+            // Roots belong to a single client.
             capabilities.shift_remove("roots");
             capabilities.entry("elicitation".into()).or_insert(forms);
             UpstreamClient {
@@ -127,6 +128,7 @@ impl GatewayState {
         if let Some(found) = find(&self.current()) {
             return Some(found);
         }
+        // The name may belong to a server that is still starting.
         self.upstreams.settled_within(CALL_GRACE).await;
         find(&self.current())
     }
@@ -135,11 +137,13 @@ impl GatewayState {
         let view = self.upstreams.view();
         let mut known = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
+            // Views are immutable, so the same view has the same listing.
             Some((of, listing)) if Arc::ptr_eq(of, &view) => Arc::clone(listing),
             before => {
                 let listing = Listing::new(&view, &|name| self.host.reserves(name));
                 let before = before.as_ref().map(|(_, before)| &before.collisions);
                 for clause in &listing.collisions {
+                    // Each collision is reported once, not with each new view.
                     if self.passes_through() && before.is_none_or(|before| !before.contains(clause))
                     {
                         tracing::warn!("{clause}");

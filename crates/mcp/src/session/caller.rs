@@ -90,6 +90,7 @@ impl UpstreamError {
         let outcome = self.data.as_ref().and_then(|data| data.get(OUTCOME));
         outcome.and_then(Value::as_text) == Some(UNKNOWN)
             || Self::UNCERTAIN_CODES.contains(&self.code)
+            // Many servers use this code for any error, so the message must confirm it.
             || self.code == Self::SERVER_ERROR
                 && self.message.to_lowercase().contains("connection closed")
     }

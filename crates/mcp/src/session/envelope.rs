@@ -98,8 +98,8 @@ pub(crate) fn canonical_id(id: RequestId) -> RequestId {
     }
 }
 
-/// Returns the message of a JSON error without its position, which the user cannot look up.
-fn json_error_message(error: &serde_json::Error) -> String {
+/// Returns the message of a JSON error without its position.
+pub(crate) fn json_error_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
         Some((reason, _)) => reason.to_owned(),

@@ -178,6 +178,7 @@ where
             }
             ServerJsonRpcMessage::Request(request) => {
                 let answer = match request.request {
+                    // The specification allows a ping during the handshake.
                     ServerRequest::PingRequest(_) => {
                         ClientJsonRpcMessage::response(ClientResult::empty(()), request.id)
                     }
@@ -297,6 +298,7 @@ impl ServerInfo {
         };
         let result = result.unwrap_or_default();
         let field = |name: &str| result.get(name).cloned().unwrap_or_default();
+        // Revision 2026-07-28 has moved `serverInfo` to `_meta`.
         let info = match result.get("_meta") {
             Some(meta) if is_stateless => meta.get("io.modelcontextprotocol/serverInfo").cloned(),
             _ => result.get("serverInfo").cloned(),

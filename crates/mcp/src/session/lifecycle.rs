@@ -116,6 +116,7 @@ impl Session {
             observer,
             server_info.is_stateless.then(|| Arc::downgrade(&router)),
         ));
+        // Set after the handshake, which needs all messages in `rmcp`'s types.
         let handler: Arc<dyn ServerMessageHandler> = server_requests.clone();
         router.set_handler(handler);
         let connection = Connection::open(transport, Arc::clone(&router), handle.send_failure());
@@ -184,6 +185,7 @@ impl StartError {
     fn spawn(config: &ProgramConfig, error: &std::io::Error) -> Self {
         let command = &config.command;
         let help = match &config.cwd {
+            // The system reports a missing directory like a missing command.
             Some(cwd) if !cwd.is_dir() => format!("the folder `{}` is not there", cwd.display()),
             _ => format!("install `{command}`, or give its whole path as `command`"),
         };
@@ -197,6 +199,7 @@ impl StartError {
 
     async fn handshake(error: HandshakeError, handle: &TransportHandle) -> Self {
         let message = match error {
+            // The exit status of the process says more than the closed pipe.
             HandshakeError::Closed | HandshakeError::Send(_) => handle.close_reason().await,
             _ => handle.fault(),
         };

@@ -52,6 +52,7 @@ impl Session {
             found.extend_from_slice(entries);
             match page.get("nextCursor").and_then(Value::as_text) {
                 None | Some("") => return Ok((found, true)),
+                // A repeated cursor would loop forever.
                 Some(next) if !seen.insert(next.to_owned()) => return Ok((found, false)),
                 Some(next) => params = Value::object([("cursor", Value::from(next))]),
             }

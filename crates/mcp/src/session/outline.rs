@@ -47,6 +47,7 @@ impl ResponseOutline {
                     }
                 }
                 b'{' | b'[' => depth += 1,
+                // This is the end of the first message of a batch.
                 b'}' | b']' if depth == 0 => break,
                 b'}' | b']' => depth -= 1,
                 b',' if depth == 0 => is_key_due = true,
@@ -76,6 +77,7 @@ impl ResponseOutline {
             b"jsonrpc" => self.is_versioned = true,
             b"method" => self.has_method = true,
             b"result" => self.has_result = true,
+            // Some servers write a `null` error beside a result.
             b"error" => self.has_error = !value.trim_ascii_start().starts_with(b"null"),
             _ => {}
         }
@@ -112,6 +114,7 @@ fn read_id(value: &[u8]) -> Option<RequestId> {
 
 fn number(value: &str) -> Option<RequestId> {
     let digits = value.trim().trim_matches('"');
+    // Some servers write an integer as `7.0`.
     let digits = digits.strip_suffix(".0").unwrap_or(digits);
     digits.parse().ok().map(RequestId::Number)
 }

@@ -44,6 +44,7 @@ impl Session {
             clock.is_some(),
             &self.identity,
         );
+        // Registered before the request is sent, so that the response always finds it.
         let answer = self.router.register(id.clone());
         if let Some(caller) = caller {
             let caller = Arc::clone(caller);

@@ -126,6 +126,7 @@ impl ResponseRouter {
         state.is_closed = true;
         let unanswered = std::mem::take(&mut state.pending);
         drop(state);
+        // Dropping the senders fails their requests.
         drop(unanswered);
         if let Some(handler) = self.handler.get() {
             handler.on_close();

@@ -116,6 +116,7 @@ impl ServerRequestHandler {
         match self.in_flight.owner(related) {
             RequestOwner::Client(caller) => caller.notify(method, params),
             RequestOwner::NoClient => self.publish(method, params),
+            // A guess could show one client what belongs to another.
             RequestOwner::Ambiguous => {}
         }
     }
@@ -176,6 +177,7 @@ impl ServerMessageHandler for ServerRequestHandler {
 
     fn on_notification(&self, method: &str, params: Value, related: Option<&RequestId>) {
         match method {
+            // Each request has its own token, so progress always has one owner.
             "notifications/progress" => {
                 let id = params.get("progressToken").and_then(request_of_token);
                 if let Some(id) = id {
@@ -209,6 +211,7 @@ impl ServerMessageHandler for ServerRequestHandler {
     }
 
     fn on_close(&self) {
+        // Their responses could not be sent any more.
         for (_, ask) in self.pending().drain() {
             ask.abort();
         }

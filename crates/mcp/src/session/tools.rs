@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Hints, Schema, Tool, Value};
 
+use crate::object::text_field;
 use crate::transport::stdio::log::truncate_message;
 
 /// Converts the entries of `tools/list`. Entries that are not tools are left out with a warning.
@@ -41,11 +42,11 @@ pub(crate) fn read(
 
 fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
     let stated = entry.get("annotations");
-    let title = text(entry, "title").or_else(|| text(stated?, "title"));
+    let title = text_field(entry, "title").or_else(|| text_field(stated?, "title"));
     let hints = hints(stated);
     Tool {
         title,
-        description: text(entry, "description"),
+        description: text_field(entry, "description"),
         input: schema(entry, "inputSchema"),
         output: schema(entry, "outputSchema"),
         annotations: hints.annotations(trusted),
@@ -66,13 +67,6 @@ fn hints(stated: Option<&Value>) -> Hints {
         destructive: hint("destructiveHint"),
         idempotent: hint("idempotentHint"),
         open_world: hint("openWorldHint"),
-    }
-}
-
-fn text(entry: &Value, field: &str) -> Option<Arc<str>> {
-    match entry.get(field)? {
-        Value::Text(text) => Some(Arc::clone(text)),
-        _ => None,
     }
 }
 

@@ -102,6 +102,7 @@ async fn run<T>(
                 Some(QueueItem::Message(message)) => {
                     let id = request_id(&message);
                     let send = transport.send(*message);
+                    // Sends run concurrently, so that a slow HTTP request does not delay others.
                     sends.push(async move { (id, send.await) });
                 }
                 Some(QueueItem::Close) | None => break,

@@ -28,6 +28,7 @@ pub(crate) fn decode(
     bytes: &[u8],
     related: Option<&RequestId>,
 ) -> Option<ServerJsonRpcMessage> {
+    // Most messages are valid, so the repair runs only after a failure.
     decode_valid(router, bytes, related)
         .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
         .or_else(|| Some(empty_response(router.fail_unreadable(bytes, related)?)))

@@ -66,11 +66,14 @@ impl ServerBackend {
                 }
             }
             let caller = self.caller.as_ref();
+            // The time that a person takes does not count towards the timeout.
             let pause_of_clock = call.clock.pause();
             let responses = send_input_requests(&result, &session.server_requests, caller).await?;
             drop(pause_of_clock);
+            // Each round carries only the latest responses and state.
             params = without(&params, &["inputResponses", "requestState"]);
             if responses.is_empty() {
+                // Without requests, the server has postponed the call.
                 tokio::time::sleep(pause).await;
                 pause = MAX_PAUSE.min(pause * 2);
             } else {

@@ -237,6 +237,7 @@ impl Server {
                 Some(rest) => RetryAdvice::After(rest),
             },
         };
+        // A refused start must not extend the pause.
         state.last_start = Some(last);
         let name = &self.config.name;
         let message = format!("the server `{name}` was started again {limit} times in vain");
@@ -247,6 +248,7 @@ impl Server {
     }
 
     fn spawn_start(self: &Arc<Self>) -> Starting {
+        // Weak, so that a start in progress does not keep a dropped server alive.
         let server = Arc::downgrade(self);
         let start = self.connect();
         let limit = self.start_timeout();
@@ -275,6 +277,7 @@ impl Server {
         outcome: Result<Arc<Session>, StartError>,
     ) -> Result<Arc<Session>, StartError> {
         let mut state = self.state();
+        // The server was stopped during its start; dropping the session ends its process.
         if matches!(state.phase, ServerPhase::Closed) {
             return Err(StartError::stopped());
         }

@@ -151,6 +151,7 @@ pub(crate) async fn maintain_subscription(
     loop {
         changes.mark_unchanged();
         let filter = filter(&session, &subscribed);
+        // An empty subscription makes no sense until a resource is added.
         if filter.as_object().is_none_or(Object::is_empty) {
             drop(before.take());
             if changes.changed().await.is_err() {
@@ -160,6 +161,7 @@ pub(crate) async fn maintain_subscription(
         }
         let begun = Instant::now();
         let mut current = Box::pin(listen(Arc::clone(&session), filter));
+        // The first poll sends the request, before the previous subscription is dropped.
         let early = futures::poll!(current.as_mut());
         drop(before.take());
         if std::mem::take(&mut was_interrupted) {
@@ -190,6 +192,7 @@ pub(crate) async fn maintain_subscription(
             Err(RequestError::Lost(None)) => return,
             _ => {}
         }
+        // A subscription that lasted is no failure, so the pauses start over.
         if begun.elapsed() >= MAX_PAUSE {
             pause = INITIAL_PAUSE;
         }

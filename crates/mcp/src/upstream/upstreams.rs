@@ -45,6 +45,7 @@ struct UpstreamsInner {
 impl Upstreams {
     /// Creates the required servers of `config` without starting them.
     pub fn new(config: ServersConfig, mut options: ConnectOptions) -> Self {
+        // A call that needs a failed server is worth an attempt, but not more often than this.
         options.restart_pause.get_or_insert(RESTART_PAUSE);
         let options = Arc::new(options);
         let names = config.names().cloned().collect::<Vec<_>>();

@@ -11,7 +11,7 @@ use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 
 /// A message of a call to its client.
 #[derive(Debug)]
-pub(in crate::gateway) enum CallMessage {
+pub(crate) enum CallMessage {
     /// A notification.
     Notification { method: String, params: Value },
     /// A question to the client.
@@ -22,17 +22,17 @@ pub(in crate::gateway) enum CallMessage {
 
 /// A question to a client, and the channel of its answer.
 #[derive(Debug)]
-pub(in crate::gateway) struct ClientQuestion {
-    pub(in crate::gateway) method: String,
-    pub(in crate::gateway) params: Value,
+pub(crate) struct ClientQuestion {
+    pub(crate) method: String,
+    pub(crate) params: Value,
     /// The subject of the question, by which another process recognises it.
-    pub(in crate::gateway) subject: Option<String>,
-    pub(in crate::gateway) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+    pub(crate) subject: Option<String>,
+    pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
 }
 
 /// The sending end of the channel. Messages keep their order.
 #[derive(Debug)]
-pub(in crate::gateway) struct CallChannel {
+pub(crate) struct CallChannel {
     messages: mpsc::UnboundedSender<CallMessage>,
     client: Arc<str>,
     upstream_client: UpstreamClient,
@@ -41,7 +41,7 @@ pub(in crate::gateway) struct CallChannel {
 
 impl CallChannel {
     /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
-    pub(in crate::gateway) fn new(
+    pub(crate) fn new(
         client: &Client,
         meta: Value,
     ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {

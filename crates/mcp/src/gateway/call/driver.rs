@@ -27,7 +27,7 @@ use crate::session::caller::UpstreamError;
 const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
 
 /// A call in flight.
-pub(in crate::gateway) struct InFlightCall {
+pub(crate) struct InFlightCall {
     future: BoxFuture<'static, Result<Value, UpstreamError>>,
     messages: mpsc::UnboundedReceiver<CallMessage>,
     questions: BTreeMap<String, ClientQuestion>,
@@ -53,7 +53,7 @@ type AnswerDelivery = (
 
 impl InFlightCall {
     /// Creates a call that answers `request` and sends its messages to `messages`.
-    pub(in crate::gateway) fn new(
+    pub(crate) fn new(
         request: RequestKey,
         future: BoxFuture<'static, Result<Value, UpstreamError>>,
         messages: mpsc::UnboundedReceiver<CallMessage>,
@@ -69,7 +69,7 @@ impl InFlightCall {
     }
 
     /// Delivers the client's responses to the open questions.
-    pub(in crate::gateway) fn answer(&mut self, responses: Value) {
+    pub(crate) fn answer(&mut self, responses: Value) {
         for (key, response) in responses.as_object().into_iter().flatten() {
             if let Some(question) = self.questions.remove(&**key) {
                 // The call may have stopped waiting for this answer.
@@ -80,7 +80,7 @@ impl InFlightCall {
 
     /// Drives the call until it has a result, or questions that only a result can ask. The call is dropped and thereby
     /// cancelled when the client cancels it or its session ends.
-    pub(in crate::gateway) async fn drive(
+    pub(crate) async fn drive(
         mut self,
         client: &Client,
         gateway: &GatewayState,
@@ -93,6 +93,7 @@ impl InFlightCall {
         tokio::pin!(end);
         let result = loop {
             tokio::select! {
+                // A cancellation comes first, and notifications come before the result that they lead up to.
                 biased;
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the request was cancelled", None));
@@ -112,6 +113,7 @@ impl InFlightCall {
                         let _ = question.answer.send(Err(error));
                     }
                     CallMessage::Question(question) if client.receives_requests() => {
+                        // The call continues during the request, and may send more.
                         asking.push(Box::pin(send_question(context.clone(), question)));
                     }
                     CallMessage::Question(question) => {
@@ -127,6 +129,7 @@ impl InFlightCall {
                 () = &mut batch_delay, if !self.questions.is_empty() => return self.suspend(client, gateway),
             }
         };
+        // Notifications that were sent before the result must arrive before it.
         while let Ok(message) = self.messages.try_recv() {
             if let CallMessage::Notification { method, params } = message {
                 send_notification(context, client, method, params).await;
@@ -189,6 +192,7 @@ impl InFlightCall {
                     .collect(),
             })
         });
+        // Without a state of the host, the call can only be resumed in this process.
         let state = state.unwrap_or_else(random_state);
         let (request, continuation) = (self.request.clone(), Continuation::Call(self));
         if !gateway

@@ -16,7 +16,7 @@ const MAX_ROUNDS: usize = 10;
 
 /// Sends a request to `server` and returns its result. For a client of an earlier revision, input requests in the
 /// result become requests to the client.
-pub(in crate::gateway) fn pass_request(
+pub(crate) fn pass_request(
     upstreams: &Upstreams,
     server: Arc<str>,
     method: &'static str,
@@ -58,6 +58,7 @@ pub async fn completed(
         if kind != Some("input_required") {
             return Ok(result);
         }
+        // A repeated call may have a second effect, so only a valid input request leads to one.
         if !upstreams.asks_by_results(server, &caller).await || !requests_input(&result) {
             let message = format!(
                 "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"

@@ -24,34 +24,35 @@ use crate::gateway::handler::service::GatewayHandler;
 
 /// A slot for the result of one request.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct ResultSlot(Arc<Mutex<Option<Value>>>);
+pub(crate) struct ResultSlot(Arc<Mutex<Option<Value>>>);
 
 impl ResultSlot {
-    pub(in crate::gateway) fn put(&self, result: Value) {
+    pub(crate) fn put(&self, result: Value) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
-    pub(in crate::gateway) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.is_none()
     }
 
-    pub(in crate::gateway) fn take(&self) -> Option<Value> {
+    pub(crate) fn take(&self) -> Option<Value> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// Returns the slot of a request.
-pub(in crate::gateway) fn slot(extensions: &Extensions) -> Option<&ResultSlot> {
+pub(crate) fn slot(extensions: &Extensions) -> Option<&ResultSlot> {
     let of_http = || extensions.get::<Parts>()?.extensions.get();
     extensions.get().or_else(of_http)
 }
 
 /// Puts a result into the slot of its request, and returns a placeholder.
-pub(in crate::gateway) fn deliver<T: PlaceholderResult>(
+pub(crate) fn deliver<T: PlaceholderResult>(
     context: &RequestContext<RoleServer>,
     result: Value,
 ) -> Result<T, ErrorData> {
+    // Each transport inserts a slot, so this would be a defect of ours.
     let Some(slot) = slot(&context.extensions) else {
         let message = "a request came on a way that has no room for results";
         return Err(ErrorData::internal_error(message, None));
@@ -61,7 +62,7 @@ pub(in crate::gateway) fn deliver<T: PlaceholderResult>(
 }
 
 /// A result type of `rmcp`.
-pub(in crate::gateway) trait PlaceholderResult {
+pub(crate) trait PlaceholderResult {
     /// Returns the placeholder for the result in the slot.
     fn placeholder() -> Self;
 }
@@ -105,7 +106,7 @@ impl PlaceholderResult for ReadResourceResponse {
 
 /// The service over a stream: a handler whose results bypass the types of `rmcp`.
 #[derive(Debug)]
-pub(in crate::gateway) struct RawResultService(pub(in crate::gateway) GatewayHandler);
+pub(crate) struct RawResultService(pub(crate) GatewayHandler);
 
 impl Service<RoleServer> for RawResultService {
     async fn handle_request(

@@ -21,7 +21,7 @@ const MAX_SUSPENDED: usize = 100;
 
 /// The suspended calls, by their request states.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gateway) struct SuspendedCalls(Arc<Mutex<HashMap<String, SuspendedEntry>>>);
+pub(crate) struct SuspendedCalls(Arc<Mutex<HashMap<String, SuspendedEntry>>>);
 
 #[derive(Debug)]
 struct SuspendedEntry {
@@ -32,7 +32,7 @@ struct SuspendedEntry {
 
 /// The continuation of a suspended call.
 #[derive(Debug)]
-pub(in crate::gateway) enum Continuation {
+pub(crate) enum Continuation {
     /// A call that continues in this process.
     Call(InFlightCall),
     /// An upstream server, which continues when it receives the request again, with its own state.
@@ -41,21 +41,17 @@ pub(in crate::gateway) enum Continuation {
 
 /// The request that a state belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::gateway) struct RequestKey {
-    pub(in crate::gateway) method: &'static str,
+pub(crate) struct RequestKey {
+    pub(crate) method: &'static str,
     /// The name of the tool or prompt, or the URI of the resource.
-    pub(in crate::gateway) name: String,
-    pub(in crate::gateway) arguments: Value,
+    pub(crate) name: String,
+    pub(crate) arguments: Value,
     /// The upstream server that answers the request; `None` if the host does.
-    pub(in crate::gateway) server: Option<Arc<str>>,
+    pub(crate) server: Option<Arc<str>>,
 }
 
 impl RequestKey {
-    pub(in crate::gateway) fn new(
-        method: &'static str,
-        name: &str,
-        arguments: Option<&Value>,
-    ) -> Self {
+    pub(crate) fn new(method: &'static str, name: &str, arguments: Option<&Value>) -> Self {
         Self {
             method,
             name: name.to_owned(),
@@ -64,7 +60,7 @@ impl RequestKey {
         }
     }
 
-    pub(in crate::gateway) fn at(self, server: &Arc<str>) -> Self {
+    pub(crate) fn at(self, server: &Arc<str>) -> Self {
         Self {
             server: Some(Arc::clone(server)),
             ..self
@@ -89,7 +85,7 @@ impl RequestKey {
 
 impl SuspendedCalls {
     /// Suspends a call until its client returns with `state`. Returns false if the client has too many suspended calls.
-    pub(in crate::gateway) fn put(
+    pub(crate) fn put(
         &self,
         state: &str,
         client: ClientId,
@@ -108,6 +104,7 @@ impl SuspendedCalls {
         };
         calls.insert(state.to_owned(), call);
         drop(calls);
+        // Weak, so that the timer does not keep the calls of a dropped gateway.
         let (suspended, late) = (Arc::downgrade(&self.0), state.to_owned());
         tokio::spawn(async move {
             tokio::time::sleep(STATE_VALIDITY).await;
@@ -121,7 +118,7 @@ impl SuspendedCalls {
 
     /// Takes the call that `client` returns to: its first request and its continuation. Returns `None` if the state is
     /// unknown, used or expired, or belongs to another client or request, whose call stays suspended.
-    pub(in crate::gateway) fn take(
+    pub(crate) fn take(
         &self,
         client: &ClientId,
         request: &RequestKey,
@@ -138,13 +135,14 @@ impl SuspendedCalls {
     }
 
     /// Cancels all suspended calls of a client.
-    pub(in crate::gateway) fn end_client(&self, client: &ClientId) {
+    pub(crate) fn end_client(&self, client: &ClientId) {
         let mut calls = self.lock();
         let ended: Vec<SuspendedEntry> = calls
             .extract_if(|_, call| call.client == *client)
             .map(|(_, call)| call)
             .collect();
         drop(calls);
+        // Dropping a call cancels its work, so the lock is released first.
         drop(ended);
     }
 
@@ -155,7 +153,7 @@ impl SuspendedCalls {
 }
 
 /// Returns an unguessable state.
-pub(in crate::gateway) fn random_state() -> String {
+pub(crate) fn random_state() -> String {
     format!("planwright-{}", uuid::Uuid::new_v4().simple())
 }
 

@@ -7,7 +7,7 @@ use crate::gateway::client::Client;
 use crate::session::caller::UpstreamError;
 
 /// Converts a result to the client's revision: only since 2026-07-28 results have a `resultType`.
-pub(in crate::gateway) fn result(result: Value, client: &Client) -> Value {
+pub(crate) fn result(result: Value, client: &Client) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };
@@ -29,7 +29,7 @@ pub(in crate::gateway) fn result(result: Value, client: &Client) -> Value {
 
 /// Sets the cache fields of a list or resource that the server has left out: no caching, so that a client without
 /// change notifications gets current data.
-pub(in crate::gateway) fn cacheable(result: Value, client: &Client) -> Value {
+pub(crate) fn cacheable(result: Value, client: &Client) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };

@@ -46,6 +46,7 @@ impl GatewayHandler {
         (request, params): (RequestKey, Value),
     ) -> Result<Value, ErrorData> {
         let (request, params) = match params.get("requestState") {
+            // Without a state, this is the first round.
             None | Some(Value::Null) => (request, params),
             Some(state) => match self.take_suspended(client, &request, state.as_text())? {
                 (_, Continuation::Call(work)) => {
@@ -92,6 +93,7 @@ impl GatewayHandler {
     ) -> Result<Value, ErrorData> {
         let (upstreams, asker) = (&self.gateway.upstreams, client.clone());
         let method = request.method;
+        // Only a valid state could have supplied the missing server.
         let Some(server) = request.server.clone() else {
             return Err(UpstreamError::unknown_state().into());
         };
@@ -196,6 +198,7 @@ pub(super) fn params(request: &impl Serialize, context: &Context) -> Result<Valu
     let meta = write(&context.meta)?;
     let passed = meta.as_object().into_iter().flatten();
     let passed: Object = passed
+        // These entries describe the client's connection to the gateway; a session adds its own.
         .filter(|(key, _)| !key.starts_with("io.modelcontextprotocol/"))
         .map(|(key, value)| (Arc::clone(key), value.clone()))
         .collect();

@@ -79,6 +79,7 @@ impl GatewayHandler {
                         Ok(params) => peer.notify_logging_message(params).await,
                         Err(_) => Ok(()),
                     },
+                    // This client has not subscribed to the resource.
                     GatewayChange::Updated(_) => Ok(()),
                 };
                 if sent.is_err() || peer.is_transport_closed() {
@@ -192,6 +193,7 @@ impl ChangeStream {
                 }
                 notification = self.notifications.recv() => match notification {
                     Ok(notification) => self.take(&notification),
+                    // A slow client loses old notifications instead of delaying others.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
@@ -200,6 +202,7 @@ impl ChangeStream {
     }
 
     fn compare(&mut self) {
+        // The receiver only reports that the view is new, so the counters tell what has changed.
         let now = self.gateway.upstreams.view().changes;
         let before = std::mem::replace(&mut self.seen, now);
         if !self.gateway.passes_through() {

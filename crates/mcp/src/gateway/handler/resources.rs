@@ -62,6 +62,7 @@ impl GatewayHandler {
             }
             None => return Err(not_found(&address)),
         };
+        // A result that requests input has no contents and is not cacheable.
         let result = match result.get("contents") {
             Some(_) => translate::cacheable(result, &client),
             None => result,
@@ -85,6 +86,7 @@ impl GatewayHandler {
                 .await;
         }
         self.gateway.start(client);
+        // A listed resource needs no wait for servers that are still starting.
         let servers = match self.gateway.current().owner(address) {
             Some(server) => vec![server],
             None => self.listing(client).await.candidate_servers(address),
@@ -94,6 +96,7 @@ impl GatewayHandler {
             let request = request.clone().at(&server);
             let read = self.forward(client, context, request, params.clone());
             match read.await {
+                // Templates are only hints, so the next candidate may have the resource.
                 Err(error) if is_not_found(&error) => last = error,
                 other => return other,
             }

@@ -36,7 +36,7 @@ pub(super) type Context = RequestContext<RoleServer>;
 
 /// The handler of one connection to a gateway.
 #[derive(Clone)]
-pub(in crate::gateway) struct GatewayHandler {
+pub(crate) struct GatewayHandler {
     pub(super) gateway: Arc<GatewayState>,
     pub(super) subscriptions: ClientSubscriptions,
     pub(super) pending: PendingSubscriptions,
@@ -45,7 +45,7 @@ pub(in crate::gateway) struct GatewayHandler {
 }
 
 impl GatewayHandler {
-    pub(in crate::gateway) fn new(gateway: &Gateway) -> Self {
+    pub(crate) fn new(gateway: &Gateway) -> Self {
         Self {
             gateway: Arc::clone(&gateway.0),
             subscriptions: ClientSubscriptions::default(),
@@ -77,6 +77,7 @@ impl ServerHandler for GatewayHandler {
         request: InitializeRequestParams,
         context: Context,
     ) -> Result<InitializeResult, ErrorData> {
+        // `Client::of` reads the revision and capabilities from there.
         context.peer.set_peer_info(request.clone());
         let client = Client::of(&context);
         self.prepare_handshake(&client).await;
@@ -98,6 +99,7 @@ impl ServerHandler for GatewayHandler {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        // `rmcp` acknowledges the subscription between this call and `listen`.
         self.prepare_subscription();
         Some(requested.clone())
     }

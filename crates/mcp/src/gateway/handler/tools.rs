@@ -26,6 +26,7 @@ impl GatewayHandler {
         if self.gateway.passes_through() {
             let host = &self.gateway.host;
             let allowed = listing.tools.iter().filter(|offer| {
+                // A tool that the client must not call, or that a tool of the host shadows, is not listed.
                 host.allows(&client, &offer.item).is_ok()
                     && !host.owns(&client, offer.client_name())
             });

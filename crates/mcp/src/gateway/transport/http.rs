@@ -45,6 +45,7 @@ impl HttpService {
     /// Creates a service that stops when `stop` is cancelled. It accepts requests of at most `max_bytes` bytes.
     pub fn new(gateway: &Gateway, max_bytes: usize, stop: CancellationToken) -> Self {
         let config = StreamableHttpServerConfig::default()
+            // The server that mounts this service checks hosts and origins.
             .disable_allowed_hosts()
             .with_max_request_body_bytes(max_bytes)
             .with_cancellation_token(stop);
@@ -74,6 +75,7 @@ impl HttpService {
     {
         let kind = request.headers().get(CONTENT_TYPE);
         let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        // Other requests contain no message.
         if request.method() != Method::POST || !is_json {
             return self.handle(request).await;
         }
@@ -140,6 +142,7 @@ impl HttpService {
                 Method::GET => SessionRequest::Stream,
                 _ => SessionRequest::Call,
             };
+            // A request of an unknown session must not create a usage entry.
             let is_there = self
                 .sessions
                 .has_session(&session)
@@ -226,6 +229,7 @@ fn not_found() -> HttpResponse {
 
 /// Replaces the placeholder in a frame, which is one event, with the result from the slot.
 fn fill_result(data: Bytes, slot: &ResultSlot) -> Bytes {
+    // Frames before the result, such as notifications, pass unchanged.
     if slot.is_empty() {
         return data;
     }

@@ -131,6 +131,7 @@ impl MessageMembers {
     }
 
     fn refuse(self, error: ErrorData) -> Unreadable {
+        // Several ids are ambiguous, so the response has none.
         let id = match <[_; 1]>::try_from(self.ids) {
             Ok([id]) => id,
             Err(_) => None,

@@ -44,6 +44,7 @@ impl Sessions {
     /// Reserves one more session of `client`. At the limit, the session that was idle longest ends: one of the client,
     /// if the client has too many, or else of all. Returns `None` if none of them is idle.
     pub(super) async fn reserve_session(&self, client: &ClientId) -> Option<OpeningGuard> {
+        // Cloned, because the lock must not be held while a session is closed.
         let owned = self.owners().clone();
         let (opening, idle) = self.usage.open(client, &owned)?;
         if let Some(idle) = idle {
@@ -63,6 +64,7 @@ impl Sessions {
     /// Stores the owner of a session until it is closed.
     pub(super) async fn set_owner(&self, session: SessionId, client: ClientId) {
         if self.has_session(&session).await.unwrap_or_default() {
+            // Creates the usage entry, so that the session counts as used from its start.
             drop(self.usage.begin(session.clone(), SessionRequest::Call));
             self.owners().insert(session, client);
         }
@@ -273,7 +275,7 @@ impl ClientEnd {
 }
 
 /// Waits for the end of the request's session, stream or client. Never completes for a request without signals.
-pub(in crate::gateway) async fn wait_for_end(context: &RequestContext<RoleServer>) {
+pub(crate) async fn wait_for_end(context: &RequestContext<RoleServer>) {
     let session = context.extensions.get::<SessionEnd>();
     let parts = context.extensions.get::<Parts>();
     let client = parts.and_then(|parts| parts.extensions.get::<ClientEnd>());

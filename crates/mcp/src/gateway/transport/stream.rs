@@ -89,6 +89,7 @@ where
     fn new((input, output): (R, W)) -> Self {
         Self {
             input: LineReader::new(input, MAX_MESSAGE_BYTES),
+            // `rmcp` only writes: this type reads the input itself.
             output: AsyncRwTransport::new(tokio::io::empty(), output),
             has_begun: false,
             end: SessionEnd::default(),

@@ -69,6 +69,7 @@ impl SessionUsage {
         let opening = state.opening.get(client).copied().unwrap_or_default();
         let all_opening: usize = state.opening.values().sum();
         let is_full_for_client = of_client + opening >= MAX_SESSIONS_PER_CLIENT;
+        // A client at its own limit loses one of its own sessions, never one of another client.
         let idle = if is_full_for_client {
             Some(state.idle(owners.iter().filter(|(_, owner)| *owner == client))?)
         } else if owners.len() + all_opening >= MAX_SESSIONS {
@@ -113,6 +114,7 @@ impl UsageState {
         sessions: impl Iterator<Item = (&'a SessionId, &'a ClientId)>,
     ) -> Option<SessionId> {
         let used = sessions.map(|(session, _)| (session, self.sessions.get(session)));
+        // A session with a request in flight never ends.
         let idle = used.filter(|(_, used)| used.is_none_or(|used| used.calls == 0));
         let oldest = idle.min_by_key(|(_, used)| used.map(|used| (used.streams > 0, used.last)));
         oldest.map(|(session, _)| session.clone())

@@ -88,6 +88,7 @@ impl Tokens {
     pub(crate) fn lock_for_refresh(&self) -> io::Result<Option<File>> {
         match &*self.0 {
             TokenStorage::Memory(_) => Ok(None),
+            // A refresh invalidates the previous token, so two processes must not refresh at once.
             TokenStorage::File(path) => lock(path, "renewal.lock").map(Some),
         }
     }
@@ -158,6 +159,7 @@ fn write(path: &Path, servers: BTreeMap<String, TokenEntry>) -> io::Result<()> {
     let mut file = private_options().write(true).create_new(true).open(&new)?;
     serde_json::to_writer_pretty(&mut file, &stored)?;
     file.write_all(b"\n")?;
+    // A crash after the rename must not leave an empty file.
     file.sync_all()?;
     fs::rename(&new, path)
 }

@@ -122,6 +122,7 @@ impl HttpClient {
                     "look at its name and its value",
                 ));
             };
+            // Keeps the value out of debug output.
             value.set_sensitive(true);
             headers.append(key, value);
         }
@@ -210,6 +211,7 @@ impl HttpClient {
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let expected = ExpectedResponse::to(&message);
         let body = Bytes::from(serde_json::to_vec(&message)?);
+        // Large arguments need not be in memory twice while the response is awaited.
         drop(message);
         let accept = "application/json, text/event-stream";
         let request = self
@@ -220,6 +222,7 @@ impl HttpClient {
         let status = response.status();
         let has_session = session.is_some();
         let answer = if status == StatusCode::NOT_FOUND && has_session {
+            // Upon this error `rmcp` opens a new session.
             return Err(StreamableHttpError::SessionExpired);
         } else if status.is_success() {
             response::read_success(response, expected, has_session, &self.connection).await
@@ -278,7 +281,7 @@ impl StreamableHttpClient for HttpClient {
             let connection = Arc::clone(&self.connection);
             return Ok(response::events(
                 response,
-                ExpectedResponse::unknown(),
+                ExpectedResponse::default(),
                 connection,
             ));
         }
@@ -329,6 +332,7 @@ fn same_origin_policy() -> Policy {
 fn install_crypto_provider() {
     static CHOICE: Once = Once::new();
     CHOICE.call_once(|| {
+        // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
 }

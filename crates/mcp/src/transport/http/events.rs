@@ -82,6 +82,7 @@ impl SseParser {
 
     fn end_line(&mut self) {
         let mut line = std::mem::take(&mut self.line);
+        // The specification allows a byte order mark at the start of a stream.
         if std::mem::take(&mut self.is_first_line) && line.starts_with(b"\xef\xbb\xbf") {
             line.drain(..3);
         }
@@ -106,6 +107,7 @@ impl SseParser {
                 None => self.event.data = Some(value.to_vec()),
             },
             b"event" => self.event.kind = Some(text()),
+            // The specification ignores ids with a NUL character.
             b"id" if !value.contains(&0) => self.event.id = Some(text()),
             b"retry" => self.event.retry = text().parse().ok(),
             _ => {}

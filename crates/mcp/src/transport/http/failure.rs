@@ -54,6 +54,7 @@ impl HttpFailure {
             None => what.to_owned(),
         };
         Self {
+            // Without a connection, no request was sent.
             may_have_happened: !error.is_connect(),
             ..Self::new(message, help)
         }

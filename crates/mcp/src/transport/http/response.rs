@@ -25,8 +25,9 @@ use crate::transport::inbound;
 /// The maximum length of an error response that is read.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
-/// The properties of a request that determine how its response is read.
-#[derive(Clone, Debug)]
+/// The properties of a request that determine how its response is read. The default is for a resumed stream, or one
+/// that belongs to no request.
+#[derive(Clone, Debug, Default)]
 pub(super) struct ExpectedResponse {
     /// The request id; `None` for notifications and responses, which get no response.
     id: Option<RequestId>,
@@ -39,11 +40,7 @@ pub(super) struct ExpectedResponse {
 impl ExpectedResponse {
     pub(super) fn to(message: &ClientJsonRpcMessage) -> Self {
         let ClientJsonRpcMessage::Request(request) = message else {
-            return Self {
-                id: None,
-                is_discover: false,
-                is_tool_list: false,
-            };
+            return Self::default();
         };
         let is_tool_list = match &request.request {
             ClientRequest::ListToolsRequest(_) => true,
@@ -54,15 +51,6 @@ impl ExpectedResponse {
             id: Some(request.id.clone()),
             is_discover: matches!(request.request, ClientRequest::DiscoverRequest(_)),
             is_tool_list,
-        }
-    }
-
-    /// Creates the value for a resumed stream, or one that belongs to no request.
-    pub(super) fn unknown() -> Self {
-        Self {
-            id: None,
-            is_discover: false,
-            is_tool_list: false,
         }
     }
 
@@ -127,6 +115,7 @@ pub(super) async fn read_refusal(
     let Some(id) = &expected.id else {
         return Err(StreamableHttpError::Client(failure));
     };
+    // These statuses concern the authorization, whatever the body contains.
     let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
     if !is_about_us && let Some(body) = error_in(&body) {

@@ -120,6 +120,7 @@ impl Transport<RoleClient> for HttpTransport {
 
     async fn close(&mut self) -> Result<(), HttpFailure> {
         let closed = self.inner.close().await;
+        // `HttpHandle::wait_closed` waits for this: closing has ended the session at the server.
         self.is_closed.send_replace(true);
         closed.map_err(HttpFailure::from)
     }

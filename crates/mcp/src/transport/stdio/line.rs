@@ -72,6 +72,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     async fn advance(&mut self, truncates: bool) -> io::Result<()> {
         if self.is_complete {
             self.line.clear();
+            // One large result must not occupy its memory for the rest of the session.
             self.line.shrink_to(MAX_RETAINED_CAPACITY);
             self.is_complete = false;
             self.is_truncated = false;

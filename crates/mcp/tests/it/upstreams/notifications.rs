@@ -148,7 +148,9 @@ async fn messages_of_calls_in_a_plan_reach_its_client() {
         .call(tool_call("fake", "log", json!({})))
         .await
         .unwrap();
-    let lines = tokio::time::timeout(EVENT_TIMEOUT, client.has(1)).await.unwrap();
+    let lines = tokio::time::timeout(EVENT_TIMEOUT, client.has(1))
+        .await
+        .unwrap();
     assert_snapshot!(lines.join("\n"), @r#"notifications/message {"level":"info","data":"hi"}"#);
     upstreams.shutdown().await;
 }
