@@ -206,11 +206,9 @@ mod imp {
     /// The state of the shutdown.
     #[derive(Clone, Copy)]
     enum ShutdownPhase {
-        /// The server runs.
         Running,
         /// All descendants have received `SIGTERM` and are killed after this number of intervals.
         Ending(u32),
-        /// All descendants are being killed.
         Killing,
     }
 
@@ -223,7 +221,6 @@ mod imp {
     }
 
     impl SupervisorProcess {
-        /// Starts the server.
         fn start(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
             // This precedes the check of the parent, so that its death is never missed.
             prctl::set_pdeathsig(PARENT_SIGNAL)?;

@@ -1,6 +1,5 @@
 //! Expansion of `${NAME}` in commands, arguments and environment values.
 
-/// A text with its variables expanded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expanded {
     pub(super) text: String,

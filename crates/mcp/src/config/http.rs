@@ -24,7 +24,6 @@ const RESERVED: [&str; 8] = [
 ];
 
 impl ServerReader<'_> {
-    /// Parses the fields of a remote server.
     pub(super) fn http(&mut self, fields: Map<String, Value>) {
         let mut http = HttpConfig::default();
         let mut has_address = false;

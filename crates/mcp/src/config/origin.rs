@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_another_program_is_another_origin() {
+    fn another_program_is_another_origin() {
         let mut origins = vec![
             program(|_| {}),
             program(|program| program.command = "deno".into()),

@@ -18,11 +18,9 @@ const MIN_SECRET_LENGTH: usize = 6;
 /// A parser of one server. It collects all problems instead of stopping at the first.
 pub(super) struct ServerReader<'a> {
     pointer: String,
-    /// The server as parsed so far.
     pub(super) config: ServerConfig,
     /// Pointer, message and help of each problem.
     pub(super) problems: Vec<(String, String, String)>,
-    /// The names of unknown fields.
     pub(super) unknown: Vec<String>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -179,7 +177,6 @@ pub(super) fn escape(name: &str) -> String {
 }
 
 impl ServerReader<'_> {
-    /// Parses the fields of a child process.
     pub(super) fn program(&mut self, fields: Map<String, Value>) {
         let mut program = ProgramConfig::default();
         let mut has_command = false;

@@ -6,7 +6,6 @@ use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use super::state::GatewayState;
 use crate::upstream::{UpstreamState, UpstreamView};
 
-/// The supported request methods.
 pub(super) const METHODS: &[&str] = &[
     "completion/complete",
     "initialize",

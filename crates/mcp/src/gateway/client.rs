@@ -92,7 +92,6 @@ impl Client {
         self.revision.as_str() < ProtocolVersion::V_2026_07_28.as_str()
     }
 
-    /// Returns true if the client supports requests of this method.
     pub(super) fn supports_request(&self, method: &str) -> bool {
         let found = REQUEST_CAPABILITIES.iter().find(|(of, _)| *of == method);
         found.is_some_and(|(_, capability)| self.capabilities.get(capability).is_some())

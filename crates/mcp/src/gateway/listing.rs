@@ -28,7 +28,6 @@ pub(super) struct Listing {
     with_resources: Vec<Arc<str>>,
 }
 
-/// A tool or prompt of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Offer<T> {
     pub(super) server: Arc<str>,
@@ -40,7 +39,6 @@ pub(super) struct Offer<T> {
 }
 
 impl<T> Offer<T> {
-    /// Returns the name that clients use.
     pub(super) fn client_name(&self) -> &str {
         self.entry
             .get("name")
@@ -169,7 +167,6 @@ impl Listing {
     }
 }
 
-/// The error of an ambiguous name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AmbiguousName {
     pub(super) name: String,

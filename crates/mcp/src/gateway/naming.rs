@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 use super::listing::Offer;
 use crate::upstream::UpstreamView;
 
-/// The server and own name of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OfferName {
     pub(super) server: Arc<str>,
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_is_that_of_one() {
+    fn each_name_is_unique() {
         check(&[], &["a/read", "b/write"], &["read", "write"]);
         check(&[], &["a/write", "b/write"], &["a__write", "b__write"]);
         check(

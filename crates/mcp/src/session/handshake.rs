@@ -27,7 +27,6 @@ use crate::transport::stdio::log::truncate_message;
 pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
 pub(crate) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 
-/// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {
     #[error("it closed the connection before it said what it speaks")]
@@ -47,7 +46,6 @@ pub(crate) struct HandshakePlan {
     fallback: Option<HandshakeRequest>,
 }
 
-/// A handshake request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HandshakeRequest {
     /// `server/discover` with the latest revision.
@@ -71,7 +69,6 @@ impl HandshakePlan {
         }
     }
 
-    /// Offers only `revision`.
     pub(crate) fn only(revision: &ProtocolVersion) -> Self {
         let first = if revision.has_initialize() {
             HandshakeRequest::Initialize(revision.clone())

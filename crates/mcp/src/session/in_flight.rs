@@ -24,7 +24,6 @@ struct InFlightRequest {
     progress_token: Option<Value>,
 }
 
-/// The owner of a server-initiated message.
 #[derive(Debug)]
 pub(crate) enum RequestOwner {
     /// None: no request of any client is in flight, or the related one is not.
@@ -50,7 +49,6 @@ impl InFlight {
         self.clocks().insert(id, clock);
     }
 
-    /// Removes the request `id`.
     pub(crate) fn remove(&self, id: i64) {
         self.requests().remove(&id);
         self.clocks().remove(&id);
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_whose_a_word_is() {
+    fn finds_the_owner_of_a_message() {
         assert_eq!(check(&[], None), "none");
         assert_eq!(check(&[None], None), "nobody");
         assert_eq!(check(&[None, None], None), "several");

@@ -23,7 +23,6 @@ use crate::transport::stdio::pipe::PipeTransport;
 use crate::transport::stdio::process::Process;
 use crate::upstream::ConnectOptions;
 
-/// A started and connected server.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) connection: Connection,
@@ -35,7 +34,6 @@ pub(crate) struct Session {
     handle: TransportHandle,
 }
 
-/// The reason why a server did not start.
 #[derive(Clone, Debug)]
 pub(crate) struct StartError {
     pub(crate) message: String,
@@ -132,7 +130,6 @@ impl Session {
         })
     }
 
-    /// Returns true if the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.connection.is_closed()
     }
@@ -201,7 +198,7 @@ impl StartError {
         let message = match error {
             // The exit status of the process says more than the closed pipe.
             HandshakeError::Closed | HandshakeError::Send(_) => handle.close_reason().await,
-            _ => handle.fault(),
+            HandshakeError::Refused(_) | HandshakeError::Unexpected => handle.fault(),
         };
         Self {
             message: message.unwrap_or_else(|| error.to_string()),

@@ -13,7 +13,6 @@ use crate::config::ServerConfig;
 use crate::transport::http::argument_fault;
 use crate::transport::stdio::log::truncate_message;
 
-/// The maximum number of pages of a list.
 const MAX_PAGES: usize = 1000;
 
 /// The maximum number of reported warnings of a list; further ones are only counted.
@@ -140,7 +139,6 @@ pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {
     }
 }
 
-/// The tools of a server.
 #[derive(Debug)]
 pub(crate) struct ToolList {
     pub(crate) tools: Vec<Tool>,
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn few_faults_are_told_apart() {
+    fn warnings_are_limited() {
         check(0, 0, "");
         check(10, 10, "fault 10");
         check(

@@ -38,7 +38,6 @@ pub(crate) struct ClientContext {
     pub(crate) observer: Option<Weak<dyn ServerObserver>>,
 }
 
-/// A kind of list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ListKind {
     Tools,

@@ -71,7 +71,6 @@ impl Session {
         answer.unwrap_or(Err(RequestError::Lost(None)))
     }
 
-    /// Sends a notification.
     pub(crate) fn notify(&self, method: &str, params: &Value) {
         let params = (!params.is_null()).then(|| params.into());
         let notification = CustomNotification::new(method, params);
@@ -133,7 +132,6 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const PROGRESS_TOKEN: &str = "progressToken";
 const TOKEN_PREFIX: &str = "request-";
 
-/// The identity of this client in requests.
 #[derive(Debug)]
 pub(crate) struct ClientIdentity {
     /// The name and version of the client.

@@ -42,7 +42,6 @@ impl RouterState {
     }
 }
 
-/// The outcome of a request.
 pub(crate) type RequestOutcome = Result<Value, RequestError>;
 
 /// The reason why a request has no result.
@@ -101,7 +100,6 @@ impl ResponseRouter {
         self.state().pending.remove(id);
     }
 
-    /// Fails the request `id`.
     pub(crate) fn fail(&self, id: &RequestId, error: RequestError) {
         let sender = self.state().pending.remove(id);
         if let Some(sender) = sender {
@@ -133,7 +131,6 @@ impl ResponseRouter {
         }
     }
 
-    /// Routes a valid message.
     pub(crate) fn route(&self, message: Envelope, related: Option<&RequestId>) -> RouteResult {
         let Envelope {
             id,
@@ -189,7 +186,6 @@ impl ResponseRouter {
         Some(id)
     }
 
-    /// Returns true if the request `id` is pending.
     pub(crate) fn is_pending(&self, id: &RequestId) -> bool {
         self.state().pending.contains_key(id)
     }
@@ -223,14 +219,11 @@ impl ResponseRouter {
     }
 }
 
-/// The result of routing a message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum RouteResult {
     /// The message is routed; it was the response to this request.
     Routed(Option<RequestId>),
-    /// The message is for `rmcp`.
     ForRmcp,
-    /// The message is invalid.
     Invalid,
 }
 
@@ -269,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_wanted_results_as_they_are() {
+    fn routes_results_unchanged() {
         let kept = [
             (
                 r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[]}}"#,
@@ -294,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_errors_as_they_are() {
+    fn routes_errors_unchanged() {
         let cases = [
             (
                 r#"{"id":7,"error":{"code":-32602,"message":"no","data":{"x":[1.5]}}}"#,
@@ -318,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_of_a_result_that_cannot_be_read() {
+    fn fails_requests_with_unreadable_results() {
         let deep = format!(
             r#"{{"result":{}{},"id":7}}"#,
             "[".repeat(500),
@@ -396,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_and_closes() {
+    fn unregisters_and_closes() {
         let answer = r#"{"id":7,"result":{}}"#.as_bytes();
         let router = ResponseRouter::default();
         let _unused = router.register(ID);
@@ -411,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_copy_of_the_greeting() {
+    fn captures_the_handshake() {
         let router = ResponseRouter::default();
         router.capture_handshake(ID);
         let message = envelope::read(br#"{"id":7,"result":{"odd":1}}"#).unwrap();

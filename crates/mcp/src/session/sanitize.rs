@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_seen_are_refused() {
+    fn names_with_invisible_characters_are_removed() {
         check(
             ("tool", "name"),
             r#"[{"name": "pay\u200b"}, {"name": "a\nb"}, {"name": "rtl\u202e"}, {"name": "tag\udb40\udc41"}, {"name": "Größe 東京"}]"#,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_lose_what_is_hidden_in_them() {
+    fn texts_lose_invisible_characters() {
         check(
             ("tool", "name"),
             r#"[{"name": "a", "description": "x\u200by\n", "annotations": {"title": "t\u2066"},

@@ -57,7 +57,6 @@ impl ServerRequestHandler {
         &self.capabilities
     }
 
-    /// Sets the sender of responses.
     pub(crate) fn set_sender(&self, sender: WeakSender) {
         // Each handler has one connection, so this is called once.
         let _ = self.sender.set(sender);
@@ -111,7 +110,6 @@ impl ServerRequestHandler {
         self.observer.as_ref()?.upgrade()
     }
 
-    /// Forwards a notification to the client that it belongs to.
     fn forward(&self, method: &str, params: Value, related: Option<&RequestId>) {
         match self.in_flight.owner(related) {
             RequestOwner::Client(caller) => caller.notify(method, params),

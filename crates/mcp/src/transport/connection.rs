@@ -67,7 +67,6 @@ impl Connection {
         let _ = self.queue.send(QueueItem::Close);
     }
 
-    /// Returns true if the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Relaxed)
     }

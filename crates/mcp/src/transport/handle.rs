@@ -7,7 +7,6 @@ use super::connection::SendFailure;
 use super::http::HttpHandle;
 use super::stdio::process::Process;
 
-/// The time to wait for the exit status of a server.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The time without a response after which a child process gets the second handshake request as well.
@@ -22,7 +21,6 @@ pub(crate) enum TransportHandle {
         /// The reason why this side has closed the connection.
         fault: Arc<OnceLock<String>>,
     },
-    /// A remote server.
     Http(HttpHandle),
 }
 

@@ -26,10 +26,8 @@ const MAX_ROUNDS: u32 = 10;
 /// The initial pause before a postponed call is sent again; it doubles with each round.
 const INITIAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// The maximum pause.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// A backend that calls the tools of one server.
 #[derive(Debug)]
 pub(super) struct ServerBackend {
     server: Arc<Server>,
@@ -152,7 +150,6 @@ impl ServerBackend {
     }
 }
 
-/// The kind of a result.
 enum ResultKind {
     Complete,
     InputRequired,
@@ -192,7 +189,6 @@ impl ToolBackend for ServerBackend {
     }
 }
 
-/// Returns the parameters of `tools/call`.
 fn params(call: &ToolCall) -> Result<Value, ToolError> {
     if call.args.as_object().is_none() {
         let message = format!(
@@ -259,7 +255,6 @@ async fn send_input_requests(
     Ok(try_join_all(responses).await?.into_iter().collect())
 }
 
-/// A backend that calls the tools of one server behind a gateway.
 #[derive(Debug)]
 pub(super) struct UpstreamBackend {
     // Keeps the observer of the server alive, because the server itself does not.

@@ -247,7 +247,6 @@ impl SessionVariants {
         server
     }
 
-    /// Stops all these sessions.
     pub(crate) async fn stop(&self) {
         let servers: Vec<Arc<Server>> = {
             let variants = self.0.lock().unwrap_or_else(PoisonError::into_inner);

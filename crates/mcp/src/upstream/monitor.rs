@@ -31,18 +31,14 @@ pub(crate) struct SessionMonitor {
     pub(crate) events: mpsc::UnboundedSender<MonitorEvent>,
 }
 
-/// An event for the monitor of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MonitorEvent {
-    /// A list has changed.
     Changed(ListKind),
     /// The server has acknowledged or refused a subscription.
     Subscribed,
-    /// The session has ended.
     Ended,
 }
 
-/// The content of one kind of list.
 enum ListContent {
     Tools(ToolList),
     Prompts(Vec<Value>),

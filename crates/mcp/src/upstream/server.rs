@@ -20,7 +20,6 @@ use crate::session::observer::{ClientContext, ServerObserver};
 use crate::session::router::RequestError;
 use crate::transport::stdio::log::StderrLog;
 
-/// A configured server, running or not.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) config: Arc<ServerConfig>,
@@ -34,7 +33,6 @@ pub(crate) struct Server {
 #[derive(Debug, Default)]
 struct ServerState {
     phase: ServerPhase,
-    /// The time of the last start.
     last_start: Option<Instant>,
     /// The number of restarts since the last successful call.
     restarts: u32,
@@ -49,7 +47,6 @@ enum ServerPhase {
     Starting(Starting),
     /// Running, unless the session is closed, which is noticed at its next use.
     Running(Arc<Session>),
-    /// Stopped for good.
     Closed,
 }
 
@@ -136,7 +133,10 @@ impl Server {
     pub(crate) fn running(&self) -> Option<Arc<Session>> {
         match &self.state().phase {
             ServerPhase::Running(session) if !session.is_closed() => Some(Arc::clone(session)),
-            _ => None,
+            ServerPhase::Running(_)
+            | ServerPhase::Stopped
+            | ServerPhase::Starting(_)
+            | ServerPhase::Closed => None,
         }
     }
 
@@ -145,7 +145,6 @@ impl Server {
         self.state().restarts = 0;
     }
 
-    /// Stops the server for good.
     pub(crate) async fn stop(&self) {
         let phase = std::mem::replace(&mut self.state().phase, ServerPhase::Closed);
         if let ServerPhase::Running(session) = phase {
@@ -213,7 +212,6 @@ impl Server {
         format!("the answer of the server `{name}` cannot be read: {reason}")
     }
 
-    /// Returns the start timeout.
     pub(crate) fn start_timeout(&self) -> Duration {
         let configured = self.config.start_timeout;
         configured.unwrap_or(self.options.start_timeout)

@@ -113,7 +113,6 @@ impl SubscribedUris {
         is_last
     }
 
-    /// Returns all subscribed URIs.
     pub(crate) fn all(&self) -> Vec<Arc<str>> {
         self.addresses().keys().cloned().collect()
     }
@@ -133,7 +132,6 @@ impl SubscribedUris {
 /// The initial pause before an ended subscription is renewed; it doubles each time that one ends soon.
 const INITIAL_PAUSE: Duration = Duration::from_secs(1);
 
-/// The maximum pause.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// Maintains the subscription of a stateless session until the session ends or the server does not support

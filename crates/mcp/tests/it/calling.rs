@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::{call, connect, connect_fake, describe, fake, outcome_of, tool_call};
 
 #[tokio::test]
-async fn gives_results_as_they_came() {
+async fn returns_results_unchanged() {
     let cases = [
         json!({}),
         json!({"text": "02134"}),
@@ -44,7 +44,7 @@ async fn gives_results_as_they_came() {
 }
 
 #[tokio::test]
-async fn tells_failures_apart() {
+async fn distinguishes_failures() {
     let cases = [
         json!({"result": {"isError": true, "content": [{"type": "text", "text": "no such file"}]}}),
         json!({"result": {"isError": true, "content": [], "structuredContent": {"code": "declined", "message": "Declined."}}}),
@@ -203,7 +203,7 @@ async fn a_server_may_have_a_timeout_of_its_own() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side() {
+async fn calls_run_concurrently() {
     let recorder = Recorder::new();
     let connections = connect_fake(json!({
         "record": recorder.address(),

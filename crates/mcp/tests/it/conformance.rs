@@ -109,12 +109,12 @@ fn failures(name: &str, scenarios: &[String], client: &Path) -> Vec<String> {
     let runs = scenarios.iter().filter_map(|scenario| {
         let arguments = ["client", "--command", client, "--scenario", scenario];
         let output = suite(name, &arguments);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
         // A scenario without checks has not passed.
-        let has_passed = output.status.success() && !told.contains("Passed: 0/0");
+        let has_passed = output.status.success() && !report.contains("Passed: 0/0");
         (!has_passed).then(|| {
             let complaints = String::from_utf8_lossy(&output.stderr);
-            format!("{scenario}\n{told}\n{complaints}")
+            format!("{scenario}\n{report}\n{complaints}")
         })
     });
     runs.collect()

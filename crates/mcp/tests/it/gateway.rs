@@ -103,7 +103,7 @@ impl AsyncWrite for Way {
 }
 
 #[tokio::test]
-async fn a_change_right_after_the_acknowledgment_is_told() {
+async fn a_change_after_the_acknowledgement_is_notified() {
     let host = Arc::new(Restless(watch::Sender::new(0)));
     let upstreams = Upstreams::new(ServersConfig::default(), ConnectOptions::default());
     let gateway = Gateway::new(host.clone(), upstreams);

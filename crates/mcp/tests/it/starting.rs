@@ -63,7 +63,7 @@ async fn waits_for_slow_servers_of_any_revision() {
 }
 
 #[tokio::test]
-async fn overlooks_babble_on_stdout() {
+async fn ignores_noise_on_stdout() {
     let connections = connect_fake(json!({
         "stdout": "npm notice\n\n\"a text\"\n[1,2]\n{\"no\": \"message\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"hi\"}}",
         "tools": [{"name": "echo"}]
@@ -116,7 +116,7 @@ async fn says_why_a_server_did_not_start() {
 }
 
 #[tokio::test]
-async fn servers_start_side_by_side() {
+async fn servers_start_concurrently() {
     let recorder = Recorder::new();
     let script = json!({"hang": true, "record": recorder.address()});
     let servers = ["a", "b", "c", "d"].map(|name| endless(fake(name, script.clone())));
@@ -187,7 +187,7 @@ async fn a_server_that_never_answers_fails_alone() {
 }
 
 #[tokio::test]
-async fn starts_what_is_needed_alone() {
+async fn starts_only_required_servers() {
     let text = r#"{"mcpServers": {"remote": {"url": "https://example.com"}, "unset": {"command": "${NONE}"}}}"#;
     let (mut config, _) = ServersConfig::parse(text, "mcp.json", &|_| None).unwrap();
     let recorder = Recorder::new();
@@ -253,7 +253,7 @@ async fn says_what_is_wrong_with_a_list_of_tools() {
 }
 
 #[tokio::test]
-async fn believes_the_annotations_of_trusted_servers_alone() {
+async fn trusts_annotations_of_trusted_servers_only() {
     let script =
         json!({"tools": [{"name": "read", "annotations": {"readOnlyHint": true}}, {"name": ""}]});
     let trusted = ServerConfig {

@@ -81,7 +81,7 @@ async fn a_server_ends_when_its_input_is_closed() {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_is_told_to_end() {
+async fn a_server_that_stays_is_terminated() {
     check(
         |script| fake("fake", script),
         json!({"stays": true}),
@@ -147,7 +147,7 @@ fn the_end_of_the_runtime_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_leaves_nothing() {
+async fn a_cancelled_start_leaves_no_process() {
     let recorder = Recorder::new();
     let script = json!({"hang": true, "stays": true, "record": recorder.address()});
     let config = ServerConfig {

@@ -12,9 +12,10 @@ use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 /// A message of a call to its client.
 #[derive(Debug)]
 pub(crate) enum CallMessage {
-    /// A notification.
-    Notification { method: String, params: Value },
-    /// A question to the client.
+    Notification {
+        method: String,
+        params: Value,
+    },
     Question(ClientQuestion),
     /// The name of the work from [`Caller::bind`], by which the host can continue the call in another process.
     Bound(String),

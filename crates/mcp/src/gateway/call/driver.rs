@@ -26,13 +26,11 @@ use crate::session::caller::UpstreamError;
 /// need a person at the same time.
 const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
 
-/// A call in flight.
 pub(crate) struct InFlightCall {
     future: BoxFuture<'static, Result<Value, UpstreamError>>,
     messages: mpsc::UnboundedReceiver<CallMessage>,
     questions: BTreeMap<String, ClientQuestion>,
     question_count: u64,
-    /// The request that the call answers.
     request: RequestKey,
     /// The name of the work, by which the host can continue it in another process.
     work_name: Option<String>,
@@ -244,7 +242,6 @@ async fn send_notification(
     }
 }
 
-/// Sends a question as a request to the client.
 async fn send_question(
     context: RequestContext<RoleServer>,
     question: ClientQuestion,

@@ -2,8 +2,8 @@
 //!
 //! `rmcp` converts a result to a type of its own, which drops unknown fields. So the handler puts a result into a slot
 //! that came with the request and returns a placeholder, and the writer of the response takes the result from the slot.
-//! Over a stream the writer is [`RawResultService`], over HTTP the [transport of a session](super::sessions), or else
-//! the [body](super::http) of the response.
+//! Over a stream the writer is [`RawResultService`], over HTTP the [transport of a
+//! session](crate::gateway::transport::sessions), or else the [body](crate::gateway::transport) of the response.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,6 @@ use rmcp::service::{NotificationContext, RequestContext, Service};
 
 use crate::gateway::handler::service::GatewayHandler;
 
-/// A slot for the result of one request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResultSlot(Arc<Mutex<Option<Value>>>);
 
@@ -41,7 +40,6 @@ impl ResultSlot {
     }
 }
 
-/// Returns the slot of a request.
 pub(crate) fn slot(extensions: &Extensions) -> Option<&ResultSlot> {
     let of_http = || extensions.get::<Parts>()?.extensions.get();
     extensions.get().or_else(of_http)

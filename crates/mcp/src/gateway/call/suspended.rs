@@ -16,7 +16,6 @@ use crate::gateway::client::ClientId;
 /// The time in which a client may return. The person who can answer may not be available at once.
 const STATE_VALIDITY: Duration = Duration::from_mins(30);
 
-/// The maximum number of suspended calls of one client.
 const MAX_SUSPENDED: usize = 100;
 
 /// The suspended calls, by their request states.
@@ -30,7 +29,6 @@ struct SuspendedEntry {
     continuation: Continuation,
 }
 
-/// The continuation of a suspended call.
 #[derive(Debug)]
 pub(crate) enum Continuation {
     /// A call that continues in this process.
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_of_a_client_that_ended_are_given_up() {
+    async fn calls_of_an_ended_client_are_cancelled() {
         let calls = SuspendedCalls::default();
         let request = || subject("pay", "{}");
         for client in ["ada", "bob"] {

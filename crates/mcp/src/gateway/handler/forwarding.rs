@@ -71,7 +71,6 @@ impl GatewayHandler {
         taken.ok_or_else(|| UpstreamError::unknown_state().into())
     }
 
-    /// Resumes a suspended call with the client's answers.
     pub(super) async fn resume(
         &self,
         client: &Client,

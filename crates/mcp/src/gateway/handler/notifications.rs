@@ -138,14 +138,10 @@ impl GatewayHandler {
     }
 }
 
-/// A change that clients are notified of.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum GatewayChange {
-    /// The list of tools has changed.
     Tools,
-    /// The list of prompts has changed.
     Prompts,
-    /// The list of resources has changed.
     Resources,
     /// A resource has changed; the parameters of the notification.
     Updated(Value),
@@ -153,7 +149,6 @@ pub(super) enum GatewayChange {
     Log(Value),
 }
 
-/// A stream of changes.
 #[derive(Debug)]
 pub(super) struct ChangeStream {
     gateway: Arc<GatewayState>,
@@ -230,7 +225,6 @@ impl ChangeStream {
     }
 }
 
-/// The resource subscriptions of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientSubscriptions(Arc<Mutex<HashMap<String, Vec<ResourceSubscription>>>>);
 

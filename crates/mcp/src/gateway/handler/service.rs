@@ -34,7 +34,6 @@ use crate::session::handshake::REVISIONS;
 
 pub(super) type Context = RequestContext<RoleServer>;
 
-/// The handler of one connection to a gateway.
 #[derive(Clone)]
 pub(crate) struct GatewayHandler {
     pub(super) gateway: Arc<GatewayState>,

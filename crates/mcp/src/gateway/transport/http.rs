@@ -110,11 +110,10 @@ impl HttpService {
         error_response(StatusCode::BAD_REQUEST, &reply)
     }
 
-    /// Opens a session if the limits allow it.
     async fn open(&self, request: Request<Full<Bytes>>) -> HttpResponse {
         let client = client_of(&request);
         let Some(_opening) = self.sessions.reserve_session(&client).await else {
-            let reason = "too many sessions of this client have requests under way";
+            let reason = "too many sessions of this client have requests in flight";
             let error = ErrorData::internal_error(reason, None);
             let refusal = JsonRpcError::new(None, error);
             return error_response(StatusCode::TOO_MANY_REQUESTS, &refusal);
@@ -177,7 +176,6 @@ fn client_of<B>(request: &Request<B>) -> ClientId {
     client.unwrap_or_else(ClientId::local)
 }
 
-/// Reads a body of at most `max_bytes` bytes.
 async fn read_body<B>(body: B, max_bytes: usize) -> Result<Bytes, HttpResponse>
 where
     B: Body,
@@ -309,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_stays() {
+    fn other_frames_stay_unchanged() {
         for event in [
             "data:\n\n",
             ": \n\n",

@@ -4,18 +4,14 @@ use planwright_core::value::number::oversized_integer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde_json::error::Category;
 
-/// An incoming message.
 #[derive(Debug)]
 pub(super) enum Incoming {
-    /// A readable message.
     Message(Box<ClientJsonRpcMessage>),
-    /// An unreadable message.
     Unreadable(Unreadable),
     /// An empty line, or a notification with invalid parameters, for which JSON-RPC has no response.
     Ignored,
 }
 
-/// An unreadable message.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     /// The error response for the client.
@@ -24,7 +20,6 @@ pub(super) struct Unreadable {
     pub(super) substitute: Option<Box<ClientJsonRpcMessage>>,
 }
 
-/// Parses a message.
 pub(super) fn read(text: &[u8]) -> Incoming {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = text.trim_ascii();
@@ -202,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read() {
+    fn reads_valid_messages() {
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1"),
             (
@@ -228,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_answered() {
+    fn unreadable_messages_get_an_error() {
         let deep = format!(
             r#"{{"params":{},"method":"a","id":"deep"}}"#,
             "[".repeat(200) + &"]".repeat(200)

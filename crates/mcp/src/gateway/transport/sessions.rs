@@ -24,7 +24,6 @@ use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
 use crate::gateway::call::raw_results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
 
-/// The HTTP sessions of a gateway.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
@@ -84,7 +83,6 @@ impl Sessions {
         }
     }
 
-    /// Ends the requests and sessions of a client.
     pub(super) async fn end_client(&self, client: &ClientId) {
         if let Some(end) = lock(&self.clients).remove(client) {
             end.signal();
@@ -254,7 +252,6 @@ impl SessionEnd {
         self.0.cancel();
     }
 
-    /// Attaches the signal to a request.
     pub(super) fn attach(&self, extensions: &mut Extensions) {
         extensions.insert(self.clone());
     }

@@ -170,7 +170,7 @@ mod tests {
     use crate::gateway::client::ClientId;
 
     #[test]
-    fn the_longest_idle_session_gives_way() {
+    fn the_longest_idle_session_ends() {
         let (usage, ada) = (SessionUsage::default(), ClientId::new("ada"));
         let mut owners = HashMap::new();
         let name = |number: usize| format!("{number}").into();

@@ -188,7 +188,9 @@ impl Authorizer {
                 manager.configure_client(client)?;
                 self.ask(&manager, &scopes, &**consent).await
             }
-            _ => self.exchange_client_secret(&mut manager, scopes).await,
+            (Grant::AuthorizationCode, None) | (Grant::ClientCredentials, _) => {
+                self.exchange_client_secret(&mut manager, scopes).await
+            }
         }
     }
 
@@ -304,7 +306,9 @@ impl Authorizer {
             AuthError::RegistrationFailed(_) => {
                 "register a client there by hand, and write its `clientId` into `oauth`".to_owned()
             }
-            _ => format!("run `planwright login {server}` again, or ask whoever runs the server"),
+            _ => {
+                format!("run `planwright login {server}` again, or ask the operator of the server")
+            }
         };
         HttpFailure::unsent(format!("it does not let us in: {}", reason(error)), help)
     }

@@ -7,10 +7,8 @@ use planwright_core::Value;
 /// The schema field with the name of the header.
 const FIELD: &str = "x-mcp-header";
 
-/// The position of a subschema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HeaderPosition {
-    /// The schema itself.
     Root,
     /// An argument, or a field of one.
     Argument,
@@ -97,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_headers_that_cannot_be() {
+    fn finds_invalid_headers() {
         let cases = [
             r#"{"a": {"type": "string"}}"#,
             r#"{"a": {"type": "string", "x-mcp-header": "Region"}, "b": {"properties": {"c": {"type": "integer", "x-mcp-header": "C"}}}}"#,

@@ -24,10 +24,8 @@ use crate::session::router::ResponseRouter;
 use crate::transport::auth::authorizer::Authorizer;
 use crate::upstream::ConnectOptions;
 
-/// The timeout of a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The TCP keepalive interval.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// The maximum number of times that one message is sent again after a new authorization, and after an extension of its
@@ -35,10 +33,8 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 const MAX_AUTHORIZATIONS: u32 = 2;
 const MAX_SCOPE_UPGRADES: u32 = 2;
 
-/// The maximum number of redirects of one message.
 const MAX_REDIRECTS: usize = 5;
 
-/// An HTTP client of one server.
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     http: Client,
@@ -47,7 +43,6 @@ pub(super) struct HttpClient {
     pub(super) connection: Arc<HttpConnectionState>,
 }
 
-/// The shared state of an HTTP connection.
 #[derive(Debug)]
 pub(super) struct HttpConnectionState {
     pub(super) router: Arc<ResponseRouter>,
@@ -299,7 +294,6 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// Returns the bearer challenge of a response.
 fn challenge(response: &Response) -> Option<String> {
     let challenges = response.headers().get_all(WWW_AUTHENTICATE);
     let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());

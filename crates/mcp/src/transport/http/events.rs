@@ -15,7 +15,6 @@ pub(super) struct SseEvent {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EventTooLong;
 
-/// An incremental parser of events.
 #[derive(Debug)]
 pub(super) struct SseParser {
     limit: usize,
@@ -40,7 +39,6 @@ impl SseParser {
         }
     }
 
-    /// Parses the next piece of the stream.
     pub(super) fn push(&mut self, mut piece: &[u8]) -> Result<(), EventTooLong> {
         if self.ended_with_return {
             piece = piece.strip_prefix(b"\n").unwrap_or(piece);
@@ -61,7 +59,6 @@ impl SseParser {
         self.add(piece)
     }
 
-    /// Returns the next complete event.
     pub(super) fn next(&mut self) -> Option<SseEvent> {
         self.ready.pop_front()
     }
@@ -142,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn puts_events_together() {
+    fn parses_events() {
         insta::assert_snapshot!(
             check("data: a\n\ndata:b\ndata: c\r\n\r\n: nothing\n\nevent: x\rdata\r\rid: 7\nretry: 20\ndata:\n\ndata: cut"),
             @r#"
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_a_limit() {
+    fn limits_events() {
         let long = "x".repeat(60);
         assert_eq!(check(&format!("data: {long}\n\n")), "too long");
         assert_eq!(

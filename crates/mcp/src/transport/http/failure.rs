@@ -5,7 +5,6 @@ use http::header::RETRY_AFTER;
 use reqwest::StatusCode;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-/// The failure of an HTTP message.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct HttpFailure {
@@ -60,7 +59,6 @@ impl HttpFailure {
         }
     }
 
-    /// Creates the failure of an error status.
     pub(crate) fn status(status: StatusCode, headers: &HeaderMap) -> Self {
         let help = match status.as_u16() {
             401 | 403 => "see that its `headers` hold a key that is valid there",
@@ -75,7 +73,6 @@ impl HttpFailure {
         }
     }
 
-    /// Creates the failure of an unreadable response.
     pub(crate) fn unreadable(reason: &str) -> Self {
         Self::new(
             format!("its answer cannot be read: {reason}"),
@@ -83,7 +80,6 @@ impl HttpFailure {
         )
     }
 
-    /// Creates the failure of a response beyond the limit.
     pub(crate) fn too_long() -> Self {
         Self::new(
             "it sent a message that is longer than the limit",

@@ -142,7 +142,6 @@ pub(super) async fn read_refusal(
     Err(StreamableHttpError::Client(failure))
 }
 
-/// Returns the JSON-RPC error in `body`.
 fn error_in(body: &[u8]) -> Option<serde_json::Value> {
     let error: serde_json::Value = serde_json::from_slice(body).ok()?;
     error.get("error")?.get("code")?.as_i64()?;

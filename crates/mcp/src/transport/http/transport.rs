@@ -30,14 +30,12 @@ const MAX_STREAM_RETRIES: usize = 5;
 const INITIAL_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// The transport that `rmcp` uses.
 pub(crate) struct HttpTransport {
     inner: StreamableHttpClientTransport<HttpClient>,
     connection: Arc<HttpConnectionState>,
     is_closed: watch::Sender<bool>,
 }
 
-/// A handle of an HTTP connection.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpHandle {
     connection: Arc<HttpConnectionState>,

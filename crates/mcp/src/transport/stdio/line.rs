@@ -11,7 +11,6 @@ const MAX_RETAINED_CAPACITY: usize = 1 << 20;
 /// The read size: the capacity of a pipe on Linux.
 const READ_SIZE: usize = 64 << 10;
 
-/// A reader of lines of at most `limit` bytes.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     read: BufReader<R>,
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn mends_what_was_cut() {
+    fn repairs_cut_text() {
         let cases: [(&[u8], Option<&str>); 10] = [
             (b"plain", None),
             (br#""\ud83d\ude00""#, None),

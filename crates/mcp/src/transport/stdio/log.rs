@@ -23,7 +23,6 @@ pub(crate) struct StderrLog {
     redactor: Redactor,
 }
 
-/// The end of the output.
 #[derive(Debug, Default)]
 struct LogTail {
     bytes: VecDeque<u8>,
@@ -87,7 +86,6 @@ impl StderrLog {
     }
 }
 
-/// Truncates a message of a server.
 pub(crate) fn truncate_message(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_SHOWN {
         return Cow::Borrowed(text);

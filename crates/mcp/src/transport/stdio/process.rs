@@ -30,10 +30,8 @@ pub(crate) struct Process {
     stderr_end: watch::Receiver<bool>,
 }
 
-/// The state of a server process.
 #[derive(Clone, Copy, Debug)]
 enum ProcessPhase {
-    /// The process is running.
     Running,
     /// The process has ended; others of its group may be running.
     Ended(Option<ExitStatus>),
@@ -50,7 +48,6 @@ impl ProcessPhase {
     }
 }
 
-/// The pipes of a server.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
@@ -145,7 +142,6 @@ impl Drop for Process {
     }
 }
 
-/// True if this system supports supervision.
 const SUPPORTS_SUPERVISION: bool = cfg!(target_os = "linux");
 
 fn command(config: &ProgramConfig, supervisor: Option<&Supervisor>) -> io::Result<Command> {
@@ -185,7 +181,6 @@ async fn collect_stderr(mut stderr: ChildStderr, log: &StderrLog) {
     }
 }
 
-/// The process group of a server.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
 struct Group {

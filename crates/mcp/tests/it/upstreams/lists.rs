@@ -45,7 +45,7 @@ fn describe(view: &UpstreamView) -> String {
 }
 
 #[tokio::test]
-async fn everything_is_listed_as_it_came() {
+async fn lists_arrive_unchanged() {
     let mut seen = Vec::new();
     for revision in REVISIONS {
         let upstreams = ready(script(revision)).await;
@@ -72,7 +72,7 @@ async fn everything_is_listed_as_it_came() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_asked_for() {
+async fn missing_lists_are_not_requested() {
     let upstreams = ready(json!({"tools": [{"name": "a"}], "prompts": [{"name": "p"}]})).await;
     let view = upstreams.view();
     assert_eq!(view.tools().count(), 1);

@@ -29,7 +29,7 @@ async fn call_with_token(upstreams: &Upstreams, token: serde_json::Value, client
 }
 
 #[tokio::test]
-async fn progress_reaches_the_call_that_it_is_of() {
+async fn progress_reaches_its_call() {
     let mut seen = Vec::new();
     for revision in REVISIONS {
         let does =
@@ -64,7 +64,7 @@ async fn progress_reaches_the_call_that_it_is_of() {
 }
 
 #[tokio::test]
-async fn who_did_not_ask_hears_nothing_of_progress() {
+async fn progress_without_a_token_is_dropped() {
     let does = json!({"first": [progress(json!(1)), {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "request-0", "progress": 1}}]});
     let upstreams = ready(json!({"tools": [{"name": "tool", "does": does}]})).await;
     let client = Client::listening();
@@ -126,7 +126,7 @@ async fn check(names: &[Option<&str>]) -> String {
 }
 
 #[tokio::test]
-async fn messages_reach_the_one_client_that_they_can_be_for() {
+async fn messages_reach_their_only_possible_client() {
     assert_snapshot!(check(&[None]).await, @r#"notifications/message {"level":"info","data":"secret"}, notifications/made_up null"#);
     assert_snapshot!(check(&[]).await, @r#"
     fake: notifications/message {"level":"info","data":"secret"}

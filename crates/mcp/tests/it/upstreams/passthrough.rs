@@ -11,7 +11,7 @@ use super::support::{REVISIONS, line, raw, raw_call, ready, upstreams};
 use crate::support::fake;
 
 #[tokio::test]
-async fn answers_arrive_as_they_came() {
+async fn responses_arrive_unchanged() {
     let cases = [
         json!({"result": {"content": [], "structuredContent": {"z": 1, "a": [1.0, 1e3, 12_345_678_901_234_567_890_u64, null]}}}),
         json!({"result": {"content": [{"type": "hologram", "depth": 3.50, "_meta": {"x": [{}]}}], "isError": true, "odd": {}}}),
@@ -56,7 +56,7 @@ async fn answers_arrive_as_they_came() {
 }
 
 #[tokio::test]
-async fn requests_of_any_kind_arrive_as_they_are() {
+async fn requests_arrive_unchanged() {
     let recorder = Recorder::new();
     let upstreams = ready(json!({
         "revisions": ["2025-11-25"], "record": recorder.address(),
@@ -76,19 +76,19 @@ async fn requests_of_any_kind_arrive_as_they_are() {
     assert_snapshot!(line(outcome), @"{}");
     let outcome = raw(&upstreams, "not/there", json!({}), None).await;
     assert_snapshot!(line(outcome), @"-32601: Method not found");
-    let told = json!({"_meta": {"z": 2}, "list": []});
+    let expected = json!({"_meta": {"z": 2}, "list": []});
     upstreams
         .notify(
             "fake",
             "notifications/roots/list_changed",
-            told.clone().into(),
+            expected.clone().into(),
         )
         .await;
     upstreams.shutdown().await;
     tokio::task::spawn_blocking(move || {
         assert_eq!(recorder.message("made/up")["params"], params);
         let notification = recorder.message("notifications/roots/list_changed");
-        assert_eq!(notification["params"], told);
+        assert_eq!(notification["params"], expected);
         assert!(notification.get("id").is_none());
     })
     .await
@@ -124,7 +124,7 @@ async fn metas(revision: &str) -> String {
 }
 
 #[tokio::test]
-async fn says_for_whom_requests_are() {
+async fn sends_the_client_identity() {
     assert_snapshot!(metas("2025-11-25").await, @r#"
     {"traceparent":"00-1-2-01","mine":[1],"progressToken":"request-1"}
     {"traceparent":"old","mine":[1]}
@@ -136,7 +136,7 @@ async fn says_for_whom_requests_are() {
 }
 
 #[tokio::test]
-async fn servers_are_told_what_the_client_can_do() {
+async fn servers_learn_the_client_capabilities() {
     let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": true}});
     for revision in REVISIONS {
         let recorder = Recorder::new();

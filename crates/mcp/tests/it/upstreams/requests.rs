@@ -56,7 +56,7 @@ async fn check(asks: serde_json::Value, client: &Arc<Client>) -> String {
 }
 
 #[tokio::test]
-async fn questions_and_answers_are_handed_on_as_they_are() {
+async fn requests_and_responses_are_passed_unchanged() {
     assert_snapshot!(check(question(), &yes()).await, @r#"
     {"result":{"action":"accept","content":{"x":1.0},"odd":null}}
     elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
@@ -80,7 +80,7 @@ async fn questions_and_answers_are_handed_on_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_client_is_asked_only_what_it_said_it_can_answer() {
+async fn a_client_gets_only_declared_requests() {
     let script = json!({"revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": question()}}]});
     let upstreams = upstreams([fake("fake", script)]);
     upstreams.start(&json!({"sampling": {}}).into());
@@ -94,7 +94,7 @@ async fn a_client_is_asked_only_what_it_said_it_can_answer() {
 }
 
 #[tokio::test]
-async fn a_question_without_a_client_is_declined() {
+async fn a_request_without_a_client_is_declined() {
     let upstreams = ready(json!({
         "revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": question()}}]
     }))
@@ -105,7 +105,7 @@ async fn a_question_without_a_client_is_declined() {
 }
 
 #[tokio::test]
-async fn a_question_that_may_be_anybodys_is_refused() {
+async fn a_request_with_several_possible_clients_is_refused() {
     let recorder = Recorder::new();
     let upstreams = ready(json!({
         "revisions": ["2025-11-25"], "record": recorder.address(),
@@ -134,7 +134,7 @@ async fn a_question_that_may_be_anybodys_is_refused() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_withdrawn_is_not_asked_any_more() {
+async fn a_cancelled_request_is_withdrawn_from_the_client() {
     let mut asked = question();
     asked["jsonrpc"] = "2.0".into();
     asked["id"] = 31.into();
@@ -203,7 +203,7 @@ async fn calls_of_plans_ask_their_client_on_older_sessions_too() {
 }
 
 #[tokio::test]
-async fn requests_that_are_handed_on_get_the_question_itself() {
+async fn passed_requests_get_the_input_request_itself() {
     let mut seen = Vec::new();
     for revision in REVISIONS {
         let upstreams = ready(json!({

@@ -24,7 +24,7 @@ async fn subscribable(revision: &str, recorder: &Recorder) -> Upstreams {
 
 async fn next(notifications: &mut broadcast::Receiver<UpstreamNotification>) -> String {
     let notification = tokio::time::timeout(EVENT_TIMEOUT, notifications.recv()).await;
-    let notification = notification.expect("it is told").unwrap();
+    let notification = notification.expect("a notification arrives").unwrap();
     format!(
         "{} {} {}",
         notification.server, notification.method, notification.params
@@ -37,7 +37,7 @@ fn asked(recorder: &Recorder, method: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn older_sessions_are_asked_once() {
+async fn earlier_sessions_are_subscribed_once() {
     let recorder = Recorder::new();
     let upstreams = subscribable("2025-11-25", &recorder).await;
     let mut notifications = upstreams.notifications();
@@ -55,7 +55,7 @@ async fn older_sessions_are_asked_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_start_of_an_older_session_is_asked() {
+async fn each_earlier_session_is_subscribed_again() {
     let recorder = Recorder::new();
     let upstreams = subscribable("2025-11-25", &recorder).await;
     let _first = upstreams.subscribe("fake", "file:///a").await.unwrap();
@@ -78,7 +78,7 @@ async fn each_start_of_an_older_session_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_sessions_are_subscribed_anew() {
+async fn sessions_of_the_latest_revision_renew_subscriptions() {
     let recorder = Recorder::new();
     let upstreams = subscribable("2026-07-28", &recorder).await;
     let mut notifications = upstreams.notifications();
@@ -101,7 +101,7 @@ async fn the_newest_sessions_are_subscribed_anew() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told() {
+async fn a_refusal_is_reported() {
     let upstreams = ready(json!({"revisions": ["2025-11-25"]})).await;
     let error = upstreams.subscribe("fake", "file:///a").await.unwrap_err();
     assert_snapshot!(error, @"Method not found");

@@ -32,7 +32,7 @@ fn failing(folder: &std::path::Path, good: usize, script: &serde_json::Value) ->
 }
 
 #[tokio::test]
-async fn one_that_hangs_or_dies_holds_up_nobody() {
+async fn a_hanging_or_dying_server_delays_no_other() {
     let text = r#"{"mcpServers": {"unset": {"command": "${NONE}"}}}"#;
     let (mut config, _) = ServersConfig::parse(text, "mcp.json", &|_| None).unwrap();
     let hanging = ServerConfig {
@@ -93,7 +93,7 @@ async fn nothing_starts_before_it_is_needed() {
 }
 
 #[tokio::test]
-async fn one_that_died_is_started_again_when_it_is_needed() {
+async fn a_dead_server_is_restarted_on_demand() {
     let upstreams = ready(json!({
         "tools": [{"name": "die", "does": {"exit": 1}}, {"name": "echo"}]
     }))
@@ -122,7 +122,7 @@ async fn one_that_died_is_started_again_when_it_is_needed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_start_that_failed_is_tried_again_when_it_is_needed() {
+async fn a_failed_start_is_tried_again_on_demand() {
     let folder = tempfile::tempdir().unwrap();
     let upstreams = upstreams([failing(folder.path(), 3, &echo())]);
     upstreams.start(&json!({}).into());
@@ -140,7 +140,7 @@ async fn a_start_that_failed_is_tried_again_when_it_is_needed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_start_that_failed_is_tried_again_by_whoever_asks_what_there_is() {
+async fn a_failed_start_is_tried_again_on_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let upstreams = upstreams([failing(folder.path(), 2, &echo())]);
     upstreams.start(&json!({}).into());
@@ -157,7 +157,7 @@ async fn a_start_that_failed_is_tried_again_by_whoever_asks_what_there_is() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn one_that_never_starts_is_not_tried_for_ever() {
+async fn restarts_of_a_failing_server_are_limited() {
     let starts = |folder: &tempfile::TempDir| {
         let starts = std::fs::read_to_string(folder.path().join("starts"));
         starts.unwrap().lines().count()
@@ -181,7 +181,7 @@ async fn one_that_never_starts_is_not_tried_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_goes_on_where_nobody_waits_for_it() {
+async fn a_start_continues_without_waiting_callers() {
     let recorder = Recorder::new();
     let mut script = echo();
     script["record"] = recorder.address().into();
