@@ -1,5 +1,5 @@
-//! A client as the official conformance suite wants to start one: it gets the address of a server, lists its tools and
-//! calls each of them. Where it is asked to log in, it agrees in place of a person.
+//! A client for the official conformance suite: it gets the address of a server, lists its tools and calls each of
+//! them. It consents to OAuth requests in place of a person.
 
 #![expect(
     clippy::disallowed_methods,
@@ -20,7 +20,7 @@ use planwright_mcp::{
 };
 use serde_json::json;
 
-/// The address of a document that describes this client; the suite knows it.
+/// The address of the client metadata document in the suite.
 const CLIENT_DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
 #[tokio::main(flavor = "current_thread")]
@@ -101,7 +101,7 @@ fn oauth(scenario: &str, context: &serde_json::Value) -> OauthConfig {
     }
 }
 
-/// What to call `tool` with: what the suite says, else something that fits its schema.
+/// Returns the arguments for `tool`: those of the suite, or else values that match its schema.
 fn arguments(tool: &Tool, tools: &[Tool], context: &serde_json::Value) -> Vec<Value> {
     let calls = context.get("toolCalls").and_then(|calls| calls.as_array());
     let calls = calls.into_iter().flatten();
@@ -112,7 +112,7 @@ fn arguments(tool: &Tool, tools: &[Tool], context: &serde_json::Value) -> Vec<Va
     if !said.is_empty() {
         return said;
     }
-    // The suite wants to see what has become of a schema on its way.
+    // The suite compares the schema after its way through the client.
     if &*tool.name == "json_schema_echo" {
         let others = tools.iter().filter(|other| other.name != tool.name);
         let schemas = others.map(|other| other.input.as_value().clone());
@@ -138,7 +138,7 @@ fn arguments(tool: &Tool, tools: &[Tool], context: &serde_json::Value) -> Vec<Va
     vec![serde_json::Value::Object(fields.collect()).into()]
 }
 
-/// Agrees to everything, without a browser.
+/// Consents to everything without a browser.
 #[derive(Debug)]
 struct Agreeing;
 
@@ -161,7 +161,7 @@ impl Consent for Agreeing {
     }
 }
 
-/// Answers questions with their own defaults.
+/// Answers requests with their defaults.
 struct Defaults;
 
 impl Caller for Defaults {

@@ -1,32 +1,39 @@
-//! How Planwright speaks the Model Context Protocol. No other crate knows `rmcp`.
+//! The Model Context Protocol in Planwright, client and server side. No other crate uses `rmcp`.
 #![warn(missing_docs)]
 
-/// `mcp.json`: which servers there are.
+/// The configuration of servers in `mcp.json`.
 mod config;
 
-/// The revisions of MCP that are spoken.
-mod revision;
+/// JSON objects: their text fields, and copies with other fields.
+mod object;
 
-/// Servers that are started, called and stopped.
-mod client;
+/// The transports of sessions: stdio and Streamable HTTP.
+mod transport;
 
-/// Processes by their numbers and starts.
+/// Sessions: connections to servers, with the messages of both sides.
+mod session;
+
+/// Servers that are started, called, observed and stopped.
+mod upstream;
+
+/// Processes identified by their id and start time.
 pub mod process_table;
 
-/// What ends servers once the process that started them is gone.
+/// A supervisor process that ends servers after their parent has died.
 mod supervisor;
 
-/// Our own server, in front of others.
+/// The gateway: an MCP server in front of other servers.
 #[cfg(feature = "gateway")]
 pub mod gateway;
 
-pub use client::{
-    Caller, ChangeCounts, ConnectOptions, Connections, Consent, ProcessObserver, ResourceFollowing,
-    ServerFailure, Tokens, UpstreamClient, UpstreamError, UpstreamNotification, UpstreamServer,
-    UpstreamState, UpstreamView, Upstreams,
-};
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
     ServersConfig,
 };
+pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
+pub use transport::auth::{Consent, Tokens};
+pub use upstream::{
+    ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,
+    ServerFailure, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+};

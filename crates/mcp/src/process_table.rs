@@ -1,17 +1,17 @@
-//! Processes of this machine by their numbers and when they started, since a number alone is given again.
+//! Processes of this machine, identified by their id and start time, because the system reuses ids.
 
-/// When the process `pid` started, in a form that only serves to tell it from others of the same number. `None` if there
-/// is no such process, or the system does not say.
+/// Returns the start time of the process `pid`, in a form that is only good for comparison with other processes of the
+/// same id. Returns `None` if the process does not exist or the system does not provide the time.
 pub fn started_at(pid: u32) -> Option<String> {
     system::started_at(pid)
 }
 
-/// Whether the process that started as `started` says, or another of its process group, still runs.
+/// Returns true if the process with this start time, or another process of its group, is running.
 pub fn is_running(pid: u32, started: &str) -> bool {
     !system::members(pid, started).is_empty()
 }
 
-/// Kills the process that started as `started` says, the others of its process group, and all that they have started.
+/// Kills the process with this start time, the other processes of its group, and all their descendants.
 pub fn kill(pid: u32, started: &str) {
     system::kill(pid, started);
 }
@@ -27,12 +27,12 @@ mod system {
     use nix::sys::signal::{Signal, kill as send};
     use nix::unistd::Pid;
 
-    /// A line of the table.
-    struct Entry {
+    /// A process of the table.
+    struct ProcessEntry {
         pid: u32,
         parent: u32,
         group: u32,
-        /// In ticks of the clock since the machine started.
+        /// The start time in clock ticks since boot.
         started: String,
     }
 
@@ -40,13 +40,14 @@ mod system {
         Some(stamp(&entry(pid)?, &boot()?))
     }
 
-    /// The process, unless its number belongs to another one by now, and the others of the group that it leads.
+    /// Returns the process, unless another process has its id by now, and the other members of the group that it leads.
     pub(super) fn members(pid: u32, started: &str) -> Vec<u32> {
         let Some(boot) = boot() else {
             return Vec::new();
         };
         let table = table();
-        let is_other = |entry: &Entry| entry.pid == pid && stamp(entry, &boot) != started;
+        let is_other = |entry: &ProcessEntry| entry.pid == pid && stamp(entry, &boot) != started;
+        // A start time of another boot belongs to no present process.
         if !started.starts_with(&boot) || table.iter().any(is_other) {
             return Vec::new();
         }
@@ -63,14 +64,14 @@ mod system {
         kill_all(all);
     }
 
-    /// Kills these processes. One that has ended meanwhile needs no signal.
+    /// Kills these processes. Processes that have ended meanwhile are ignored.
     pub(crate) fn kill_all(pids: impl IntoIterator<Item = u32>) {
         for pid in pids.into_iter().filter_map(|pid| i32::try_from(pid).ok()) {
             let _ = send(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }
 
-    /// Everything that these processes have started, and that in turn, as far as it still has its parents.
+    /// Returns all descendants of these processes, as far as their parents are still running.
     pub(crate) fn descendants(roots: &[u32]) -> Vec<u32> {
         let table = table();
         let mut known: HashSet<u32> = roots.iter().copied().collect();
@@ -89,8 +90,8 @@ mod system {
         }
     }
 
-    /// All processes that run. What has ended and only waits for its parent to notice is left out.
-    fn table() -> Vec<Entry> {
+    /// Returns all running processes, without zombies.
+    fn table() -> Vec<ProcessEntry> {
         let Ok(folder) = fs::read_dir("/proc") else {
             return Vec::new();
         };
@@ -98,16 +99,17 @@ mod system {
         pids.filter_map(entry).collect()
     }
 
-    fn entry(pid: u32) -> Option<Entry> {
+    fn entry(pid: u32) -> Option<ProcessEntry> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in brackets, may hold anything.
+        // The name, in parentheses, may contain any character.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let state = *fields.first()?;
+        // Zombies and dead processes do not run any more.
         if matches!(state, "Z" | "X" | "x") {
             return None;
         }
-        Some(Entry {
+        Some(ProcessEntry {
             pid,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
@@ -115,11 +117,11 @@ mod system {
         })
     }
 
-    fn stamp(entry: &Entry, boot: &str) -> String {
+    fn stamp(entry: &ProcessEntry, boot: &str) -> String {
         format!("{boot}/{}", entry.started)
     }
 
-    /// Which start of the machine this is.
+    /// Returns the id of the current boot.
     fn boot() -> Option<String> {
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         Some(id.trim().to_owned())

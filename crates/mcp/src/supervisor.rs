@@ -1,11 +1,11 @@
-//! A process between this one and a server, which ends the server and all that it has started once this process is gone.
+//! A process between this one and a server that ends the server and its descendants after this process has died.
 //!
-//! A server sees that its client is gone when its input ends, and may ignore that; a `SIGKILL` leaves nobody to end it.
-//! So a program that starts servers may start them through itself: first as their supervisor, which is told by the
-//! kernel that its parent has died and adopts every orphan among its descendants, then as the server itself, which
-//! is killed if its supervisor is.
+//! A server can ignore that its input ends, and after a `SIGKILL` no process is left to end it. So a program can start
+//! servers through itself, in two stages: first as their supervisor, which the kernel notifies of its parent's death
+//! and which adopts every orphan among its descendants; then as the server itself, which the kernel kills together with
+//! its supervisor.
 //!
-//! Linux only: elsewhere servers are started directly.
+//! Supervision is available on Linux only; on other systems, servers are started directly.
 
 use std::ffi::OsString;
 #[cfg(target_os = "linux")]
@@ -18,12 +18,12 @@ use std::path::PathBuf;
 use crate::config::ProgramConfig;
 
 #[cfg(target_os = "linux")]
-pub(crate) use work::KILL;
+pub(crate) use imp::KILL_SIGNAL;
 
-/// The first argument by which a program knows that it is to call [`supervise`].
+/// The first argument of a program that must call [`supervise`].
 pub const SUPERVISE: &str = "--planwright-supervise";
 
-/// The program that starts servers: one whose `main` calls [`supervise`] if its first argument is [`SUPERVISE`].
+/// The program that supervises servers: its `main` calls [`supervise`] if its first argument is [`SUPERVISE`].
 #[derive(Clone, Debug)]
 #[cfg_attr(
     not(target_os = "linux"),
@@ -35,7 +35,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts servers through `program`.
+    /// Creates a supervisor that runs `program`.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -43,26 +43,26 @@ impl Supervisor {
         }
     }
 
-    /// The folders that commands are searched in, as `PATH` has them, so that one that does not exist is reported as it
-    /// is without a supervisor.
+    /// Sets the directories in which commands are searched, in the format of `PATH`, so that a missing command is
+    /// reported as it is without a supervisor.
     #[must_use]
     pub fn search_path(mut self, path: Option<OsString>) -> Self {
         self.search_path = path;
         self
     }
 
-    /// Starts servers through the program that this process runs, which stays the same if its file is replaced. `None`
-    /// where that is not possible.
+    /// Creates a supervisor that runs the executable of this process, even if its file has been replaced. Returns
+    /// `None` if the system does not support that.
     pub fn this_program() -> Option<Self> {
         let program = PathBuf::from("/proc/self/exe");
         (cfg!(target_os = "linux") && program.exists()).then(|| Self::new(program))
     }
 
-    /// The command that starts the server under supervision.
+    /// Returns the command that starts the server under supervision.
     ///
     /// # Errors
     ///
-    /// There is no such command, or it is not a program.
+    /// Fails if the command does not exist or is not executable.
     #[cfg(target_os = "linux")]
     pub(crate) fn command(&self, config: &ProgramConfig) -> io::Result<std::process::Command> {
         self.find(config)?;
@@ -75,7 +75,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Searches the command as the system will.
+    /// Searches for the command as the system does.
     #[cfg(target_os = "linux")]
     fn find(&self, config: &ProgramConfig) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
@@ -97,29 +97,29 @@ impl Supervisor {
             None => self.search_path.clone(),
         };
         let Some(path) = path else {
-            // The system has folders of its own for that.
+            // Without `PATH` the system uses default directories, which this search does not know.
             return Ok(());
         };
-        let mut trouble = io::Error::from(io::ErrorKind::NotFound);
+        let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for place in std::env::split_paths(&path) {
             match is_program(&folder.join(place).join(name)) {
                 Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => trouble = error,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => failure = error,
                 Err(_) => {}
             }
         }
-        Err(trouble)
+        Err(failure)
     }
 }
 
-/// Does the work of a [`Supervisor`]: runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the
-/// exit status of this process. To be called first of all in `main`, before there is any other thread.
+/// Runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the exit status of this process. Must
+/// be called at the start of `main`, before any other thread exists.
 pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    work::supervise(&arguments.into_iter().collect::<Vec<_>>())
+    imp::supervise(&arguments.into_iter().collect::<Vec<_>>())
 }
 
 #[cfg(target_os = "linux")]
-mod work {
+mod imp {
     use std::ffi::OsString;
     use std::fs::File;
     use std::io::{self, Write};
@@ -138,31 +138,33 @@ mod work {
     use super::SUPERVISE;
     use crate::process_table::{descendants, kill_all};
 
-    /// The argument in place of the parent's number by which the second stage is known: it becomes the server.
-    const BECOME: &str = "become";
+    /// The argument that marks the second stage, which becomes the server.
+    const EXEC_STAGE: &str = "become";
 
-    /// The pause between two looks at processes that are to end, in milliseconds, and how many of them pass before those
-    /// that were told to end are killed.
-    const PAUSE: u8 = 10;
-    const GRACE: u32 = 50;
+    /// The interval between two checks of terminating processes, in milliseconds, and the number of checks before they
+    /// are killed.
+    const POLL_INTERVAL_MS: u8 = 10;
+    const GRACE_POLLS: u32 = 50;
 
-    /// The statuses of a shell for a command that cannot be run, and of `timeout` for one that failed itself.
-    const NOT_RUN: u8 = 126;
-    const FAILED: u8 = 125;
+    /// The exit statuses of a shell for a command that cannot be run, and of `timeout` for its own failure.
+    const EXIT_NOT_RUN: u8 = 126;
+    const EXIT_FAILED: u8 = 125;
 
-    /// Tells the supervisor to kill everything.
-    pub(crate) const KILL: Signal = Signal::SIGUSR1;
+    /// Requests the supervisor to kill all descendants.
+    pub(crate) const KILL_SIGNAL: Signal = Signal::SIGUSR1;
 
-    /// Tells it that its parent may have died.
-    const PARENT: Signal = Signal::SIGUSR2;
+    /// Notifies the supervisor that its parent may have died.
+    const PARENT_SIGNAL: Signal = Signal::SIGUSR2;
 
     pub(super) fn supervise(arguments: &[OsString]) -> u8 {
         let done = match arguments {
-            [stage, parent, command @ ..] if stage == BECOME => become_server(parent, command),
-            [parent, command @ ..] => Supervision::begin(parent, command).map(Supervision::run),
+            [stage, parent, command @ ..] if stage == EXEC_STAGE => exec_server(parent, command),
+            [parent, command @ ..] => {
+                SupervisorProcess::start(parent, command).map(SupervisorProcess::run)
+            }
             [] => Err(Errno::EINVAL),
         };
-        done.unwrap_or(FAILED)
+        done.unwrap_or(EXIT_FAILED)
     }
 
     fn is_parent(parent: &OsString) -> bool {
@@ -170,63 +172,60 @@ mod work {
         parent == Some(parent_id())
     }
 
-    /// Becomes the server, which the kernel kills as soon as the supervisor is gone.
-    fn become_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
+    /// Executes the server, which the kernel kills when the supervisor dies.
+    fn exec_server(supervisor: &OsString, command: &[OsString]) -> Result<u8, Errno> {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         let [program, args @ ..] = command else {
             return Err(Errno::EINVAL);
         };
-        // It may have died before.
+        // The supervisor may have died before `set_pdeathsig` took effect.
         if !is_parent(supervisor) {
-            return Ok(FAILED);
+            return Ok(EXIT_FAILED);
         }
         // Blocked signals are inherited.
         handled().thread_unblock()?;
         let error = Command::new(program).args(args).exec();
-        let said = format!("`{}` could not be run: {error}\n", program.display());
-        // It may be closed, and there is no other place to say it.
-        let _ = io::stderr().write_all(said.as_bytes());
-        Ok(NOT_RUN)
+        let message = format!("`{}` could not be run: {error}\n", program.display());
+        // Standard error may be closed, and no other channel is available.
+        let _ = io::stderr().write_all(message.as_bytes());
+        Ok(EXIT_NOT_RUN)
     }
 
-    /// The signals that a supervisor takes as they come.
+    /// Returns the signals that a supervisor handles.
     fn handled() -> SigSet {
         SigSet::from_iter([
             Signal::SIGCHLD,
             Signal::SIGTERM,
             Signal::SIGINT,
             Signal::SIGHUP,
-            KILL,
-            PARENT,
+            KILL_SIGNAL,
+            PARENT_SIGNAL,
         ])
     }
 
-    /// What is going on.
+    /// The state of the shutdown.
     #[derive(Clone, Copy)]
-    enum Phase {
-        /// The server runs.
+    enum ShutdownPhase {
         Running,
-        /// Everything that is left has been told to end, and is killed after so many pauses.
+        /// All descendants have received `SIGTERM` and are killed after this number of intervals.
         Ending(u32),
-        /// Everything that is left is being killed.
         Killing,
     }
 
-    struct Supervision {
+    struct SupervisorProcess {
         parent: u32,
         signals: SignalFd,
         server: Pid,
         status: Option<WaitStatus>,
-        phase: Phase,
+        phase: ShutdownPhase,
     }
 
-    impl Supervision {
-        /// Starts the server.
-        fn begin(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
-            // Before the look at the parent: from here on its death is told.
-            prctl::set_pdeathsig(PARENT)?;
+    impl SupervisorProcess {
+        fn start(parent: &OsString, command: &[OsString]) -> Result<Self, Errno> {
+            // This precedes the check of the parent, so that its death is never missed.
+            prctl::set_pdeathsig(PARENT_SIGNAL)?;
             prctl::set_child_subreaper(true)?;
-            // It may die the death of its server, which need not leave two cores.
+            // The supervisor may end by the signal of its server, and one core dump is enough.
             prctl::set_dumpable(false)?;
             let handled = handled();
             handled.thread_block()?;
@@ -236,12 +235,12 @@ mod work {
             }
             let server = Command::new("/proc/self/exe")
                 .arg(SUPERVISE)
-                .arg(BECOME)
+                .arg(EXEC_STAGE)
                 .arg(id().to_string())
                 .args(command)
                 .spawn()
                 .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
-            // Its pipes are the server's alone: whoever reads them sees when the server closes them.
+            // Only the server may hold the pipes, so that their readers notice when the server closes them.
             if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
                 dup2_stdin(&nothing)?;
                 dup2_stdout(&nothing)?;
@@ -252,38 +251,38 @@ mod work {
                 signals,
                 server: Pid::from_raw(i32::try_from(server.id()).unwrap_or_default()),
                 status: None,
-                phase: Phase::Running,
+                phase: ShutdownPhase::Running,
             })
         }
 
-        /// Waits until nothing that the server has started is left.
+        /// Waits until all descendants have ended. Returns the exit status.
         fn run(mut self) -> u8 {
             loop {
                 if !self.reap() {
-                    return self.status.map_or(FAILED, finish);
+                    return self.status.map_or(EXIT_FAILED, exit_like);
                 }
-                if self.status.is_some() && matches!(self.phase, Phase::Running) {
-                    self.end();
+                if self.status.is_some() && matches!(self.phase, ShutdownPhase::Running) {
+                    self.terminate();
                 }
                 let timeout = match self.phase {
-                    Phase::Running => PollTimeout::NONE,
-                    Phase::Ending(1..) => PollTimeout::from(PAUSE),
-                    Phase::Ending(0) | Phase::Killing => {
+                    ShutdownPhase::Running => PollTimeout::NONE,
+                    ShutdownPhase::Ending(1..) => PollTimeout::from(POLL_INTERVAL_MS),
+                    ShutdownPhase::Ending(0) | ShutdownPhase::Killing => {
                         kill_all(descendants(&[id()]));
-                        PollTimeout::from(PAUSE)
+                        PollTimeout::from(POLL_INTERVAL_MS)
                     }
                 };
                 let mut waiting = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
                 match poll(&mut waiting, timeout) {
                     Ok(0) => {
-                        if let Phase::Ending(pauses) = &mut self.phase {
+                        if let ShutdownPhase::Ending(pauses) = &mut self.phase {
                             *pauses = pauses.saturating_sub(1);
                         }
                     }
                     Err(Errno::EINTR) => {}
                     Ok(_) => self.take_signal(),
-                    // Without it nothing would be noticed any more.
-                    Err(_) => self.phase = Phase::Killing,
+                    // Without `poll`, the supervisor would notice no further event.
+                    Err(_) => self.phase = ShutdownPhase::Killing,
                 }
             }
         }
@@ -293,25 +292,25 @@ mod work {
                 return;
             };
             match i32::try_from(signal.ssi_signo).map(Signal::try_from) {
-                Ok(Ok(KILL)) => self.phase = Phase::Killing,
-                // It comes as well if only the thread that started this process has ended.
-                Ok(Ok(PARENT)) if parent_id() != self.parent => self.end(),
+                Ok(Ok(KILL_SIGNAL)) => self.phase = ShutdownPhase::Killing,
+                // The kernel sends the signal also if only the thread that started this process has ended.
+                Ok(Ok(PARENT_SIGNAL)) if parent_id() != self.parent => self.terminate(),
                 Ok(Ok(signal @ (Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))) => {
-                    pass_on(signal);
+                    signal_descendants(signal);
                 }
                 _ => {}
             }
         }
 
-        /// Tells everything that is left to end.
-        fn end(&mut self) {
-            if matches!(self.phase, Phase::Running) {
-                pass_on(Signal::SIGTERM);
-                self.phase = Phase::Ending(GRACE);
+        /// Sends `SIGTERM` to all descendants.
+        fn terminate(&mut self) {
+            if matches!(self.phase, ShutdownPhase::Running) {
+                signal_descendants(Signal::SIGTERM);
+                self.phase = ShutdownPhase::Ending(GRACE_POLLS);
             }
         }
 
-        /// Takes note of the children that have ended. Whether there are any left.
+        /// Reaps the children that have ended. Returns true if any are left.
         fn reap(&mut self) -> bool {
             loop {
                 match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -324,34 +323,34 @@ mod work {
         }
     }
 
-    /// Sends a signal to everything that this process has started.
-    fn pass_on(signal: Signal) {
+    /// Sends a signal to all descendants.
+    fn signal_descendants(signal: Signal) {
         for pid in descendants(&[id()]) {
             let pid = i32::try_from(pid).unwrap_or_default();
-            // What has ended meanwhile needs no signal.
+            // A process that has ended meanwhile needs no signal.
             let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 
-    /// Ends this process as the server ended: with its status, or by its signal.
-    fn finish(status: WaitStatus) -> u8 {
+    /// Ends this process as the server has ended: with its status, or by its signal.
+    fn exit_like(status: WaitStatus) -> u8 {
         match status {
-            WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(FAILED),
+            WaitStatus::Exited(_, status) => u8::try_from(status).unwrap_or(EXIT_FAILED),
             WaitStatus::Signaled(_, signal, _) => {
                 let mut own = SigSet::empty();
                 own.add(signal);
                 let _ = own.thread_unblock();
                 let _ = raise(signal);
-                // It is one that does not end a process.
-                FAILED
+                // The signal does not end a process by default.
+                EXIT_FAILED
             }
-            _ => FAILED,
+            _ => EXIT_FAILED,
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod work {
+mod imp {
     use std::ffi::OsString;
 
     pub(super) fn supervise(_: &[OsString]) -> u8 {

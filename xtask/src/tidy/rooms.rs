@@ -53,7 +53,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "rustls",
         &[
-            "crates/mcp/src/client/http/",
+            "crates/mcp/src/transport/http/",
             "crates/planner/src/model/providers/",
             "crates/planwright/src/telemetry/",
         ],

@@ -1,37 +1,36 @@
-//! `${NAME}` in commands, arguments and environment values.
+//! Expansion of `${NAME}` in commands, arguments and environment values.
 
-/// A text whose variables have been put in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expanded {
-    /// The text.
     pub(super) text: String,
-    /// The values that were put in for variables that hold secrets by their name.
+    /// The values of variables whose names indicate a secret.
     pub(super) secrets: Vec<String>,
 }
 
-/// What is wrong with a text, and the way out.
+/// The reason why a variable cannot be expanded, and a hint.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ExpansionError {
     pub(super) message: String,
     pub(super) help: String,
 }
 
-/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` by what `lookup` says. What is put in is not read again.
+/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` with the values of `lookup`. Expanded values are not
+/// expanded again.
 pub(super) fn expand(
     text: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<Expanded, Vec<Fault>> {
+) -> Result<Expanded, Vec<ExpansionError>> {
     let mut expanded = Expanded {
         text: String::with_capacity(text.len()),
         secrets: Vec::new(),
     };
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let (before, from) = rest.split_at(start);
         expanded.text.push_str(before);
         let Some(end) = from.find('}') else {
-            faults.push(Fault {
+            errors.push(ExpansionError {
                 message: format!("`{from}` opens a variable that is never closed"),
                 help: "write it as `${NAME}`".to_owned(),
             });
@@ -45,21 +44,21 @@ pub(super) fn expand(
                     expanded.secrets.push(value);
                 }
             }
-            Err(fault) => faults.push(fault),
+            Err(error) => errors.push(error),
         }
         rest = &from[end + 1..];
     }
     expanded.text.push_str(rest);
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(expanded)
     } else {
-        Err(faults)
+        Err(errors)
     }
 }
 
-/// Whether a variable of this name usually holds something that must not be shown.
-pub(super) fn names_a_secret(name: &str) -> bool {
-    const MARKS: [&str; 8] = [
+/// Returns true if a variable of this name usually contains a secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    const MARKERS: [&str; 8] = [
         "KEY",
         "TOKEN",
         "SECRET",
@@ -70,27 +69,28 @@ pub(super) fn names_a_secret(name: &str) -> bool {
         "PRIVATE",
     ];
     let name = name.to_ascii_uppercase();
-    MARKS.iter().any(|mark| name.contains(mark))
+    MARKERS.iter().any(|marker| name.contains(marker))
 }
 
 fn variable(
     inside: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<(String, bool), Fault> {
+) -> Result<(String, bool), ExpansionError> {
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
+    // Other clients have kinds such as `${input:NAME}`, which cannot be resolved here.
     if let Some((kind, _)) = name.split_once(':') {
-        return Err(Fault {
+        return Err(ExpansionError {
             message: format!("`${{{inside}}}` asks for a `{kind}` variable, which is not known"),
             help: "put the value into an environment variable and write `${env:NAME}`".to_owned(),
         });
     }
     match lookup(name).or_else(|| default.map(str::to_owned)) {
-        Some(value) => Ok((value, names_a_secret(name))),
-        None => Err(Fault {
+        Some(value) => Ok((value, is_secret_name(name))),
+        None => Err(ExpansionError {
             message: format!("the environment variable `{name}` is not set"),
             help: format!("set `{name}`, or give a default: `${{{name}:-…}}`"),
         }),

@@ -1,17 +1,17 @@
-//! Reads where a server is that is reached over HTTP, and how it lets us in.
+//! Parses the fields of a remote server.
 
 use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::expand::names_a_secret;
-use super::one_server::{ServerReader, escape};
+use super::expand::is_secret_name;
+use super::server_reader::{ServerReader, escape};
 use super::{Grant, HttpConfig, OauthConfig, Reach};
 
-/// The fields that hold an address: that of most clients, and those of some.
+/// The names of the address field: that of most clients first.
 pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
-/// The headers that belong to the protocol.
+/// The headers that the transport sets itself.
 const RESERVED: [&str; 8] = [
     "accept",
     "content-type",
@@ -24,7 +24,6 @@ const RESERVED: [&str; 8] = [
 ];
 
 impl ServerReader<'_> {
-    /// Reads the fields of a server that is reached over HTTP.
     pub(super) fn http(&mut self, fields: Map<String, Value>) {
         let mut http = HttpConfig::default();
         let mut has_address = false;
@@ -48,6 +47,7 @@ impl ServerReader<'_> {
     fn url(&mut self, field: &str, value: &Value) -> String {
         let faults = self.problems.len();
         let text = self.text(field, value);
+        // The text itself is invalid, and a second problem about it would not help.
         if self.problems.len() > faults {
             return text;
         }
@@ -55,11 +55,12 @@ impl ServerReader<'_> {
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 Some("must begin with `https://` or `http://`")
             }
+            // Addresses appear in messages and logs, so they must not contain credentials.
             Ok(url) if !url.username().is_empty() || url.password().is_some() => {
                 Some("must hold no password")
             }
             Ok(_) => None,
-            // Whoever only looks at a file puts in nothing for its variables.
+            // A command that only inspects the file expands no variables.
             Err(_) if text.contains("${") => None,
             Err(_) => Some("is no address"),
         };
@@ -87,11 +88,12 @@ impl ServerReader<'_> {
         for (name, value) in headers {
             let field = format!("/headers/{}", escape(name));
             let value = self.text(&field, value);
-            if names_a_secret(name) || name.eq_ignore_ascii_case("cookie") {
-                self.hide(&value);
-                // In messages of others it stands without the kind that it is of, such as `Bearer`.
-                self.hide(value.rsplit(' ').next().unwrap_or_default());
+            if is_secret_name(name) || name.eq_ignore_ascii_case("cookie") {
+                self.add_secret(&value);
+                // Servers may quote the credential without its scheme, such as `Bearer`.
+                self.add_secret(value.rsplit(' ').next().unwrap_or_default());
             }
+            // The transport sets these headers for each message.
             if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
                 self.problem(
                     &field,
@@ -132,7 +134,7 @@ impl ServerReader<'_> {
                 "clientId" => oauth.client_id = Some(self.text(&field, &value)),
                 "clientSecret" => {
                     let secret = self.text(&field, &value);
-                    self.hide(&secret);
+                    self.add_secret(&secret);
                     oauth.client_secret = Some(secret);
                 }
                 "clientMetadataUrl" => oauth.client_metadata_url = Some(self.text(&field, &value)),
@@ -175,7 +177,7 @@ impl ServerReader<'_> {
         oauth
     }
 
-    /// A list of texts, or one text with blanks in between, as the protocol itself writes them.
+    /// Parses a list of texts, or one text separated by spaces as OAuth writes it.
     fn scopes(&mut self, field: &str, value: &Value) -> Vec<String> {
         match value {
             Value::Array(items) => {

@@ -1,20 +1,16 @@
-//! `mcp.json`, as other clients write it: which servers there are and how they are started.
+//! The configuration of MCP servers in `mcp.json`, in the format that other clients use.
 
-mod duration;
 mod expand;
-mod fields;
 mod http;
-mod jsonc;
-mod one_server;
+mod json;
 mod origin;
 mod parse;
-mod problem;
-mod program;
 mod server;
+mod server_reader;
 #[cfg(test)]
 mod tests;
 
-pub use problem::{ConfigError, ConfigProblem};
+pub use parse::{ConfigError, ConfigProblem};
 pub use server::{
     Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig, ServersConfig,
 };

@@ -1,4 +1,4 @@
-//! The identity of a server: a digest over how it is reached.
+//! The identity of a server: a digest of its transport configuration.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 
 use super::{HttpConfig, ProgramConfig, Reach, ServerConfig};
 
-/// The text in place of a secret, so that a rotated key does not change the identity.
+/// The replacement for a secret, so that a rotated key does not change the identity.
 const SECRET: &str = "[redacted]";
 
-/// The identity of `server`, see [`ServerConfig::origin`].
+/// Returns the identity of `server`, see [`ServerConfig::origin`].
 pub(super) fn of(server: &ServerConfig) -> Arc<str> {
-    let mut parts = Parts {
+    let mut parts = OriginDigest {
         digest: Sha256::new(),
         secrets: &server.secrets,
     };
@@ -24,19 +24,19 @@ pub(super) fn of(server: &ServerConfig) -> Arc<str> {
     let name = parts.masked(name);
     let mut origin = format!("{name} sha256:");
     for byte in parts.digest.finalize() {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(origin, "{byte:02x}");
     }
     origin.into()
 }
 
-/// Feeds parts to the digest, each behind its length, so that no two lists of parts feed the same bytes.
-struct Parts<'a> {
+/// A digest of length-prefixed parts, so that different lists of parts never feed the same bytes.
+struct OriginDigest<'a> {
     digest: Sha256,
     secrets: &'a [Arc<str>],
 }
 
-impl Parts<'_> {
+impl OriginDigest<'_> {
     fn program<'p>(&mut self, program: &'p ProgramConfig) -> &'p str {
         self.add("program");
         let folder = program.cwd.as_deref();
@@ -49,7 +49,7 @@ impl Parts<'_> {
         self.count(program.env.len());
         for (name, value) in &program.env {
             self.add(name);
-            // A variable that is taken away differs from one that is empty.
+            // A removed variable differs from an empty one.
             self.count(usize::from(value.is_some()));
             self.add(value.as_deref().unwrap_or_default());
         }
@@ -64,11 +64,11 @@ impl Parts<'_> {
             self.add(name);
             self.add(value);
         }
-        // A query may hold keys; the digest has them.
+        // The query may contain keys, so the readable part omits it; the digest includes it.
         http.url.split(['?', '#']).next().unwrap_or_default()
     }
 
-    /// Adds a word of a command line; one that names an existing file by its absolute path.
+    /// Adds a word of a command line; a relative path of an existing file counts as its absolute path.
     fn path(&mut self, folder: Option<&Path>, word: &str) {
         let whole = folder.map_or_else(|| PathBuf::from(word), |folder| folder.join(word));
         let is_relative_file = Path::new(word).is_relative() && whole.is_file();
@@ -98,7 +98,7 @@ impl Parts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HttpConfig, ProgramConfig, ServerConfig};
+    use crate::config::{HttpConfig, ProgramConfig, ServerConfig};
 
     fn program(change: impl FnOnce(&mut ProgramConfig)) -> String {
         let mut program = ProgramConfig {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_another_program_is_another_origin() {
+    fn another_program_is_another_origin() {
         let mut origins = vec![
             program(|_| {}),
             program(|program| program.command = "deno".into()),

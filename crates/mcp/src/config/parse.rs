@@ -1,65 +1,68 @@
-//! Reads an `mcp.json`.
+//! Parses an `mcp.json`.
 
 use std::sync::Arc;
 
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
-use super::fields::Parts;
-use super::one_server::{ServerReader, State, escape};
-use super::{ConfigError, ConfigProblem, ServersConfig, jsonc};
+use super::ServersConfig;
+use super::json::{McpConfigFile, to_json};
+use super::server_reader::{ServerReader, escape};
+use crate::session::envelope::json_error_message;
 
 impl ServersConfig {
-    /// Reads the `text` of the file `file_name`, with or without comments. `lookup` gives the value of an
-    /// environment variable. What was ignored comes back as warnings, next to the servers.
+    /// Parses the `text` of the file `file_name`, with or without comments. `lookup` returns the value of an
+    /// environment variable. Returns the servers and warnings about ignored parts.
     ///
     /// # Errors
     ///
-    /// Where the text is not JSON or names no servers at all. A fault of one server does not count: it stands in
-    /// [`ServersConfig::unusable`], and the others work.
+    /// Fails if the text is not JSON or has no list of servers. An invalid server is not an error: it is listed in
+    /// [`ServersConfig::unusable`], and the others are available.
     pub fn parse(
         text: &str,
         file_name: &str,
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let file: Arc<str> = file_name.into();
-        let parts: Parts = serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
-            let is_shape = error.classify() == serde_json::error::Category::Data;
-            ConfigError {
-                file: Arc::clone(&file),
-                place: (error.line() > 0).then(|| (error.line(), error.column())),
-                message: if is_shape {
-                    "this must be an object".to_owned()
-                } else {
-                    format!("this is not JSON: {}", reason(&error))
-                },
-                help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
-                    .to_owned(),
-            }
-        })?;
-        let mut reader = Reader {
+        let file_content: McpConfigFile =
+            serde_json::from_str(&to_json(text)).map_err(|error| {
+                let is_wrong_type = error.classify() == serde_json::error::Category::Data;
+                ConfigError {
+                    file: Arc::clone(&file),
+                    place: (error.line() > 0).then(|| (error.line(), error.column())),
+                    message: if is_wrong_type {
+                        "this must be an object".to_owned()
+                    } else {
+                        format!("this is not JSON: {}", json_error_message(&error))
+                    },
+                    help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
+                        .to_owned(),
+                }
+            })?;
+        let mut reader = ConfigReader {
             file,
             lookup,
             config: ServersConfig::default(),
             warnings: Vec::new(),
         };
-        reader.read(parts)?;
+        reader.read(file_content)?;
         Ok((reader.config, reader.warnings))
     }
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     file: Arc<str>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
     config: ServersConfig,
     warnings: Vec<ConfigProblem>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, parts: Parts) -> Result<(), ConfigError> {
+impl ConfigReader<'_> {
+    fn read(&mut self, content: McpConfigFile) -> Result<(), ConfigError> {
         let mut found = false;
-        for (name, servers) in parts.0 {
+        for (name, servers) in content.0 {
             let Some(servers) = servers else {
+                // Editors use `$schema`, so it needs no warning.
                 if name != "$schema" {
                     let message = format!("the field `{name}` is not known, and was ignored");
                     self.warn(None, format!("/{}", escape(&name)), message);
@@ -73,7 +76,7 @@ impl Reader<'_> {
             }
         }
         if found {
-            self.names();
+            self.warn_about_colliding_names();
             return Ok(());
         }
         Err(ConfigError {
@@ -84,11 +87,13 @@ impl Reader<'_> {
         })
     }
 
-    /// Warns of servers whose tools have names that may be those of another server's.
-    fn names(&mut self) {
+    /// Warns about servers whose qualified tool names may collide.
+    fn warn_about_colliding_names(&mut self) {
         let names: Vec<Arc<str>> = self.config.names().cloned().collect();
         for longer in &names {
             let begins = |shorter: &&Arc<str>| {
+                // Tools are called `server.tool` or `server__tool`, so the longer name may read as a tool of the
+                // shorter one.
                 let rest = longer.strip_prefix(&***shorter);
                 rest.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("__"))
             };
@@ -107,13 +112,15 @@ impl Reader<'_> {
     }
 
     fn read_server(&mut self, name: Arc<str>, pointer: String, value: Value) {
+        // The last one counts, as in most JSON parsers.
         if self.config.servers.iter().any(|known| known.name == name) {
             let message = format!("the server `{name}` stands twice: the later one counts");
             self.warn(Some(&name), pointer.clone(), message);
             self.config.servers.retain(|known| known.name != name);
         }
         let mut server = ServerReader::new(Arc::clone(&name), pointer.clone(), self.lookup);
-        let state = server.read(value);
+        let is_enabled = server.read(value);
+        // Names that differ only in invisible characters look the same to people.
         if !is_visible(&name) {
             server.problem(
                 "",
@@ -136,7 +143,7 @@ impl Reader<'_> {
                 message,
             );
         }
-        if state == State::Disabled {
+        if !is_enabled {
             self.config.disabled.push(name);
             return;
         }
@@ -171,11 +178,43 @@ impl Reader<'_> {
     }
 }
 
-/// The reader's words without the place that it appends to them.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
+/// The reason why a file cannot be used at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+#[non_exhaustive]
+pub struct ConfigError {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line and column, both from 1, if the error has a position.
+    pub place: Option<(usize, usize)>,
+    /// The error, as one clause.
+    pub message: String,
+    /// A hint how to fix it.
+    pub help: String,
+}
+
+impl ConfigError {
+    fn text(&self) -> String {
+        match self.place {
+            Some((line, column)) => format!("{}:{line}:{column}: {}", self.file, self.message),
+            None => format!("{}: {}", self.file, self.message),
+        }
     }
+}
+
+/// A problem of one server, or an ignored field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {message}")]
+#[non_exhaustive]
+pub struct ConfigProblem {
+    /// The file.
+    pub file: Arc<str>,
+    /// The server, if the problem concerns a single one.
+    pub server: Option<Arc<str>>,
+    /// The JSON pointer to the field.
+    pub pointer: String,
+    /// The error, as one clause.
+    pub message: String,
+    /// A hint how to fix it.
+    pub help: String,
 }

@@ -1,4 +1,4 @@
-//! How one server is started.
+//! The configuration of one server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use super::ConfigProblem;
 /// The servers of one `mcp.json`.
 #[derive(Clone, Debug, Default)]
 pub struct ServersConfig {
-    /// The servers that can be started, in the order in which the file lists them.
+    /// The valid servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
-    /// The names of those that the file switches off.
+    /// The names of the servers that the file disables.
     pub disabled: Vec<Arc<str>>,
-    /// What keeps a server from being started: the others still work.
+    /// The problems of servers that cannot be started. They do not affect the other servers.
     pub unusable: Vec<ConfigProblem>,
 }
 
 impl ServersConfig {
-    /// The names of all servers, also of those that cannot be started or are switched off.
+    /// Returns the names of all servers, including invalid and disabled ones.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         let servers = self.servers.iter().map(|server| &server.name);
         let unusable = self
@@ -30,88 +30,88 @@ impl ServersConfig {
     }
 }
 
-/// One server: how it is reached, and how it is treated.
+/// A server: its transport and its settings.
 #[derive(Clone)]
 pub struct ServerConfig {
-    /// The name that plans call it by.
+    /// The name of the server in plans.
     pub name: Arc<str>,
-    /// How it is reached.
+    /// The transport of the server.
     pub reach: Reach,
-    /// Whether what it says about the effects of its tools is believed.
+    /// True if the server's annotations about the effects of its tools are trusted.
     pub trusted: bool,
-    /// The longest that one call of its tools may take.
+    /// The timeout of one call of its tools.
     pub timeout: Option<Duration>,
-    /// The longest that its start may take.
+    /// The timeout of its start.
     pub start_timeout: Option<Duration>,
-    /// The only revision of MCP to speak with it, such as `2025-11-25`. Without one, the revision of the client that it is started for
-    /// is preferred.
+    /// The only revision of MCP to negotiate, such as `2025-11-25`. Without it, the revision of the client that the
+    /// server is started for is preferred.
     pub protocol: Option<Arc<str>>,
-    /// Values that must not be repeated in a message, such as keys and tokens.
+    /// Values that messages must not contain, such as keys and tokens.
     pub secrets: Vec<Arc<str>>,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Debug)]
 pub enum Reach {
-    /// It is a program that is started, and spoken to over its standard input and output.
+    /// A child process, reached over its standard input and output.
     Program(ProgramConfig),
-    /// It is somewhere else, and spoken to over Streamable HTTP.
+    /// A remote server, reached over Streamable HTTP.
     Http(HttpConfig),
 }
 
-/// How a program is started.
+/// The command line and environment of a program.
 #[derive(Clone, Default)]
 pub struct ProgramConfig {
     /// The program.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables that it gets on top of the inherited ones; one without a value is taken away.
+    /// Environment variables in addition to the inherited ones; `None` removes a variable.
     pub env: Vec<(String, Option<String>)>,
-    /// The folder that it runs in; that of this process where there is none.
+    /// The working directory; by default that of this process.
     pub cwd: Option<PathBuf>,
 }
 
-/// Where a server is, and how it lets us in.
+/// The address of a remote server and the credentials for it.
 #[derive(Clone, Default)]
 pub struct HttpConfig {
-    /// Its address.
+    /// The address of its MCP endpoint.
     pub url: String,
-    /// What is sent along with every message to it.
+    /// The headers of every request.
     pub headers: Vec<(String, String)>,
-    /// What is known of us there. It only counts where the server wants a token.
+    /// The OAuth settings, used only if the server requires a token.
     pub oauth: OauthConfig,
 }
 
-/// Who we are to the authorization server of an MCP server. All of it can be left open.
+/// The OAuth client of an MCP server's authorization server. All fields are optional.
 #[derive(Clone, Default)]
 pub struct OauthConfig {
-    /// Whether a person lets us in, or our own credentials do.
+    /// The grant type.
     pub grant: Grant,
-    /// Our name there, where one was given out; otherwise we register.
+    /// The client id; without it, the client registers dynamically.
     pub client_id: Option<String>,
-    /// The password that belongs to it.
+    /// The client secret.
     pub client_secret: Option<String>,
-    /// The address of a document that describes us, for servers that take it in place of a registration.
+    /// The address of a client metadata document, for authorization servers that accept one instead of a registration.
     pub client_metadata_url: Option<String>,
-    /// What to ask for; otherwise what the server says is needed.
+    /// The scopes to request; by default those that the server declares.
     pub scopes: Vec<String>,
-    /// The port of this machine that people are sent back to; otherwise any that is free.
+    /// The local port of the redirect address; by default any free port.
     pub callback_port: Option<u16>,
 }
 
-/// How a token is come by.
+/// The OAuth grant type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grant {
-    /// A person agrees in a browser.
+    /// A person consents in a browser.
     #[default]
     AuthorizationCode,
-    /// Our own name and password are enough.
+    /// The client authenticates with its own id and secret.
     ClientCredentials,
 }
 
 impl ServerConfig {
-    /// A server `name` that the program `command` with its arguments is.
+    /// Creates a server `name` that runs `command` with `args`.
     pub fn new<A: Into<String>>(
         name: impl Into<Arc<str>>,
         command: impl Into<String>,
@@ -125,12 +125,12 @@ impl ServerConfig {
         Self::program(name, program)
     }
 
-    /// A server `name` that a program is.
+    /// Creates a server `name` that runs `program`.
     pub fn program(name: impl Into<Arc<str>>, program: ProgramConfig) -> Self {
         Self::reached(name.into(), Reach::Program(program))
     }
 
-    /// A server `name` that is reached over Streamable HTTP.
+    /// Creates a server `name` that is reached over Streamable HTTP.
     pub fn http(name: impl Into<Arc<str>>, http: HttpConfig) -> Self {
         Self::reached(name.into(), Reach::Http(http))
     }
@@ -149,11 +149,11 @@ impl ServerConfig {
 }
 
 impl ServerConfig {
-    /// The identity of the server: how it is reached, as its command or address and a SHA-256 over all that decides what
-    /// answers there. Two entries of one name with different origins are different servers.
+    /// Returns the identity of the server: its command or address, and a SHA-256 digest of everything that determines
+    /// which server answers. Two entries of the same name with different origins are different servers.
     ///
-    /// Secrets do not count, so that a new token is no new server. A relative path of an existing file counts by its absolute
-    /// form: the same words in another folder start another program.
+    /// Secrets are masked, so that a new token does not change the origin. A relative path of an existing file counts
+    /// as its absolute path, because the same path in another directory starts another program.
     pub fn origin(&self) -> Arc<str> {
         super::origin::of(self)
     }
@@ -170,7 +170,7 @@ impl fmt::Debug for ServerConfig {
 }
 
 impl fmt::Debug for ProgramConfig {
-    /// Arguments and environment values are left out: they may hold secrets.
+    /// Omits arguments and environment values, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("ProgramConfig")
@@ -183,7 +183,7 @@ impl fmt::Debug for ProgramConfig {
 }
 
 impl fmt::Debug for HttpConfig {
-    /// The values of headers and the query of the address are left out: they may hold secrets.
+    /// Omits header values and the query of the address, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         let url = self.url.split(['?', '#']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an `mcp.json` is read as.
+//! Tests of parsing an `mcp.json`.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ fn reads_what_clients_write() {
 }
 
 #[test]
-fn puts_variables_in() {
+fn expands_variables() {
     assert_snapshot!(check(r#"{"mcpServers": {"a": {
         "command": "${HOME}/bin/a", "args": ["--token=${env:API_TOKEN}", "${NONE:-none}", "${NONE:-}", "$HOME", "${NESTED}", "${EMPTY:-x}"],
         "env": {"MY_SECRET": "swordfish", "SHORT_KEY": "abc"}, "cwd": "${HOME}"
@@ -150,7 +150,7 @@ fn one_bad_server_leaves_the_others() {
 }
 
 #[test]
-fn reads_servers_elsewhere() {
+fn reads_remote_servers() {
     assert_snapshot!(check(r#"{"mcpServers": {
         "plain": {"url": "https://example.com/mcp"},
         "full": {"type": "streamable-http", "url": "http://${env:HOST_NAME:-localhost}:8080/mcp?k=1", "timeout": "1m",
@@ -218,7 +218,7 @@ fn reads_servers_elsewhere() {
 }
 
 #[test]
-fn warns_of_what_it_ignores() {
+fn warns_about_ignored_fields() {
     assert_snapshot!(check(r#"{"$schema": "x", "inputs": [], "mcpServers": {
         "a": {"command": "first"}, "a": {"command": "second", "autoApprove": []}
     }}"#), @r#"
@@ -230,7 +230,7 @@ fn warns_of_what_it_ignores() {
 }
 
 #[test]
-fn looks_at_the_names_of_servers() {
+fn checks_the_names_of_servers() {
     let seen = check(
         "{\"mcpServers\": {
             \"a\": {\"command\": \"x\"}, \"a.b\": {\"command\": \"x\"}, \"a__b\": {\"command\": \"x\"},
@@ -283,7 +283,7 @@ fn takes_comments_and_trailing_commas() {
 }
 
 #[test]
-fn reads_lengths_of_time() {
+fn parses_durations() {
     let cases = [
         (r#""250ms""#, Some(Duration::from_millis(250))),
         (r#""1.5s""#, Some(Duration::from_millis(1500))),
@@ -299,12 +299,16 @@ fn reads_lengths_of_time() {
     ];
     for (text, expected) in cases {
         let value = serde_json::from_str(text).unwrap();
-        assert_eq!(super::duration::read(&value), expected, "{text}");
+        assert_eq!(
+            super::server_reader::parse_duration(&value),
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
-fn the_revision_is_one_that_is_spoken() {
+fn the_revision_must_be_supported() {
     assert_snapshot!(check(
         r#"{"mcpServers": {
             "old": {"command": "a", "protocol": "2025-11-25"},

@@ -1,12 +1,11 @@
-//! What the gateway says that it can do.
+//! The capabilities and instructions of the gateway.
 
 use planwright_core::Value;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 
-use super::shared::Shared;
-use crate::client::{UpstreamState, UpstreamView};
+use super::state::GatewayState;
+use crate::upstream::{UpstreamState, UpstreamView};
 
-/// The requests that are answered.
 pub(super) const METHODS: &[&str] = &[
     "completion/complete",
     "initialize",
@@ -28,8 +27,8 @@ pub(super) const METHODS: &[&str] = &[
     "tools/list",
 ];
 
-/// Those of them that 2026-07-28 has not any more.
-pub(super) const REMOVED: &[&str] = &[
+/// The methods that 2026-07-28 has removed.
+pub(super) const REMOVED_METHODS: &[&str] = &[
     "initialize",
     "logging/setLevel",
     "ping",
@@ -37,24 +36,24 @@ pub(super) const REMOVED: &[&str] = &[
     "resources/unsubscribe",
 ];
 
-/// What clients are told when they connect.
-pub(super) fn config(shared: &Shared) -> ServerConfig {
-    let view = shared.upstreams.view();
-    let mut config = ServerConfig::new(capabilities(shared, &view));
+/// Returns the configuration for the handshake response.
+pub(super) fn config(gateway: &GatewayState) -> ServerConfig {
+    let view = gateway.upstreams.view();
+    let mut config = ServerConfig::new(capabilities(gateway, &view));
     config.server_info = Implementation::new("planwright", env!("CARGO_PKG_VERSION"));
-    config.instructions = instructions(shared, &view);
+    config.instructions = instructions(gateway, &view);
     config
 }
 
-fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
-    let passes = shared.passes();
-    // A server that is still starting may have anything.
+fn capabilities(gateway: &GatewayState, view: &UpstreamView) -> ServerCapabilities {
+    let passes_through = gateway.passes_through();
+    // The capabilities of a starting server are unknown.
     let is_open = view
         .servers
         .iter()
         .any(|server| matches!(server.state, UpstreamState::Idle | UpstreamState::Starting));
     let has = |name: &str| {
-        passes
+        passes_through
             && (is_open
                 || view
                     .servers
@@ -62,7 +61,7 @@ fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
                     .any(|server| server.capabilities.get(name).is_some()))
     };
     let mut offered = serde_json::json!({"tools": {"listChanged": true}});
-    // Outputs that are too large for an answer are resources.
+    // Outputs that are too large for a response are resources, with and without passthrough.
     offered["resources"] = if has("resources") {
         serde_json::json!({"subscribe": true, "listChanged": true})
     } else {
@@ -76,16 +75,16 @@ fn capabilities(shared: &Shared, view: &UpstreamView) -> ServerCapabilities {
             offered[plain] = serde_json::json!({});
         }
     }
-    if shared.host.keeps_tasks() {
+    if gateway.host.keeps_tasks() {
         offered["extensions"] = serde_json::json!({"io.modelcontextprotocol/tasks": {}});
     }
     serde_json::from_value(offered).unwrap_or_default()
 }
 
-/// The host's own words, then those of the servers that are passed on.
-fn instructions(shared: &Shared, view: &UpstreamView) -> Option<String> {
-    let mut parts: Vec<String> = shared.host.instructions().into_iter().collect();
-    if shared.passes() {
+/// Returns the instructions of the host, followed by those of the servers in passthrough mode.
+fn instructions(gateway: &GatewayState, view: &UpstreamView) -> Option<String> {
+    let mut parts: Vec<String> = gateway.host.instructions().into_iter().collect();
+    if gateway.passes_through() {
         let says = |instructions: &Value| instructions.as_text().map(str::to_owned);
         let mut own: Vec<(&str, String)> = Vec::new();
         for server in &view.servers {

@@ -1,4 +1,4 @@
-//! Who is at the other end.
+//! The clients of the gateway.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,26 +8,27 @@ use rmcp::RoleServer;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::RequestContext;
 
-use crate::client::UpstreamClient;
+use crate::session::caller::UpstreamClient;
 
-/// Who a client is. What belongs to one is never shown to another.
+/// The identity of a client. Data of one client is never visible to another.
 ///
-/// Whoever lets clients in over HTTP puts it into the request's extensions; all others are [`ClientId::local`].
+/// An HTTP server that authenticates clients puts it into the request's extensions; all other clients are
+/// [`ClientId::local`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(Arc<str>);
 
 impl ClientId {
-    /// The client of this name.
+    /// Creates the identity with this name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// Whoever works on this machine as this user.
+    /// Returns the identity of the local user.
     pub fn local() -> Self {
         Self::new("local")
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,27 +40,27 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// What a client can be asked, and the capability by which it says so.
-const ASKABLE: &[(&str, &str)] = &[
+/// The methods of requests to clients, each with the capability that declares it.
+const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
     ("elicitation/create", "elicitation"),
     ("sampling/createMessage", "sampling"),
     ("roots/list", "roots"),
 ];
 
-/// A client, as one of its requests shows it.
+/// A client, as one of its requests describes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Client {
-    /// Who it is.
+    /// Its identity.
     pub id: ClientId,
-    /// The revision of MCP that it speaks, such as `2026-07-28`.
+    /// Its revision of MCP, such as `2026-07-28`.
     pub revision: String,
-    /// What it can do: its `ClientCapabilities`.
+    /// Its `ClientCapabilities`.
     pub capabilities: Value,
 }
 
 impl Client {
-    /// A client that can do nothing but call tools.
+    /// Creates a client of the latest revision without capabilities.
     pub fn new(id: ClientId) -> Self {
         Self {
             id,
@@ -71,6 +72,7 @@ impl Client {
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         let revision = context
             .protocol_version()
+            // The specification assumes this revision for HTTP requests that name none.
             .unwrap_or(ProtocolVersion::V_2025_03_26);
         let capabilities = context
             .client_capabilities()
@@ -83,45 +85,45 @@ impl Client {
         }
     }
 
-    /// Whether it is asked by requests of ours, as revisions before 2026-07-28 have it, and not by a result.
-    pub fn is_asked_directly(&self) -> bool {
-        // Revisions are dates, which sort as texts.
+    /// Returns true if input is requested from the client by requests, as in revisions before 2026-07-28, rather than
+    /// by a result.
+    pub fn receives_requests(&self) -> bool {
+        // Revisions are ISO dates, which sort as strings.
         self.revision.as_str() < ProtocolVersion::V_2026_07_28.as_str()
     }
 
-    /// Whether it has an answer to requests of this method.
-    pub(super) fn can_answer(&self, method: &str) -> bool {
-        let found = ASKABLE.iter().find(|(of, _)| *of == method);
+    pub(super) fn supports_request(&self, method: &str) -> bool {
+        let found = REQUEST_CAPABILITIES.iter().find(|(of, _)| *of == method);
         found.is_some_and(|(_, capability)| self.capabilities.get(capability).is_some())
     }
 
-    /// What it can be asked, as `ClientCapabilities`. What else it can do is between it and the gateway.
-    pub(super) fn askable(&self) -> Value {
-        let fields = ASKABLE.iter().filter_map(|(_, capability)| {
+    /// Returns the capabilities that declare supported requests. The others only concern the gateway.
+    pub(super) fn request_capabilities(&self) -> Value {
+        let fields = REQUEST_CAPABILITIES.iter().filter_map(|(_, capability)| {
             Some((*capability, self.capabilities.get(capability)?.clone()))
         });
         Value::object(fields)
     }
 
-    /// What servers have to know of it.
+    /// Returns the description of the client for servers.
     pub(super) fn as_upstream(&self) -> UpstreamClient {
         UpstreamClient {
-            capabilities: self.askable(),
-            is_asked_by_requests: self.is_asked_directly(),
-            is_one_of_many: false,
+            capabilities: self.request_capabilities(),
+            receives_requests: self.receives_requests(),
+            shares_servers: false,
         }
     }
 
-    /// Whether it can show a form to a person.
+    /// Returns true if the client can show a form to a person.
     pub fn can_fill_forms(&self) -> bool {
         self.capabilities
             .get("elicitation")
             .and_then(Value::as_object)
-            // An empty object stands for forms, as older revisions have it.
+            // An empty object means forms, as in earlier revisions.
             .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
     }
 
-    /// Whether it knows what to do with a task.
+    /// Returns true if the client supports tasks.
     pub fn takes_tasks(&self) -> bool {
         self.capabilities
             .get("extensions")
@@ -130,7 +132,7 @@ impl Client {
     }
 }
 
-/// The identity that was put into the HTTP request.
+/// Returns the identity in the HTTP request.
 fn identity(context: &RequestContext<RoleServer>) -> ClientId {
     context
         .extensions

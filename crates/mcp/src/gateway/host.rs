@@ -1,4 +1,4 @@
-//! What a gateway asks of those who know plans.
+//! The interface between the gateway and the host that executes plans.
 
 use std::sync::Arc;
 
@@ -7,43 +7,44 @@ use planwright_core::{Tool, Value};
 use tokio::sync::watch;
 
 use super::client::{Client, ClientId};
-use crate::client::{Caller, UpstreamError};
+use crate::session::caller::{Caller, UpstreamError};
 
-/// Who knows plans. All values are as the newest revision of MCP writes them; older clients get them in their own form.
+/// The host, which executes plans. All values have the form of the latest revision of MCP; the gateway converts them
+/// for earlier clients.
 ///
-/// Futures are dropped where the client has given up waiting.
+/// Futures are dropped when the client cancels its request.
 pub trait Host: Send + Sync + 'static {
-    /// What clients are told about how to use the gateway.
+    /// Returns the instructions for clients.
     fn instructions(&self) -> Option<String>;
 
-    /// Whether what the servers offer is passed on as it is.
+    /// The passthrough mode: whether clients see the tools, resources and prompts of the servers.
     fn passing(&self) -> Passing;
 
-    /// Whether calls may become tasks: [`Host::call`] then answers with a `resultType` of `task` where it takes long.
+    /// Returns true if long calls may become tasks: [`Host::call`] then returns a `resultType` of `task`.
     fn keeps_tasks(&self) -> bool {
         false
     }
 
-    /// The host's own tools for this client, as `tools/list` writes them, in a stable order.
+    /// Returns the host's own tools for this client, as entries of `tools/list`, in a stable order.
     fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>>;
 
-    /// Whether `name` is a tool of the host, for this client.
+    /// Returns true if `name` is a tool of the host for this client.
     fn owns(&self, client: &Client, name: &str) -> bool;
 
-    /// Whether `name` is, for some client, that of a tool of the host, so that no tool of a server is listed under it.
+    /// Returns true if `name` is a tool of the host for any client, so that no tool of a server is listed by this name.
     fn reserves(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// Whether this client may see and call a tool of a server that is passed on.
+    /// Checks that this client may see and call a tool of a server in passthrough mode.
     ///
     /// # Errors
     ///
-    /// Why not, as the client is told.
+    /// Returns the reason for the client.
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError>;
 
-    /// Asks whoever has to agree to a call of a tool that is passed on; most calls need nobody's consent.
+    /// Requests consent to a call of a tool in passthrough mode. Most calls need none.
     fn consent(
         self: Arc<Self>,
         client: Client,
@@ -55,23 +56,23 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Calls one of the host's own tools and gives a `CallToolResult`, or a task.
+    /// Calls one of the host's own tools. Returns a `CallToolResult` or a task.
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
-    /// A `requestState` by which [`continue_call`](Self::continue_call) recognises the work of a suspended call in any later process.
-    /// `None` if the work ends with this process. No two states are equal.
+    /// Returns a unique `requestState` by which [`continue_call`](Self::continue_call) recognises the work of a
+    /// suspended call in any later process, or `None` if the work ends with this process.
     fn request_state(&self, call: &SuspendedCall<'_>) -> Option<String> {
         let _ = call;
         None
     }
 
-    /// Continues the work of a suspended call that this process does not have, or not any more, with the client's answers by the
-    /// keys of the questions. Nothing is executed a second time.
+    /// Continues the work of a suspended call that is not in this process, with the client's answers by the keys of the
+    /// questions. Nothing is executed twice.
     ///
     /// # Errors
     ///
-    /// [`UpstreamError::INVALID`] if the state is none of [`request_state`](Self::request_state) for this client and request, or
-    /// has expired.
+    /// Returns [`UpstreamError::INVALID`] if the state is not from [`request_state`](Self::request_state) for this
+    /// client and request, or has expired.
     fn continue_call(
         self: Arc<Self>,
         call: HostCall,
@@ -82,38 +83,39 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(std::future::ready(Err(UpstreamError::unknown_state())))
     }
 
-    /// Gives up what a client has under way that outlives its requests: it is no longer let in.
+    /// Cancels work of a client that outlives its requests, because the client's access has ended.
     fn end_client(&self, client: &ClientId) {
         let _ = client;
     }
 
-    /// The host's own resources for this client, as `resources/list` writes them.
+    /// Returns the host's own resources for this client, as entries of `resources/list`.
     fn resources(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>>;
 
-    /// Reads one of the host's own resources: a `ReadResourceResult`. Nothing where it is not the host's.
+    /// Reads one of the host's own resources. Returns a `ReadResourceResult`, or `None` if the resource is not the
+    /// host's.
     fn read(
         self: Arc<Self>,
         client: Client,
         uri: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>>;
 
-    /// Answers a request about a task of this client, with the fields of its result.
+    /// Handles a request about a task of this client. Returns the fields of its result.
     fn task(
         self: Arc<Self>,
         client: Client,
         request: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
-    /// Ticks whenever the host's own tools have changed.
+    /// Returns a counter that changes with the host's own tools.
     fn changes(&self) -> watch::Receiver<u64>;
 }
 
-/// Whether what the servers offer is passed on as it is.
+/// The passthrough mode: whether clients see the tools, resources and prompts of the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
-    /// Nothing: clients see the host's own tools alone.
+    /// Clients only see the host's own tools.
     Nothing,
-    /// Tools, resources, prompts, completions and logs.
+    /// Clients also see tools, resources, prompts, completions and logs of the servers.
     Everything,
 }
 
@@ -122,20 +124,20 @@ pub enum Passing {
 pub struct HostCall {
     /// The tool.
     pub name: String,
-    /// Its arguments: an object.
+    /// The arguments: an object.
     pub arguments: Value,
-    /// Who calls.
+    /// The calling client.
     pub client: Client,
-    /// The way back to the client while the call is under way.
+    /// The channel to the client during the call.
     pub caller: Arc<dyn Caller>,
-    /// What progress of this call is called by, where the client wants to hear of it.
+    /// The client's progress token, if it wants progress notifications.
     pub progress_token: Option<Value>,
 }
 
-/// A call of one of the host's own tools that waits for answers of its client.
+/// A call of one of the host's own tools that waits for answers from its client.
 #[derive(Clone, Debug)]
 pub struct SuspendedCall<'a> {
-    /// Who calls.
+    /// The calling client.
     pub client: &'a ClientId,
     /// The tool.
     pub name: &'a str,
@@ -143,26 +145,26 @@ pub struct SuspendedCall<'a> {
     pub arguments: &'a Value,
     /// The work that serves the call, as [`Caller::bind`] names it.
     pub work: &'a str,
-    /// The keys of the open questions, each with what it is about if [`Caller::ask_about`] named that.
+    /// The keys of the open questions, each with its subject from [`Caller::ask_about`], if any.
     pub questions: Vec<(&'a str, Option<&'a str>)>,
 }
 
-/// What a client wants of a task.
+/// A request of a client about a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskRequest {
-    /// How it stands.
+    /// Requests the state of the task.
     Get {
         /// The task.
         id: String,
     },
-    /// Answers to what the task asked for, by their keys.
+    /// Answers the open questions of the task.
     Update {
         /// The task.
         id: String,
-        /// The answers: an object.
+        /// The answers by the keys of the questions: an object.
         responses: Value,
     },
-    /// That it ends.
+    /// Cancels the task.
     Cancel {
         /// The task.
         id: String,

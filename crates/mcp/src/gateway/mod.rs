@@ -1,35 +1,21 @@
-//! The server side: one MCP server for whatever plans and the servers behind it offer.
+//! The gateway: one MCP server in front of plans and other servers.
 //!
-//! What a client may ask stands in [`Host`](crate::gateway::Host), which knows plans and nothing of the protocol. This side knows the protocol
-//! in all its revisions: how a client is asked something in the middle of a call, which notifications it takes, what a
-//! result of one revision is in another.
+//! The [`Host`](crate::gateway::Host) executes plans and is independent of the protocol. The gateway implements all
+//! revisions of the protocol: how to request input during a call, which notifications a client gets, and how results of
+//! one revision are converted to another.
 
+mod call;
 mod capabilities;
-mod changes;
 mod client;
-mod conduct;
-mod deliver;
-mod ended;
-mod front;
+mod handler;
 mod host;
-mod http;
-mod incoming;
-mod line;
 mod listing;
 mod naming;
-mod passing;
-mod patient;
-mod raw;
-mod serve;
-mod sessions;
-mod shared;
-mod suspended;
-mod translate;
-mod uses;
+mod state;
+mod transport;
 
+pub use call::passthrough::completed;
 pub use client::{Client, ClientId};
 pub use host::{Host, HostCall, Passing, SuspendedCall, TaskRequest};
-pub use http::HttpService;
-pub use passing::completed;
-pub use serve::{ServeError, serve_stdio, serve_stream};
-pub use shared::{CALL_GRACE, Gateway, TOLD_GRACE};
+pub use state::{CALL_GRACE, Gateway, TOLD_GRACE};
+pub use transport::{HttpService, ServeError, serve_stdio, serve_stream};

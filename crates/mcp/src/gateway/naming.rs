@@ -1,4 +1,4 @@
-//! The names under which clients see what servers offer: each once, and none that belongs to another server.
+//! The assignment of unique names to the offers of all servers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,16 +8,15 @@ use planwright_core::ServerNames;
 use sha2::{Digest, Sha256};
 
 use super::listing::Offer;
-use crate::client::UpstreamView;
+use crate::upstream::UpstreamView;
 
-/// What a server calls something that it offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct OfferName {
     pub(super) server: Arc<str>,
     pub(super) name: Arc<str>,
 }
 
-impl Claim {
+impl OfferName {
     pub(super) fn new(server: &Arc<str>, name: &Arc<str>) -> Self {
         Self {
             server: Arc::clone(server),
@@ -26,17 +25,19 @@ impl Claim {
     }
 }
 
-/// How things are named: as their server does, if it is the only one and the name is free; else `server__name`, if that belongs to
-/// the server; else by a digest and the name.
-pub(super) struct Naming<'a> {
+/// The naming rules: the server's own name, if it is unique and free; else `server__name`, if that belongs to the
+/// server; else a digest and the name.
+pub(super) struct NamingScheme<'a> {
     servers: ServerNames,
     is_reserved: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a> Naming<'a> {
-    /// The naming among the servers of `view`, also those that are not there. `is_reserved` says which names are not free for them.
+impl<'a> NamingScheme<'a> {
+    /// Creates the naming for all servers of `view`, including unavailable ones. `is_reserved` returns true for names
+    /// that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &'a dyn Fn(&str) -> bool) -> Self {
         let mut servers = ServerNames::default();
+        // Names of unavailable servers stay reserved, so that no other server can take them over.
         for server in view.names() {
             servers.add(server);
         }
@@ -46,11 +47,11 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// The names for all claims, in their order.
-    pub(super) fn assign(&self, claims: &[&Claim]) -> Vec<Arc<str>> {
+    /// Assigns a name to each claim, in their order.
+    pub(super) fn assign(&self, claims: &[&OfferName]) -> Vec<Arc<str>> {
         let mut candidates: Vec<Vec<Arc<str>>> =
             claims.iter().map(|claim| self.candidates(claim)).collect();
-        // Whatever has a name that another one has as well takes its next one. The last one is that of one alone.
+        // All claims with an ambiguous name fall back to their next candidate. The final candidate is unique.
         loop {
             let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
             for name in candidates.iter().filter_map(|names| names.last()) {
@@ -76,36 +77,37 @@ impl<'a> Naming<'a> {
             .collect()
     }
 
-    /// `server__name`, if it leads to that server.
+    /// Returns `server__name` if it belongs to that server.
     pub(super) fn prefixed(&self, server: &str, name: &str) -> Option<Arc<str>> {
         let prefixed = format!("{server}__{name}");
         let is_own = self.servers.own(server, &prefixed) && !(self.is_reserved)(&prefixed);
         is_own.then(|| prefixed.into())
     }
 
-    /// Whether a server's name for something belongs to another one.
+    /// Returns true if a server's own name belongs to another server or is reserved.
     pub(super) fn is_taken(&self, server: &str, name: &str) -> bool {
         !self.servers.leave_free(name, server)
             || (self.is_reserved)(name)
             || self.prefixed(server, name).is_none()
     }
 
-    /// What people should know of those whose names belong to another one. `what` says what they are.
-    pub(super) fn collisions<T>(&self, what: &str, offers: &[Offer<T>]) -> Vec<String> {
+    /// Returns warnings about offers that are renamed because their name belongs to another server. `kind` is tool or
+    /// prompt.
+    pub(super) fn collisions<T>(&self, kind: &str, offers: &[Offer<T>]) -> Vec<String> {
         let taken = offers.iter().filter(|offer| {
-            offer.called() != &*offer.name && self.is_taken(&offer.server, &offer.name)
+            offer.client_name() != &*offer.name && self.is_taken(&offer.server, &offer.name)
         });
         taken
             .map(|offer| {
                 let mut clause = format!(
-                    "the {what} `{}` of the server `{}` is listed as `{}`",
+                    "the {kind} `{}` of the server `{}` is listed as `{}`",
                     offer.name,
                     offer.server,
-                    offer.called()
+                    offer.client_name()
                 );
                 match self.servers.owner(&offer.name) {
                     Some(owner) if *owner != offer.server => {
-                        // Writing to a text cannot fail.
+                        // Writing to a string cannot fail.
                         let _ = write!(clause, ", since its name is one of the server `{owner}`");
                     }
                     _ => clause.push_str(", since its name is taken"),
@@ -115,9 +117,10 @@ impl<'a> Naming<'a> {
             .collect()
     }
 
-    /// The names that something may have, the best one last.
-    fn candidates(&self, claim: &Claim) -> Vec<Arc<str>> {
-        let Claim { server, name } = claim;
+    /// Returns the candidate names of a claim, the best one last.
+    fn candidates(&self, claim: &OfferName) -> Vec<Arc<str>> {
+        let OfferName { server, name } = claim;
+        // The digest makes the last candidate unique if both other names belong to another server.
         let digest = Sha256::digest(format!("{server}\n{name}"));
         let digest = digest.iter().take(4).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -138,15 +141,15 @@ mod tests {
 
     use planwright_core::ServerNames;
 
-    use super::{Claim, Naming};
+    use super::{NamingScheme, OfferName};
 
-    /// What is seen of `server/tool`s, among `servers` beside theirs.
+    /// Compares the names of `server/tool` pairs among further `servers`.
     fn check(servers: &[&str], tools: &[&str], expected: &[&str]) {
-        let claims: Vec<Claim> = tools
+        let claims: Vec<OfferName> = tools
             .iter()
             .map(|tool| {
                 let (server, name) = tool.split_once('/').unwrap();
-                Claim::new(&server.into(), &name.into())
+                OfferName::new(&server.into(), &name.into())
             })
             .collect();
         let mut known = ServerNames::default();
@@ -154,11 +157,11 @@ mod tests {
         for server in own.chain(servers.iter().map(|server| Arc::from(*server))) {
             known.add(&server);
         }
-        let naming = Naming {
+        let naming = NamingScheme {
             servers: known,
             is_reserved: &|name| name == "execute_plan",
         };
-        let seen = |claims: &[&Claim]| -> Vec<(String, Arc<str>)> {
+        let seen = |claims: &[&OfferName]| -> Vec<(String, Arc<str>)> {
             let names = naming.assign(claims);
             let mut seen: Vec<(String, Arc<str>)> = claims
                 .iter()
@@ -168,7 +171,7 @@ mod tests {
             seen.sort();
             seen
         };
-        let mut claims: Vec<&Claim> = claims.iter().collect();
+        let mut claims: Vec<&OfferName> = claims.iter().collect();
         let names = naming.assign(&claims);
         assert_eq!(
             names.iter().map(|name| &**name).collect::<Vec<_>>(),
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_is_that_of_one() {
+    fn each_name_is_unique() {
         check(&[], &["a/read", "b/write"], &["read", "write"]);
         check(&[], &["a/write", "b/write"], &["a__write", "b__write"]);
         check(

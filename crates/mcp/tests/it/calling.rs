@@ -1,4 +1,4 @@
-//! What becomes of calls.
+//! Tests of calls and their outcomes.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::{call, connect, connect_fake, describe, fake, outcome_of, tool_call};
 
 #[tokio::test]
-async fn gives_results_as_they_came() {
+async fn returns_results_unchanged() {
     let cases = [
         json!({}),
         json!({"text": "02134"}),
@@ -44,7 +44,7 @@ async fn gives_results_as_they_came() {
 }
 
 #[tokio::test]
-async fn tells_failures_apart() {
+async fn distinguishes_failures() {
     let cases = [
         json!({"result": {"isError": true, "content": [{"type": "text", "text": "no such file"}]}}),
         json!({"result": {"isError": true, "content": [], "structuredContent": {"code": "declined", "message": "Declined."}}}),
@@ -203,7 +203,7 @@ async fn a_server_may_have_a_timeout_of_its_own() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side() {
+async fn calls_run_concurrently() {
     let recorder = Recorder::new();
     let connections = connect_fake(json!({
         "record": recorder.address(),
@@ -231,7 +231,7 @@ async fn calls_run_side_by_side() {
 
 #[tokio::test]
 async fn large_results_arrive() {
-    // Beyond what `rmcp` takes in a message of its own accord.
+    // Longer than the default message limit of `rmcp`.
     let length = 20 << 20;
     let connections =
         connect_fake(json!({"tools": [{"name": "big", "does": {"text_bytes": length}}]})).await;
@@ -296,7 +296,7 @@ async fn errors_show_the_last_words_without_secrets() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_server_that_stopped_listening_is_started_again() {
-    // It answers both questions of the start, and closes its input with the second.
+    // The server answers both requests of the start, and closes its input after the second.
     let shell = r#"
         echo up >&2
         read line
@@ -315,7 +315,7 @@ async fn a_server_that_stopped_listening_is_started_again() {
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome),
         @r#"unavailable: the server `deaf` did not answer: it closed the connection {"stderr":"up"} (unknown)"#);
-    // The next call starts it anew; this time nobody asks for its tools, so that the call is its second message.
+    // The next call restarts the server without listing its tools, so the call is its second message.
     let outcome = call(&connections, "deaf", "echo", json!({})).await;
     assert_snapshot!(describe(outcome), @"null");
     assert_eq!(connections.stderr("deaf").as_deref(), Some("up\nup\n"));

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use planwright_testkit::judges;
 
-/// What does not apply, in which suite (nothing: in all), and why.
+/// The scenarios that do not apply, each with its suite (`None` for all) and the reason.
 const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     (
         "auth/2025-03-26-oauth-metadata-backcompat",
@@ -59,7 +59,7 @@ fn suite(name: &str, arguments: &[&str]) -> Output {
     output.unwrap()
 }
 
-/// The scenarios that `suite` has for clients.
+/// Returns the client scenarios of `suite`.
 fn scenarios(name: &str) -> Vec<String> {
     let list = suite(name, &["list", "--client"]);
     let list = String::from_utf8(list.stdout).unwrap();
@@ -68,7 +68,7 @@ fn scenarios(name: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The client, which is built beside the tests.
+/// Returns the client, which is built beside the tests.
 fn client() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let mut folders = test.ancestors();
@@ -109,12 +109,12 @@ fn failures(name: &str, scenarios: &[String], client: &Path) -> Vec<String> {
     let runs = scenarios.iter().filter_map(|scenario| {
         let arguments = ["client", "--command", client, "--scenario", scenario];
         let output = suite(name, &arguments);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        // A scenario that checked nothing has not passed.
-        let has_passed = output.status.success() && !told.contains("Passed: 0/0");
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        // A scenario without checks has not passed.
+        let has_passed = output.status.success() && !report.contains("Passed: 0/0");
         (!has_passed).then(|| {
             let complaints = String::from_utf8_lossy(&output.stderr);
-            format!("{scenario}\n{told}\n{complaints}")
+            format!("{scenario}\n{report}\n{complaints}")
         })
     });
     runs.collect()

@@ -1,4 +1,4 @@
-//! The gateway's own side, before a host that has nothing but a list that changes.
+//! Tests of the gateway in front of a host with a changing tool list.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStr
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A host without tools, of which it says when asked to that they have changed.
+/// A host without tools that reports a change of its tools on request.
 struct Restless(watch::Sender<u64>);
 
 impl Host for Restless {
@@ -69,7 +69,7 @@ impl Host for Restless {
     }
 }
 
-/// A way to the client on which the list changes just when the acknowledgment of a subscription is written.
+/// A stream on which the list changes at the moment when the acknowledgement of a subscription is written.
 struct Way {
     to: WriteHalf<DuplexStream>,
     host: Arc<Restless>,
@@ -103,7 +103,7 @@ impl AsyncWrite for Way {
 }
 
 #[tokio::test]
-async fn a_change_right_after_the_acknowledgment_is_told() {
+async fn a_change_after_the_acknowledgement_is_notified() {
     let host = Arc::new(Restless(watch::Sender::new(0)));
     let upstreams = Upstreams::new(ServersConfig::default(), ConnectOptions::default());
     let gateway = Gateway::new(host.clone(), upstreams);

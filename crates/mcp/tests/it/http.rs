@@ -1,4 +1,4 @@
-//! Servers that are reached over Streamable HTTP.
+//! Tests of servers over Streamable HTTP.
 
 mod answers;
 mod real;

@@ -1,4 +1,4 @@
-//! The client against servers: a fake one that misbehaves on purpose, and real ones.
+//! Tests of the client with servers: a fake one that misbehaves on purpose, and real ones.
 
 #![expect(
     clippy::disallowed_methods,

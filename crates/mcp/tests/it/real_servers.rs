@@ -1,4 +1,4 @@
-//! Real servers, in JavaScript and in Python, of the newest revision and of an older one.
+//! Tests with real servers in JavaScript and Python, of the latest and earlier revisions.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ async fn started(servers: impl IntoIterator<Item = ServerConfig>) -> Connections
     connections
 }
 
-/// Calls `tool` of `server` and gives its value; it must succeed.
+/// Calls `tool` of `server`, which must succeed, and returns its value.
 async fn value(
     connections: &Connections,
     server: &str,
@@ -43,7 +43,7 @@ fn tool<'a>(connections: &'a Connections, name: &str) -> &'a Tool {
     tools.find(|tool| &*tool.name == name).unwrap()
 }
 
-/// A folder with an empty repository in it.
+/// Creates a folder with an empty repository.
 fn repository() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for args in [

@@ -1,4 +1,4 @@
-//! Servers start side by side, whatever they speak, and none holds up another.
+//! Tests of concurrent starts of servers of all revisions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::{call, connect, connect_fake, connect_with, describe, fake};
 
-/// Connects to a server that follows `script` and lists its failure, or the methods that it got.
+/// Connects to a server that follows `script`. Returns its failure, or the methods that it received.
 async fn check(mut script: serde_json::Value) -> String {
     let recorder = Recorder::new();
     script["record"] = recorder.address().into();
@@ -51,7 +51,7 @@ async fn speaks_every_revision() {
 
 #[tokio::test]
 async fn waits_for_slow_servers_of_any_revision() {
-    // Both were asked by the time they wake up, and answer the questions in a row.
+    // Both requests arrive before the servers wake up and answer them in a row.
     let (old, new, silent) = tokio::join!(
         check(json!({"revisions": ["2025-11-25"], "start_delay_ms": 2500})),
         check(json!({"revisions": ["2026-07-28"], "start_delay_ms": 2500})),
@@ -63,7 +63,7 @@ async fn waits_for_slow_servers_of_any_revision() {
 }
 
 #[tokio::test]
-async fn overlooks_babble_on_stdout() {
+async fn ignores_noise_on_stdout() {
     let connections = connect_fake(json!({
         "stdout": "npm notice\n\n\"a text\"\n[1,2]\n{\"no\": \"message\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"hi\"}}",
         "tools": [{"name": "echo"}]
@@ -116,7 +116,7 @@ async fn says_why_a_server_did_not_start() {
 }
 
 #[tokio::test]
-async fn servers_start_side_by_side() {
+async fn servers_start_concurrently() {
     let recorder = Recorder::new();
     let script = json!({"hang": true, "record": recorder.address()});
     let servers = ["a", "b", "c", "d"].map(|name| endless(fake(name, script.clone())));
@@ -143,7 +143,7 @@ async fn a_server_that_hangs_does_not_hold_up_the_others() {
     .await;
 }
 
-/// A server that may take as long as it likes to start.
+/// Creates a server without an effective start timeout.
 fn endless(server: ServerConfig) -> ServerConfig {
     ServerConfig {
         start_timeout: Some(Duration::from_hours(1)),
@@ -151,14 +151,14 @@ fn endless(server: ServerConfig) -> ServerConfig {
     }
 }
 
-/// Sees to it that something happens while `waiting` goes on, which then is given up.
+/// Runs `event` while `waiting` is polled, then drops `waiting`.
 async fn meanwhile(
     waiting: impl Future<Output = Connections>,
-    seen: impl FnOnce() + Send + 'static,
+    event: impl FnOnce() + Send + 'static,
 ) {
     tokio::select! {
         _ = waiting => panic!("nothing was left to wait for"),
-        seen = tokio::task::spawn_blocking(seen) => seen.unwrap(),
+        event = tokio::task::spawn_blocking(event) => event.unwrap(),
     }
 }
 
@@ -187,7 +187,7 @@ async fn a_server_that_never_answers_fails_alone() {
 }
 
 #[tokio::test]
-async fn starts_what_is_needed_alone() {
+async fn starts_only_required_servers() {
     let text = r#"{"mcpServers": {"remote": {"url": "https://example.com"}, "unset": {"command": "${NONE}"}}}"#;
     let (mut config, _) = ServersConfig::parse(text, "mcp.json", &|_| None).unwrap();
     let recorder = Recorder::new();
@@ -253,7 +253,7 @@ async fn says_what_is_wrong_with_a_list_of_tools() {
 }
 
 #[tokio::test]
-async fn believes_the_annotations_of_trusted_servers_alone() {
+async fn trusts_annotations_of_trusted_servers_only() {
     let script =
         json!({"tools": [{"name": "read", "annotations": {"readOnlyHint": true}}, {"name": ""}]});
     let trusted = ServerConfig {

@@ -1,4 +1,4 @@
-//! Nothing is left behind, however a server's time ends.
+//! Tests that no process is left after a server ends in any way.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn options() -> ConnectOptions {
     }
 }
 
-/// A shell that starts a fake server as its child and runs `then`, as launchers do.
+/// Creates a shell that starts a fake server as its child and runs `then`, as launchers do.
 fn wrapped(script: serde_json::Value, then: &str) -> ServerConfig {
     let shell = format!("exec 3<&0; \"$0\" \"$1\" <&3 & {then}");
     let program = program().to_str().unwrap();
@@ -26,7 +26,7 @@ fn wrapped(script: serde_json::Value, then: &str) -> ServerConfig {
 }
 
 fn is_running(process: u32) -> bool {
-    // A zombie is dead: its parent has not looked yet.
+    // A zombie has ended: its parent has not reaped it yet.
     std::fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| {
         !stat
             .rsplit(')')
@@ -35,7 +35,7 @@ fn is_running(process: u32) -> bool {
     })
 }
 
-/// Connects to a server, ends everything by `end`, and waits until its process is gone.
+/// Connects to a server, ends it by `end`, and waits until its process is gone.
 async fn check<F: Future<Output = ()>>(
     config: impl FnOnce(serde_json::Value) -> ServerConfig,
     script: serde_json::Value,
@@ -52,7 +52,7 @@ async fn check<F: Future<Output = ()>>(
     tokio::task::spawn_blocking(move || {
         let process = recorder.started();
         recorder.ended();
-        // A process that dies closes its files first; there is no event for the rest of it.
+        // A dying process closes its files first; its final exit sends no event, so it is polled.
         let dying = Instant::now();
         while cfg!(target_os = "linux") && is_running(process) {
             assert!(
@@ -81,7 +81,7 @@ async fn a_server_ends_when_its_input_is_closed() {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_is_told_to_end() {
+async fn a_server_that_stays_is_terminated() {
     check(
         |script| fake("fake", script),
         json!({"stays": true}),
@@ -147,7 +147,7 @@ fn the_end_of_the_runtime_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_leaves_nothing() {
+async fn a_cancelled_start_leaves_no_process() {
     let recorder = Recorder::new();
     let script = json!({"hang": true, "stays": true, "record": recorder.address()});
     let config = ServerConfig {

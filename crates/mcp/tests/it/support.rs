@@ -1,4 +1,4 @@
-//! What the tests share: configurations, and calls in one line.
+//! Shared helpers: configurations and calls.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server;
 use serde_json::json;
 
-/// A fake server `name` that follows `script`.
+/// Configures a fake server `name` that follows `script`.
 pub(crate) fn fake(name: &str, script: serde_json::Value) -> ServerConfig {
     let program = fake_server::program().to_str().unwrap();
     ServerConfig::new(name, program, [script.to_string()])
 }
 
-/// Connects to `servers` with the usual options.
+/// Connects to `servers` with default options.
 pub(crate) async fn connect(servers: impl IntoIterator<Item = ServerConfig>) -> Connections {
     connect_with(servers, ConnectOptions::default()).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn connect_with(
     Connections::connect(&config, options).await
 }
 
-/// Connects to one fake server `fake` that follows `script`, and is not allowed to fail.
+/// Connects to one fake server `fake` that follows `script` and must start.
 pub(crate) async fn connect_fake(script: serde_json::Value) -> Connections {
     let connections = connect([fake("fake", script)]).await;
     assert_eq!(connections.failures(), []);
@@ -51,7 +51,7 @@ pub(crate) async fn call(
     backends.call(tool_call(server, tool, args)).await
 }
 
-/// A call of `tool` of `server`.
+/// Creates a call of `tool` of `server`.
 pub(crate) fn tool_call(server: &str, tool: &str, args: serde_json::Value) -> ToolCall {
     ToolCall {
         tool: Arc::new(Tool::new(server, tool)),
@@ -63,7 +63,7 @@ pub(crate) fn tool_call(server: &str, tool: &str, args: serde_json::Value) -> To
     }
 }
 
-/// Connects to a server with one tool that `does` this, calls it, and writes down what came of it.
+/// Connects to a server with one tool that `does` this, calls it, and describes the outcome.
 pub(crate) async fn outcome_of(does: serde_json::Value) -> String {
     let connections = connect_fake(json!({"tools": [{"name": "tool", "does": does}]})).await;
     let outcome = call(&connections, "fake", "tool", json!({"x": 1})).await;
@@ -71,7 +71,7 @@ pub(crate) async fn outcome_of(does: serde_json::Value) -> String {
     describe(outcome)
 }
 
-/// What came of a call, in a line.
+/// Describes the outcome of a call in one line.
 pub(crate) fn describe(outcome: Result<ToolOutput, ToolError>) -> String {
     match outcome {
         Ok(output) => {

@@ -1,4 +1,4 @@
-//! What becomes of what servers answer over HTTP.
+//! Tests of responses over HTTP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,22 +12,22 @@ use crate::support::{call, connect, connect_with, describe};
 
 const KEY: (&str, &str) = ("Authorization", "Bearer tok-987654");
 
-/// What is said of a server that answers everything so.
+/// Returns the failure of a server that gives this response to every request.
 async fn refused(answer: fn() -> Answer, headers: &[(&str, &str)]) -> String {
     let server = Scripted::start(move |_| Some(answer())).await;
     let connections = connect([server.config(headers)]).await;
     let [failure] = connections.failures() else {
         panic!("it is there");
     };
-    let told = format!("{failure:?}");
+    let lines = format!("{failure:?}");
     assert!(
-        !told.contains("987654") && !told.contains("k-123456"),
-        "{told}"
+        !lines.contains("987654") && !lines.contains("k-123456"),
+        "{lines}"
     );
     format!("{}\n  {}", failure.message, failure.help)
 }
 
-/// What comes of a call that is answered so, and what is known of it.
+/// Returns the outcome of a call with this response.
 async fn called(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> String {
     let server =
         Scripted::start(move |request| (request.what() == "tools/call").then(|| answer(request)))
@@ -75,7 +75,7 @@ async fn a_refusal_says_what_to_do() {
             json!({"error": {"code": -32600, "message": "go away"}, "id": null}).to_string(),
         )
     };
-    let told = [
+    let lines = [
         refused(page, &[]).await,
         refused(locked, &[]).await,
         refused(locked, &[KEY]).await,
@@ -84,7 +84,7 @@ async fn a_refusal_says_what_to_do() {
         refused(broken, &[KEY]).await,
         refused(error, &[]).await,
     ];
-    assert_snapshot!(told.join("\n"), @"
+    assert_snapshot!(lines.join("\n"), @"
     the server `far` did not start: its answer cannot be read: it is neither JSON nor a stream of events
       see that its `url` is that of its MCP endpoint
     the server `far` did not start: it wants to be logged in to (HTTP 401)
@@ -105,7 +105,7 @@ async fn a_refusal_says_what_to_do() {
 #[tokio::test]
 async fn an_answer_may_be_lost() {
     const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
-    let told = [
+    let lines = [
         called(|request| {
             let Answer(_, _, message) = request.result(json!({"content": [], "structuredContent": {"odd": [1.50, null]}}));
             Answer("200 OK", EVENTS, format!(": hello\n\nevent: ping\ndata: 1\n\ndata: {message}\n\n"))
@@ -123,7 +123,7 @@ async fn an_answer_may_be_lost() {
         })
         .await,
     ];
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(lines.join("\n"), @r#"
     {"odd":[1.5,null]}
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     unavailable: the server `far` did not answer: it sent a message that is longer than the limit (unknown)
@@ -209,7 +209,7 @@ async fn an_error_of_mcp_counts_for_more_than_most_statuses() {
             Answer(status, &[], error.to_string())
         })
     };
-    let told = [
+    let lines = [
         error("400 Bad Request", false, -32600).await,
         error("400 Bad Request", true, -32001).await,
         error("409 Conflict", true, -32603).await,
@@ -219,7 +219,7 @@ async fn an_error_of_mcp_counts_for_more_than_most_statuses() {
         error("500 Internal Server Error", true, -32001).await,
         error("504 Gateway Timeout", true, -32603).await,
     ];
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(lines.join("\n"), @r#"
     tool: words {"code":-32600}
     unavailable: the server `far` was not reached: it answered with HTTP 400 Bad Request: words (retry)
     tool: words {"code":-32603}
@@ -246,7 +246,7 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
             Answer("200 OK", headers, text)
         })
     };
-    let told = [
+    let lines = [
         body(
             JSON,
             r#"{"jsonrpc":"2.0","id":$ID,"result":{"structuredContent":NaN}}"#,
@@ -280,7 +280,7 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
         body(PAGE, r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#).await,
         body(&[], r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#).await,
     ];
-    assert_snapshot!(told.join("\n"), @"
+    assert_snapshot!(lines.join("\n"), @"
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
@@ -297,7 +297,7 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_forgotten_is_begun_anew() {
+async fn a_dropped_session_is_reopened() {
     let is_forgotten = Arc::new(AtomicBool::new(true));
     let server = Scripted::start(move |request| {
         let is_call = request.what() == "tools/call";
@@ -310,7 +310,7 @@ async fn a_session_that_is_forgotten_is_begun_anew() {
     connections.shutdown().await;
     assert_snapshot!(describe(outcome), @r#""done""#);
     let mut asked = server.asked();
-    // The stream for what the server says of its own accord is asked for at a time of its own.
+    // The stream of server-initiated messages is requested at an unspecified time.
     asked.retain(|what| what != "GET");
     assert_snapshot!(asked.join("\n"), @"
     server/discover

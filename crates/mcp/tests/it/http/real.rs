@@ -1,4 +1,4 @@
-//! A real server behind an address.
+//! Tests with a real server over HTTP.
 
 use std::process::Stdio;
 
@@ -12,9 +12,9 @@ use tokio::process::{Child, Command};
 
 use crate::support::{call, connect, connect_with, describe};
 
-/// A server that offers everything, on a port of its own, and its address.
+/// Starts the reference server on a free port. Returns it and its address.
 async fn everything() -> (Child, String) {
-    // The port is free now; that somebody takes it before the server does has not been seen.
+    // Another process could take the port before the server does, but this has not happened.
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -1,4 +1,4 @@
-//! A server over HTTP that answers as a test says.
+//! An HTTP server that answers as a test specifies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A request, as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -16,7 +16,7 @@ pub(super) struct Request {
     pub(super) body: Value,
 }
 
-/// What is answered: a status, headers, and a body. The connection is closed behind it.
+/// A response: status, headers and body. The connection is closed after it.
 #[derive(Debug)]
 pub(super) struct Answer(
     pub(super) &'static str,
@@ -24,19 +24,19 @@ pub(super) struct Answer(
     pub(super) String,
 );
 
-/// The server, and what it got.
+/// The server and its received requests.
 pub(super) struct Scripted {
     pub(super) url: String,
     pub(super) requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Request {
-    /// What it asks for: a method of MCP, else of HTTP.
+    /// Returns the method of MCP, or else that of HTTP.
     pub(super) fn what(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.method)
     }
 
-    /// The answer to it that has this result.
+    /// Returns the response with this result.
     pub(super) fn result(&self, result: Value) -> Answer {
         let message = json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result});
         Answer(
@@ -48,7 +48,7 @@ impl Request {
 }
 
 impl Scripted {
-    /// Starts it. What `answer` leaves to it, it answers as a server of 2025-11-25 with one tool does.
+    /// Starts the server. It answers requests that `answer` does not handle like a server of 2025-11-25 with one tool.
     pub(super) async fn start(
         answer: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
     ) -> Self {
@@ -65,7 +65,7 @@ impl Scripted {
         Self { url, requests }
     }
 
-    /// The methods of what it got.
+    /// Returns the methods of the received requests.
     pub(super) fn asked(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         requests
@@ -102,7 +102,7 @@ async fn serve(
         head = format!("{head}{name}: {value}\r\n");
     }
     let answer = format!("{head}\r\n{body}");
-    // A client that has given up is gone by now.
+    // The client may have disconnected.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! A client for whom requests are made, which takes everything down.
+//! A client that records its requests and notifications.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use planwright_mcp::{Caller, UpstreamError};
 use serde_json::json;
 use tokio::sync::watch;
 
-/// How long a test waits for what has to happen before it fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of events in tests.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a client was told and asked, one line each.
+/// A client that records its requests and notifications, one line each.
 #[derive(Debug)]
 pub(super) struct Client {
     name: Option<Arc<str>>,
@@ -21,12 +21,12 @@ pub(super) struct Client {
     /// The time that a person takes to answer.
     takes: Duration,
     lines: watch::Sender<Vec<String>>,
-    // It goes when a question that is never answered is withdrawn.
+    // Dropped when an unanswered request is cancelled.
     withdrawn: Arc<Mutex<Option<tokio::sync::oneshot::Sender<()>>>>,
 }
 
 impl Client {
-    /// One that says who it is, if it has a `name`, and answers every question with `answer`; without one, never.
+    /// Creates a client with an identity, if it has a `name`, that answers every request with `answer`, or never.
     pub(super) fn new(
         name: Option<&str>,
         answer: Option<Result<serde_json::Value, UpstreamError>>,
@@ -41,32 +41,32 @@ impl Client {
         })
     }
 
-    /// A client that answers every question with `answer` after the time that it `takes`.
+    /// Creates a client that answers every request with `answer` after the time that it `takes`.
     pub(super) fn answering_after(takes: Duration, answer: serde_json::Value) -> Arc<Self> {
         let client = Self::new(None, Some(Ok(answer)));
         let client = Arc::into_inner(client).expect("the client is new");
         Arc::new(Self { takes, ..client })
     }
 
-    /// One that is only told things.
+    /// Creates a client that only gets notifications.
     pub(super) fn listening() -> Arc<Self> {
         Self::new(None, None)
     }
 
-    /// What it was told and asked so far.
+    /// Returns the recorded lines.
     pub(super) fn lines(&self) -> Vec<String> {
         self.lines.borrow().clone()
     }
 
-    /// Waits until it was told or asked `count` things.
+    /// Waits until `count` lines are recorded.
     pub(super) async fn has(&self, count: usize) -> Vec<String> {
         let mut lines = self.lines.subscribe();
         let lines = lines.wait_for(|lines| lines.len() >= count);
-        let lines = tokio::time::timeout(PATIENCE, lines).await;
+        let lines = tokio::time::timeout(EVENT_TIMEOUT, lines).await;
         lines.expect("the client hears of it").unwrap().clone()
     }
 
-    /// Tells when a question that it does not answer is withdrawn.
+    /// Returns a receiver that ends when an unanswered request is cancelled.
     pub(super) fn withdrawal(&self) -> tokio::sync::oneshot::Receiver<()> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         *self.withdrawn.lock().unwrap() = Some(sender);

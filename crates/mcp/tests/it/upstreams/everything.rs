@@ -1,4 +1,4 @@
-//! The reference server through all this, compared with what it says to somebody who talks to it directly.
+//! Tests that compare the reference server through upstreams with direct access to it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,9 +11,9 @@ use planwright_testkit::real_servers;
 use serde_json::json;
 
 use super::client::Client;
-use super::support::{PATIENCE, upstreams};
+use super::support::{EVENT_TIMEOUT, upstreams};
 
-/// A client of a few lines, which reads answers as they come.
+/// A minimal client that reads responses unchanged.
 struct Direct {
     server: Child,
     input: ChildStdin,
@@ -72,7 +72,7 @@ async fn everything(capabilities: &serde_json::Value) -> Upstreams {
     let server = ServerConfig::new("everything", program.to_str().unwrap(), [""; 0]);
     let upstreams = upstreams([server]);
     upstreams.start(&capabilities.clone().into());
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     upstreams
 }
 

@@ -1,4 +1,4 @@
-//! What servers offer, all of it, as it came, and as it changes.
+//! Tests of the lists of servers and their changes.
 
 use insta::assert_snapshot;
 use planwright_core::{Tool, Value};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::support::{REVISIONS, raw_call, ready, view_when};
 
-/// A script for a server that can do everything and tells when it changes.
+/// Creates a script of a server with all capabilities and change notifications.
 fn script(revision: &str) -> serde_json::Value {
     let changes = json!({"listChanged": true});
     json!({
@@ -27,7 +27,7 @@ fn json_lines(entries: &[Value]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// All that is known of the only server.
+/// Describes the snapshot of the only server.
 fn describe(view: &UpstreamView) -> String {
     let server = &view.servers[0];
     let names: Vec<String> = server.tools.iter().map(Tool::qualified_name).collect();
@@ -45,7 +45,7 @@ fn describe(view: &UpstreamView) -> String {
 }
 
 #[tokio::test]
-async fn everything_is_listed_as_it_came() {
+async fn lists_arrive_unchanged() {
     let mut seen = Vec::new();
     for revision in REVISIONS {
         let upstreams = ready(script(revision)).await;
@@ -72,7 +72,7 @@ async fn everything_is_listed_as_it_came() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_asked_for() {
+async fn missing_lists_are_not_requested() {
     let upstreams = ready(json!({"tools": [{"name": "a"}], "prompts": [{"name": "p"}]})).await;
     let view = upstreams.view();
     assert_eq!(view.tools().count(), 1);
@@ -81,7 +81,7 @@ async fn what_is_not_there_is_not_asked_for() {
     upstreams.shutdown().await;
 }
 
-/// A tool that exchanges a list and says so.
+/// Creates a tool that replaces a list and sends a change notification.
 fn changing(name: &str, kind: &str, sets: serde_json::Value) -> serde_json::Value {
     let changed = json!({
         "jsonrpc": "2.0", "method": format!("notifications/{kind}/list_changed"),
@@ -132,7 +132,7 @@ async fn lists_that_change_are_listed_again() {
             ..first
         };
         assert_eq!(view.changes, expected, "{revision}");
-        // Whoever holds an earlier view keeps it.
+        // An earlier view stays unchanged.
         assert_eq!(before.tools().count(), 3);
         upstreams.shutdown().await;
     }
@@ -153,7 +153,7 @@ async fn a_subscription_that_ends_is_opened_again() {
         script["tools"] = json!([{"name": "end", "does": end}]);
         let upstreams = ready(script).await;
         raw_call(&upstreams, "end", None).await.unwrap();
-        // Nobody has said so, but what changed in between is seen.
+        // Changes between two sessions are noticed without notifications.
         let view = view_when(&upstreams, |view| view.changes.prompts == 2).await;
         assert_eq!(view.servers[0].prompts, []);
         upstreams.shutdown().await;

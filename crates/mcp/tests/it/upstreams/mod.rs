@@ -1,11 +1,11 @@
-//! The servers behind a gateway: each on its own, and everything as it came.
+//! Tests of the servers behind a gateway.
 
-mod asking;
 mod client;
 mod everything;
 mod lists;
-mod passing;
+mod notifications;
+mod passthrough;
+mod requests;
 mod resources;
 mod starting;
 mod support;
-mod telling;

@@ -1,4 +1,4 @@
-//! Whoever follows a resource hears of its changes, in the way of the revision that its server speaks.
+//! Tests of resource subscriptions in all revisions.
 
 use insta::assert_snapshot;
 use planwright_mcp::{UpstreamNotification, UpstreamState, Upstreams};
@@ -6,9 +6,9 @@ use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use super::support::{PATIENCE, raw_call, ready, view_when};
+use super::support::{EVENT_TIMEOUT, raw_call, ready, view_when};
 
-async fn following(revision: &str, recorder: &Recorder) -> Upstreams {
+async fn subscribable(revision: &str, recorder: &Recorder) -> Upstreams {
     let updated = json!({
         "jsonrpc": "2.0", "method": "notifications/resources/updated",
         "params": {"uri": "file:///a", "_meta": {"io.modelcontextprotocol/subscriptionId": "$SUBSCRIPTION"}},
@@ -23,26 +23,26 @@ async fn following(revision: &str, recorder: &Recorder) -> Upstreams {
 }
 
 async fn next(notifications: &mut broadcast::Receiver<UpstreamNotification>) -> String {
-    let notification = tokio::time::timeout(PATIENCE, notifications.recv()).await;
-    let notification = notification.expect("it is told").unwrap();
+    let notification = tokio::time::timeout(EVENT_TIMEOUT, notifications.recv()).await;
+    let notification = notification.expect("a notification arrives").unwrap();
     format!(
         "{} {} {}",
         notification.server, notification.method, notification.params
     )
 }
 
-/// What the server was asked to tell, the next time that it was.
+/// Waits for the next subscription request and returns its filter.
 fn asked(recorder: &Recorder, method: &str) -> String {
     recorder.message(method)["params"]["notifications"].to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn older_sessions_are_asked_once() {
+async fn earlier_sessions_are_subscribed_once() {
     let recorder = Recorder::new();
-    let upstreams = following("2025-11-25", &recorder).await;
+    let upstreams = subscribable("2025-11-25", &recorder).await;
     let mut notifications = upstreams.notifications();
-    let first = upstreams.follow("fake", "file:///a").await.unwrap();
-    let second = upstreams.follow("fake", "file:///a").await.unwrap();
+    let first = upstreams.subscribe("fake", "file:///a").await.unwrap();
+    let second = upstreams.subscribe("fake", "file:///a").await.unwrap();
     raw_call(&upstreams, "update", None).await.unwrap();
     assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
     drop(first);
@@ -55,11 +55,11 @@ async fn older_sessions_are_asked_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_start_of_an_older_session_is_asked() {
+async fn each_earlier_session_is_subscribed_again() {
     let recorder = Recorder::new();
-    let upstreams = following("2025-11-25", &recorder).await;
-    let _first = upstreams.follow("fake", "file:///a").await.unwrap();
-    let _second = upstreams.follow("fake", "file:///a").await.unwrap();
+    let upstreams = subscribable("2025-11-25", &recorder).await;
+    let _first = upstreams.subscribe("fake", "file:///a").await.unwrap();
+    let _second = upstreams.subscribe("fake", "file:///a").await.unwrap();
     raw_call(&upstreams, "die", None).await.unwrap_err();
     let before = tokio::task::block_in_place(|| recorder.methods_until_end());
     raw_call(&upstreams, "echo", None).await.unwrap();
@@ -78,19 +78,19 @@ async fn each_start_of_an_older_session_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_sessions_are_subscribed_anew() {
+async fn sessions_of_the_latest_revision_renew_subscriptions() {
     let recorder = Recorder::new();
-    let upstreams = following("2026-07-28", &recorder).await;
+    let upstreams = subscribable("2026-07-28", &recorder).await;
     let mut notifications = upstreams.notifications();
-    let first = upstreams.follow("fake", "file:///a").await.unwrap();
+    let first = upstreams.subscribe("fake", "file:///a").await.unwrap();
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
     assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a"]}"#);
     raw_call(&upstreams, "update", None).await.unwrap();
     assert_snapshot!(next(&mut notifications).await, @r#"fake notifications/resources/updated {"uri":"file:///a"}"#);
-    let second = upstreams.follow("fake", "file:///b").await.unwrap();
+    let second = upstreams.subscribe("fake", "file:///b").await.unwrap();
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
     assert_snapshot!(listened, @r#"{"resourceSubscriptions":["file:///a","file:///b"]}"#);
-    // The one before is ended then.
+    // The previous subscription ends then.
     tokio::task::block_in_place(|| recorder.message("notifications/cancelled"));
     drop(first);
     let listened = tokio::task::block_in_place(|| asked(&recorder, "subscriptions/listen"));
@@ -101,9 +101,9 @@ async fn the_newest_sessions_are_subscribed_anew() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told() {
+async fn a_refusal_is_reported() {
     let upstreams = ready(json!({"revisions": ["2025-11-25"]})).await;
-    let error = upstreams.follow("fake", "file:///a").await.unwrap_err();
+    let error = upstreams.subscribe("fake", "file:///a").await.unwrap_err();
     assert_snapshot!(error, @"Method not found");
     upstreams.shutdown().await;
 }

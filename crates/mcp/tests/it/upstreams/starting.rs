@@ -1,4 +1,4 @@
-//! Servers start when they are needed, and none holds up another.
+//! Tests of servers that start on demand and independently.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use planwright_testkit::fake_server::{Recorder, program};
 use serde_json::json;
 
 use super::support::{
-    PATIENCE, line, raw_call, ready, states, upstreams, upstreams_with, view_when,
+    EVENT_TIMEOUT, line, raw_call, ready, states, upstreams, upstreams_with, view_when,
 };
 use crate::support::{describe, fake, tool_call};
 
@@ -19,7 +19,7 @@ fn echo() -> serde_json::Value {
     json!({"tools": [{"name": "echo"}]})
 }
 
-/// A server that ends at once, but for its start number `good`. The folder counts its starts.
+/// Creates a server that exits at once, except at its start number `good`. The folder counts its starts.
 #[cfg(unix)]
 fn failing(folder: &std::path::Path, good: usize, script: &serde_json::Value) -> ServerConfig {
     let shell = format!(
@@ -32,7 +32,7 @@ fn failing(folder: &std::path::Path, good: usize, script: &serde_json::Value) ->
 }
 
 #[tokio::test]
-async fn one_that_hangs_or_dies_holds_up_nobody() {
+async fn a_hanging_or_dying_server_delays_no_other() {
     let text = r#"{"mcpServers": {"unset": {"command": "${NONE}"}}}"#;
     let (mut config, _) = ServersConfig::parse(text, "mcp.json", &|_| None).unwrap();
     let hanging = ServerConfig {
@@ -72,14 +72,14 @@ async fn nothing_starts_before_it_is_needed() {
     let mut script = echo();
     script["record"] = recorder.address().into();
     let upstreams = upstreams([fake("fake", script), fake("other", echo())]);
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     assert!(recorder.has_seen_nothing());
     let backends = upstreams.backends(None);
     let outcome = backends.call(tool_call("fake", "echo", json!({}))).await;
     assert_snapshot!(describe(outcome), @r#"{} text "{}""#);
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     assert_snapshot!(states(&upstreams), @"fake ready, other idle");
-    // Those that run already are not started again.
+    // Running servers are not started again.
     upstreams.start(&json!({}).into());
     view_when(&upstreams, |view| {
         view.servers.iter().all(|server| server.state.is_settled())
@@ -93,7 +93,7 @@ async fn nothing_starts_before_it_is_needed() {
 }
 
 #[tokio::test]
-async fn one_that_died_is_started_again_when_it_is_needed() {
+async fn a_dead_server_is_restarted_on_demand() {
     let upstreams = ready(json!({
         "tools": [{"name": "die", "does": {"exit": 1}}, {"name": "echo"}]
     }))
@@ -104,7 +104,7 @@ async fn one_that_died_is_started_again_when_it_is_needed() {
         matches!(view.servers[0].state, UpstreamState::Idle)
     })
     .await;
-    // What it offered is still known.
+    // The view still has its lists.
     assert_eq!(view.servers[0].tools.len(), 2);
     let tools = view.changes.tools;
     let outcome = raw_call(&upstreams, "echo", None).await;
@@ -113,7 +113,7 @@ async fn one_that_died_is_started_again_when_it_is_needed() {
         matches!(view.servers[0].state, UpstreamState::Ready)
     })
     .await;
-    // They are the same, so that nobody needs to be told.
+    // The lists are the same, so no change is reported.
     assert_eq!(view.changes.tools, tools);
     upstreams.shutdown().await;
     let outcome = raw_call(&upstreams, "echo", None).await;
@@ -122,11 +122,11 @@ async fn one_that_died_is_started_again_when_it_is_needed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_start_that_failed_is_tried_again_when_it_is_needed() {
+async fn a_failed_start_is_tried_again_on_demand() {
     let folder = tempfile::tempdir().unwrap();
     let upstreams = upstreams([failing(folder.path(), 3, &echo())]);
     upstreams.start(&json!({}).into());
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     assert_snapshot!(states(&upstreams), @"fake failed (the server `fake` did not start: it stopped (exit status: 3))");
     let outcome = raw_call(&upstreams, "echo", None).await;
     assert_snapshot!(line(outcome), @r#"-32603: the server `fake` did not start again: it stopped (exit status: 3) {"stderr":"gone\ngone"}"#);
@@ -140,15 +140,15 @@ async fn a_start_that_failed_is_tried_again_when_it_is_needed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_start_that_failed_is_tried_again_by_whoever_asks_what_there_is() {
+async fn a_failed_start_is_tried_again_on_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let upstreams = upstreams([failing(folder.path(), 2, &echo())]);
     upstreams.start(&json!({}).into());
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     assert_eq!(upstreams.view().tools().count(), 0);
     upstreams.start(&json!({}).into());
     assert_snapshot!(states(&upstreams), @"fake starting");
-    // It was waited for once, which is enough.
+    // Callers wait only once for this server.
     assert!(upstreams.settled(Duration::ZERO).await);
     let view = view_when(&upstreams, |view| view.changes.tools == 1).await;
     assert_eq!(view.tools().count(), 1);
@@ -157,7 +157,7 @@ async fn a_start_that_failed_is_tried_again_by_whoever_asks_what_there_is() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn one_that_never_starts_is_not_tried_for_ever() {
+async fn restarts_of_a_failing_server_are_limited() {
     let starts = |folder: &tempfile::TempDir| {
         let starts = std::fs::read_to_string(folder.path().join("starts"));
         starts.unwrap().lines().count()
@@ -181,7 +181,7 @@ async fn one_that_never_starts_is_not_tried_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_goes_on_where_nobody_waits_for_it() {
+async fn a_start_continues_without_waiting_callers() {
     let recorder = Recorder::new();
     let mut script = echo();
     script["record"] = recorder.address().into();
@@ -201,7 +201,7 @@ async fn a_start_goes_on_where_nobody_waits_for_it() {
 
 #[tokio::test]
 async fn dropping_them_leaves_nothing() {
-    // The first is still starting, the second is up and its lists are followed.
+    // The first is still starting, the second is running and monitored.
     for script in [json!({"hang": true, "stays": true}), json!({"stays": true})] {
         let recorder = Recorder::new();
         let mut recorded = script.clone();
@@ -209,7 +209,7 @@ async fn dropping_them_leaves_nothing() {
         let upstreams = upstreams([fake("fake", recorded)]);
         upstreams.start(&json!({}).into());
         if script["hang"] != true {
-            assert!(upstreams.settled(PATIENCE).await);
+            assert!(upstreams.settled(EVENT_TIMEOUT).await);
         }
         let recorder = tokio::task::spawn_blocking(move || {
             recorder.started();
@@ -223,18 +223,19 @@ async fn dropping_them_leaves_nothing() {
     }
 }
 
-/// The revision that is spoken with a server of these revisions, started for a client that is asked in this way.
-async fn spoken(revisions: &[&str], is_asked_by_requests: bool, protocol: Option<&str>) -> String {
+/// Returns the negotiated revision of a server with these revisions, started for a client that receives requests or
+/// does not.
+async fn spoken(revisions: &[&str], receives_requests: bool, protocol: Option<&str>) -> String {
     let mut script = echo();
     script["revisions"] = revisions.into();
     let mut server = fake("fake", script);
     server.protocol = protocol.map(Into::into);
     let upstreams = upstreams([server]);
     upstreams.start_for(&UpstreamClient {
-        is_asked_by_requests,
+        receives_requests,
         ..UpstreamClient::new(json!({"elicitation": {}}).into())
     });
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     let view = upstreams.view();
     let server = view.server("fake").unwrap();
     match &server.revision {
@@ -246,7 +247,7 @@ async fn spoken(revisions: &[&str], is_asked_by_requests: bool, protocol: Option
 #[tokio::test]
 async fn the_revision_is_the_clients_if_the_server_has_it() {
     const BOTH: &[&str] = &["2026-07-28", "2025-11-25"];
-    for (revisions, is_asked_by_requests, protocol, expected) in [
+    for (revisions, receives_requests, protocol, expected) in [
         (BOTH, false, None, "2026-07-28"),
         (BOTH, true, None, "2025-11-25"),
         (&["2026-07-28"][..], true, None, "2026-07-28"),
@@ -254,10 +255,10 @@ async fn the_revision_is_the_clients_if_the_server_has_it() {
         (BOTH, true, Some("2026-07-28"), "2026-07-28"),
         (BOTH, false, Some("2025-11-25"), "2025-11-25"),
     ] {
-        let spoken = spoken(revisions, is_asked_by_requests, protocol).await;
+        let spoken = spoken(revisions, receives_requests, protocol).await;
         assert_eq!(
             spoken, expected,
-            "{revisions:?} {is_asked_by_requests} {protocol:?}"
+            "{revisions:?} {receives_requests} {protocol:?}"
         );
     }
     let refused = spoken(&["2025-11-25"], false, Some("2026-07-28")).await;

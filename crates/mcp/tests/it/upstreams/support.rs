@@ -1,4 +1,4 @@
-//! Upstreams in one line, and waiting for what becomes of them.
+//! Shared helpers for upstreams.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use serde_json::json;
 
 use crate::support::fake;
 
-/// How long a test waits for what has to happen before it fails.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of events in tests.
+pub(super) const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The revisions that a server is tried with: one from before the newest, and the newest.
+/// The tested revisions: an earlier one and the latest.
 pub(super) const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// The servers, none of them started.
+/// Creates upstreams without starting them.
 pub(super) fn upstreams_with(
     servers: impl IntoIterator<Item = ServerConfig>,
     options: ConnectOptions,
@@ -30,16 +30,17 @@ pub(super) fn upstreams_with(
     Upstreams::new(config, options)
 }
 
-/// The servers, none of them started.
+/// Creates upstreams without starting them.
 pub(super) fn upstreams(servers: impl IntoIterator<Item = ServerConfig>) -> Upstreams {
     upstreams_with(servers, ConnectOptions::default())
 }
 
-/// One fake server `fake` that follows `script`, of a client that can do all there is; it is ready.
+/// Creates one fake server `fake` that follows `script`, for a client with all capabilities, and waits until it is
+/// ready.
 pub(super) async fn ready(script: serde_json::Value) -> Upstreams {
     let upstreams = upstreams([fake("fake", script)]);
     upstreams.start(&json!({"elicitation": {}, "sampling": {}, "roots": {}}).into());
-    assert!(upstreams.settled(PATIENCE).await);
+    assert!(upstreams.settled(EVENT_TIMEOUT).await);
     let view = upstreams.view();
     let state = &view.server("fake").unwrap().state;
     assert!(matches!(state, UpstreamState::Ready), "{state:?}");
@@ -53,12 +54,12 @@ pub(super) async fn view_when(
 ) -> Arc<UpstreamView> {
     let mut changes = upstreams.changes();
     let changed = changes.wait_for(|_| such(&upstreams.view()));
-    let changed = tokio::time::timeout(PATIENCE, changed).await;
+    let changed = tokio::time::timeout(EVENT_TIMEOUT, changed).await;
     assert!(changed.is_ok(), "waited in vain: {:?}", upstreams.view());
     upstreams.view()
 }
 
-/// The state of each server, in a line.
+/// Describes the state of each server in one line.
 pub(super) fn states(upstreams: &Upstreams) -> String {
     let view = upstreams.view();
     let states = view.servers.iter().map(|server| {
@@ -73,7 +74,7 @@ pub(super) fn states(upstreams: &Upstreams) -> String {
     states.collect::<Vec<_>>().join(", ")
 }
 
-/// Calls `tool` of the server `fake` for `caller`, as a client's request that is handed on.
+/// Calls `tool` of the server `fake` for `caller` by a passed-through request.
 pub(super) async fn raw_call(
     upstreams: &Upstreams,
     tool: &str,
@@ -95,7 +96,7 @@ pub(super) async fn raw(
         .await
 }
 
-/// What came of a request, in a line.
+/// Describes the outcome of a request in one line.
 pub(super) fn line(outcome: Result<Value, UpstreamError>) -> String {
     match outcome {
         Ok(result) => result.to_json(),

@@ -1,0 +1,273 @@
+//! Parses one server of an `mcp.json`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::ProtocolVersion;
+use serde_json::{Map, Value};
+
+use super::expand::{expand, is_secret_name};
+use super::http::URL_FIELDS;
+use super::{ProgramConfig, Reach, ServerConfig};
+use crate::session::handshake::{REVISIONS, supported_revision};
+
+/// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
+const MIN_SECRET_LENGTH: usize = 6;
+
+/// A parser of one server. It collects all problems instead of stopping at the first.
+pub(super) struct ServerReader<'a> {
+    pointer: String,
+    pub(super) config: ServerConfig,
+    /// Pointer, message and help of each problem.
+    pub(super) problems: Vec<(String, String, String)>,
+    pub(super) unknown: Vec<String>,
+    lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl<'a> ServerReader<'a> {
+    pub(super) fn new(
+        name: Arc<str>,
+        pointer: String,
+        lookup: &'a dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        Self {
+            pointer,
+            config: ServerConfig::program(name, ProgramConfig::default()),
+            problems: Vec::new(),
+            unknown: Vec::new(),
+            lookup,
+        }
+    }
+
+    /// Parses the value of the server. Returns false if the server is disabled.
+    pub(super) fn read(&mut self, value: Value) -> bool {
+        let Value::Object(mut fields) = value else {
+            self.problem("", "it must be an object", r#"write `{"command": "…"}`"#);
+            return true;
+        };
+        // A disabled server may be incomplete, so its other fields are not checked.
+        if fields.shift_remove("disabled") == Some(Value::Bool(true)) {
+            return false;
+        }
+        self.common(&mut fields);
+        // Clients differ in the name of this field.
+        let kind = ["type", "transport"]
+            .iter()
+            .filter_map(|field| fields.shift_remove(*field))
+            .find_map(|value| value.as_str().map(str::to_owned));
+        let has_address = URL_FIELDS.iter().any(|field| fields.contains_key(*field));
+        match kind.as_deref() {
+            Some("stdio") => self.program(fields),
+            Some("sse") => self.problem(
+                "/type",
+                "it is reached by `sse`, the transport that MCP has given up",
+                "write the address of its Streamable HTTP endpoint with `\"type\": \"http\"`; where it has none, put a \
+                 bridge in between: `\"command\": \"npx\", \"args\": [\"mcp-remote\", \"URL\"]`",
+            ),
+            Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
+                self.http(fields);
+            }
+            Some(kind) => self.problem(
+                "/type",
+                &format!("`{kind}` is no way to reach a server that is known"),
+                "write `stdio` or `http`",
+            ),
+            // Most clients omit the type and let the address field decide.
+            None if has_address => self.http(fields),
+            None => self.program(fields),
+        }
+        true
+    }
+
+    /// Parses the fields that are independent of the transport.
+    fn common(&mut self, fields: &mut Map<String, Value>) {
+        if let Some(value) = fields.shift_remove("trusted") {
+            match value.as_bool() {
+                Some(trusted) => self.config.trusted = trusted,
+                None => self.problem(
+                    "/trusted",
+                    "`trusted` must be true or false",
+                    "write `true`, or leave it out",
+                ),
+            }
+        }
+        if let Some(value) = fields.shift_remove("protocol") {
+            let revision = value.as_str().and_then(supported_revision);
+            self.config.protocol = revision.map(|revision| revision.as_str().into());
+            if revision.is_none() {
+                let known = REVISIONS.iter().map(ProtocolVersion::as_str);
+                let known = known.collect::<Vec<_>>().join("`, `");
+                self.problem(
+                    "/protocol",
+                    &format!("`protocol` is {value}, which is no revision of MCP that is spoken"),
+                    &format!("write one of `{known}`, or leave it out"),
+                );
+            }
+        }
+        if let Some(value) = fields.shift_remove("timeout") {
+            self.config.timeout = self.duration("timeout", &value);
+        }
+        if let Some(value) = fields.shift_remove("startTimeout") {
+            self.config.start_timeout = self.duration("startTimeout", &value);
+        }
+    }
+
+    /// Returns a text with its variables expanded; numbers and booleans count as their JSON text.
+    pub(super) fn text(&mut self, field: &str, value: &Value) -> String {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            // People write these values without quotes, and a process gets text in any case.
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => {
+                let name = field.trim_start_matches('/').to_owned();
+                self.problem(
+                    field,
+                    &format!("`{name}` must be a text"),
+                    "put it in quotes",
+                );
+                return String::new();
+            }
+        };
+        match expand(&text, self.lookup) {
+            Ok(expanded) => {
+                for secret in &expanded.secrets {
+                    self.add_secret(secret);
+                }
+                expanded.text
+            }
+            Err(errors) => {
+                for error in errors {
+                    self.problem(field, &error.message, &error.help);
+                }
+                String::new()
+            }
+        }
+    }
+
+    fn duration(&mut self, field: &str, value: &Value) -> Option<Duration> {
+        let duration = parse_duration(value);
+        if duration.is_none() {
+            self.problem(
+                &format!("/{field}"),
+                &format!("`{field}` must be a length of time"),
+                r#"write `"30s"`, or a number of milliseconds"#,
+            );
+        }
+        duration
+    }
+
+    pub(super) fn add_secret(&mut self, secret: &str) {
+        let is_known = self.config.secrets.iter().any(|known| **known == *secret);
+        if secret.len() >= MIN_SECRET_LENGTH && !is_known {
+            self.config.secrets.push(secret.into());
+        }
+    }
+
+    pub(super) fn problem(&mut self, field: &str, message: &str, help: &str) {
+        let pointer = format!("{}{field}", self.pointer);
+        self.problems
+            .push((pointer, message.to_owned(), help.to_owned()));
+    }
+}
+
+/// Escapes a name for a JSON pointer.
+pub(super) fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+impl ServerReader<'_> {
+    pub(super) fn program(&mut self, fields: Map<String, Value>) {
+        let mut program = ProgramConfig::default();
+        let mut has_command = false;
+        for (field, value) in fields {
+            match field.as_str() {
+                "command" => {
+                    has_command = true;
+                    program.command = self.text("/command", &value);
+                }
+                "args" => program.args = self.args(&value),
+                "env" => program.env = self.env(&value),
+                "cwd" => program.cwd = Some(PathBuf::from(self.text("/cwd", &value))),
+                // Clients have fields of their own, so an unknown field is only a warning.
+                _ => self.unknown.push(field),
+            }
+        }
+        if !has_command {
+            self.problem(
+                "",
+                "it has no `command`",
+                "name the program that the server is, or its `url`",
+            );
+        } else if self.problems.is_empty() && program.command.trim().is_empty() {
+            self.problem(
+                "/command",
+                "`command` is empty",
+                "name the program that the server is",
+            );
+        }
+        self.config.reach = Reach::Program(program);
+    }
+
+    fn args(&mut self, value: &Value) -> Vec<String> {
+        let Value::Array(items) = value else {
+            self.problem(
+                "/args",
+                "`args` must be a list of texts",
+                r#"write `["…", "…"]`"#,
+            );
+            return Vec::new();
+        };
+        let items = items.iter().enumerate();
+        items
+            .map(|(index, item)| self.text(&format!("/args/{index}"), item))
+            .collect()
+    }
+
+    fn env(&mut self, value: &Value) -> Vec<(String, Option<String>)> {
+        let Value::Object(variables) = value else {
+            self.problem(
+                "/env",
+                "`env` must be an object of texts",
+                r#"write `{"NAME": "value"}`"#,
+            );
+            return Vec::new();
+        };
+        let mut env = Vec::with_capacity(variables.len());
+        for (name, value) in variables {
+            let value = match value {
+                Value::Null => None,
+                value => Some(self.text(&format!("/env/{}", escape(name)), value)),
+            };
+            if is_secret_name(name) {
+                self.add_secret(value.as_deref().unwrap_or_default());
+            }
+            env.push((name.clone(), value));
+        }
+        env
+    }
+}
+
+/// Parses `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds as other clients write it. Returns `None` for
+/// anything else and for zero.
+pub(super) fn parse_duration(value: &Value) -> Option<Duration> {
+    let duration = match value {
+        Value::Number(number) => Duration::from_millis(number.as_u64()?),
+        Value::String(text) => parse_text(text.trim())?,
+        _ => return None,
+    };
+    (!duration.is_zero()).then_some(duration)
+}
+
+fn parse_text(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let amount: f64 = digits.trim_end().parse().ok()?;
+    let seconds = match &text[digits.len()..] {
+        "ms" => amount / 1000.0,
+        "s" => amount,
+        "m" | "min" => amount * 60.0,
+        "h" => amount * 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}

@@ -1,0 +1,137 @@
+//! Resources of the host and of servers.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+use rmcp::model::{
+    ErrorCode, ErrorData, ListResourceTemplatesResult, ListResourcesResult,
+    ReadResourceRequestParams, ReadResourceResponse,
+};
+
+use super::forwarding::params;
+use super::service::{Context, GatewayHandler};
+use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::suspended::RequestKey;
+use crate::gateway::call::translate;
+use crate::gateway::client::Client;
+use crate::upstream::ResourceSubscription;
+
+impl GatewayHandler {
+    pub(super) async fn resources(
+        &self,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Arc::clone(&self.gateway.host)
+            .resources(client.clone())
+            .await;
+        if self.gateway.passes_through() {
+            let listing = self.listing(&client).await;
+            entries.extend(listing.resources.iter().cloned());
+        }
+        self.list(&client, &context, "resources", entries)
+    }
+
+    pub(super) async fn templates(
+        &self,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let client = Client::of(&context);
+        let mut entries = Vec::new();
+        if self.gateway.passes_through() {
+            let listing = self.listing(&client).await;
+            entries.extend(listing.resource_templates.iter().cloned());
+        }
+        self.list(&client, &context, "resourceTemplates", entries)
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let client = Client::of(&context);
+        let host = Arc::clone(&self.gateway.host);
+        let address = request.uri.clone();
+        let result = match host.read(client.clone(), address.clone()).await {
+            Some(own) => translate::result(own?, &client),
+            None if self.gateway.passes_through() => {
+                let params = params(&request, &context)?;
+                self.read_anywhere(&client, &context, &address, params)
+                    .await?
+            }
+            None => return Err(not_found(&address)),
+        };
+        // A result that requests input has no contents and is not cacheable.
+        let result = match result.get("contents") {
+            Some(_) => translate::cacheable(result, &client),
+            None => result,
+        };
+        deliver(&context, result)
+    }
+
+    /// Reads a resource from the server that has it.
+    async fn read_anywhere(
+        &self,
+        client: &Client,
+        context: &Context,
+        address: &str,
+        params: Value,
+    ) -> Result<Value, ErrorData> {
+        let request = RequestKey::new("resources/read", address, None);
+        if params.get("requestState").is_some() {
+            // A further round goes to the server that has requested the input.
+            return self
+                .forward_or_resume(client, context, (request, params))
+                .await;
+        }
+        self.gateway.start(client);
+        // A listed resource needs no wait for servers that are still starting.
+        let servers = match self.gateway.current().owner(address) {
+            Some(server) => vec![server],
+            None => self.listing(client).await.candidate_servers(address),
+        };
+        let mut last = not_found(address);
+        for server in servers {
+            let request = request.clone().at(&server);
+            let read = self.forward(client, context, request, params.clone());
+            match read.await {
+                // Templates are only hints, so the next candidate may have the resource.
+                Err(error) if is_not_found(&error) => last = error,
+                other => return other,
+            }
+        }
+        Err(last)
+    }
+
+    /// Subscribes to a resource at the most likely server that accepts it.
+    pub(super) async fn subscribe_to(&self, address: &str) -> Vec<ResourceSubscription> {
+        if !self.gateway.passes_through() {
+            return Vec::new();
+        }
+        for server in self.gateway.current().candidate_servers(address) {
+            match self.gateway.upstreams.subscribe(&server, address).await {
+                Ok(subscription) => return vec![subscription],
+                Err(error) => {
+                    tracing::debug!(server = &*server, %error, "a server took no subscription");
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+fn not_found(address: &str) -> ErrorData {
+    ErrorData::resource_not_found(
+        format!("there is no resource `{address}`"),
+        Some(serde_json::json!({"uri": address})),
+    )
+}
+
+/// Returns true if an error means that a resource does not exist, for which revisions use different codes.
+fn is_not_found(error: &ErrorData) -> bool {
+    matches!(
+        error.code,
+        ErrorCode::RESOURCE_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND
+    )
+}

@@ -1,0 +1,303 @@
+//! The handler of one connection, or of one HTTP request.
+#![expect(
+    deprecated,
+    reason = "clients of earlier revisions set a log level and subscribe by requests"
+)]
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use planwright_core::Value;
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+
+use super::forwarding::{read, write};
+use super::notifications::{ClientSubscriptions, PendingSubscriptions};
+use crate::gateway::capabilities;
+use crate::gateway::client::Client;
+use crate::gateway::host::TaskRequest;
+use crate::gateway::listing::Listing;
+use crate::gateway::state::{Gateway, GatewayState};
+use crate::session::handshake::REVISIONS;
+
+pub(super) type Context = RequestContext<RoleServer>;
+
+#[derive(Clone)]
+pub(crate) struct GatewayHandler {
+    pub(super) gateway: Arc<GatewayState>,
+    pub(super) subscriptions: ClientSubscriptions,
+    pub(super) pending: PendingSubscriptions,
+    /// True if the client receives change notifications.
+    pub(super) is_notified: Arc<AtomicBool>,
+}
+
+impl GatewayHandler {
+    pub(crate) fn new(gateway: &Gateway) -> Self {
+        Self {
+            gateway: Arc::clone(&gateway.0),
+            subscriptions: ClientSubscriptions::default(),
+            pending: PendingSubscriptions::default(),
+            is_notified: Arc::default(),
+        }
+    }
+}
+
+impl ServerHandler for GatewayHandler {
+    fn get_info(&self) -> ServerConfig {
+        capabilities::config(&self.gateway)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(REVISIONS)
+    }
+
+    /// Returns the tool whose arguments `rmcp` compares with the headers of a request, if the tool declares headers.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        if !self.gateway.passes_through() {
+            return None;
+        }
+        read(self.gateway.current().tool(name)?.ok()?.entry).ok()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        // `Client::of` reads the revision and capabilities from there.
+        context.peer.set_peer_info(request.clone());
+        let client = Client::of(&context);
+        self.prepare_handshake(&client).await;
+        self.negotiate_initialize(&request)
+    }
+
+    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+        let client = Client::of(&context);
+        self.prepare_handshake(&client).await;
+        let revisions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.notify_changes(context.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // `rmcp` acknowledges the subscription between this call and `listen`.
+        self.prepare_subscription();
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        self.notify_subscriber(subscription).await;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.tools(context).await
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.resources(context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.templates(context).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read(request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        let subscription = self.subscribe_to(&request.uri).await;
+        self.subscriptions.add(&request.uri, subscription);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.prompts(context).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.prompt(request, context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.completion(request, context).await
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        if !self.gateway.passes_through() {
+            return Ok(());
+        }
+        let params = write(&request)?;
+        for server in &self.gateway.upstreams.view().servers {
+            if server.capabilities.get("logging").is_some() {
+                let request = self.gateway.upstreams.request(
+                    &server.name,
+                    "logging/setLevel",
+                    params.clone(),
+                    None,
+                );
+                if let Err(error) = request.await {
+                    // Servers of the latest revision take the level from each request.
+                    tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        let is_older = Client::of(&context).receives_requests();
+        let is_known = capabilities::METHODS.contains(&method.as_str())
+            && (is_older || !capabilities::REMOVED_METHODS.contains(&method.as_str()));
+        // `rmcp` parses a request with invalid parameters as one of an unknown method.
+        Err(if is_known {
+            let message = format!("these are no parameters of `{method}`");
+            ErrorData::invalid_params(message, None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        })
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let id = request.task_id;
+        let result = self.task(TaskRequest::Get { id }, &context).await?;
+        read(result)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let responses = write(&request.input_responses)?;
+        let id = request.task_id;
+        let request = TaskRequest::Update { id, responses };
+        self.task(request, &context).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let id = request.task_id;
+        self.task(TaskRequest::Cancel { id }, &context)
+            .await
+            .map(drop)
+    }
+}
+
+impl GatewayHandler {
+    /// Starts the servers. In passthrough mode it waits for them, because the handshake response declares their
+    /// capabilities and instructions, which cannot be updated later.
+    async fn prepare_handshake(&self, client: &Client) {
+        if self.gateway.passes_through() {
+            self.gateway.wait_for_servers(client, true).await;
+        } else {
+            self.gateway.start(client);
+        }
+    }
+
+    /// Waits for the servers and returns their listing.
+    pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
+        self.gateway
+            .wait_for_servers(client, self.is_notified())
+            .await;
+        self.gateway.current()
+    }
+
+    /// Returns true if the client is notified of late servers.
+    fn is_notified(&self) -> bool {
+        self.is_notified.load(Ordering::Relaxed)
+    }
+
+    async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
+        let client = Client::of(context);
+        self.gateway.start(&client);
+        let host = Arc::clone(&self.gateway.host);
+        Ok(host.task(client, request).await?)
+    }
+}
+
+impl fmt::Debug for GatewayHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayHandler").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,10 @@
+//! The transports of the gateway: streams and HTTP.
+
+mod http;
+mod incoming;
+pub(super) mod sessions;
+mod stream;
+mod usage;
+
+pub use http::HttpService;
+pub use stream::{ServeError, serve_stdio, serve_stream};

@@ -1,0 +1,180 @@
+//! The client that a request is made for, and request errors.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::Value;
+use planwright_engine::backend::{RetryAdvice, ToolError};
+
+use crate::object::with;
+
+/// The client that a request is made for. It receives the requests and notifications that the server sends while the
+/// request is in flight.
+pub trait Caller: Send + Sync + 'static {
+    /// Sends the client a notification: `notifications/progress` with the client's own token, or
+    /// `notifications/message`.
+    fn notify(&self, method: &str, params: Value);
+
+    /// Sends the client a request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>>;
+
+    /// Sends the client a request about `subject`, a digest of the call that a person decides about, by which another
+    /// process recognises the request.
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let _ = subject;
+        self.ask(method, params)
+    }
+
+    /// Associates the request with `work`, which another process can continue if this one ends while the client is
+    /// asked.
+    fn bind(&self, work: &str) {
+        let _ = work;
+    }
+
+    /// Returns the `_meta` of requests for the client (`traceparent`, `tracestate`, `baggage`): an object or `null`.
+    fn meta(&self) -> Value;
+
+    /// Returns the description of the client, by which a shared server selects a session.
+    fn upstream_client(&self) -> Option<UpstreamClient> {
+        None
+    }
+
+    /// Returns the identity of the client, which several callers may share. A caller without one is a client of its
+    /// own.
+    fn client(&self) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// The field of an error's data, and its value, that report an unknown outcome to the client of a gateway.
+const OUTCOME: &str = "outcome";
+const UNKNOWN: &str = "unknown";
+
+/// The error of a request: a JSON-RPC error of the server, unchanged, or our own.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct UpstreamError {
+    /// The JSON-RPC error code.
+    pub code: i64,
+    /// The error message.
+    pub message: String,
+    /// Additional data.
+    pub data: Option<Value>,
+}
+
+impl UpstreamError {
+    /// The code of our own errors: the server is unreachable, or its response is unreadable.
+    pub const UNAVAILABLE: i64 = -32603;
+
+    /// The code of invalid parameters, such as an unknown server name.
+    pub const INVALID: i64 = -32602;
+
+    /// The code of an unknown method.
+    pub const UNKNOWN_METHOD: i64 = -32601;
+
+    /// The codes of errors with an unknown outcome: those of the MCP SDKs and of the Language Server Protocol for
+    /// timeouts and cancellations, and the statuses that gateways pass through.
+    const UNCERTAIN_CODES: [i64; 7] = [-32001, -32800, -32802, 408, 499, 502, 504];
+
+    /// The code of a lost connection in the MCP SDKs, and of any error in many servers.
+    const SERVER_ERROR: i64 = -32000;
+
+    /// Returns true if the request may have been carried out in spite of the error.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        let outcome = self.data.as_ref().and_then(|data| data.get(OUTCOME));
+        outcome.and_then(Value::as_text) == Some(UNKNOWN)
+            || Self::UNCERTAIN_CODES.contains(&self.code)
+            // Many servers use this code for any error, so the message must confirm it.
+            || self.code == Self::SERVER_ERROR
+                && self.message.to_lowercase().contains("connection closed")
+    }
+
+    /// Creates the error for a `requestState` that is unknown, or not valid for this request of this client.
+    pub fn unknown_state() -> Self {
+        Self::new(
+            Self::INVALID,
+            "the `requestState` is unknown, used or expired, or belongs to another request; nothing was called",
+        )
+    }
+
+    /// Creates an error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+}
+
+impl From<ToolError> for UpstreamError {
+    /// Marks errors with an unknown outcome, which a client must know before it repeats the request.
+    fn from(error: ToolError) -> Self {
+        let data = match error.retry {
+            RetryAdvice::Uncertain => with(&error.data, OUTCOME, Value::from(UNKNOWN)),
+            _ => error.data,
+        };
+        Self {
+            code: Self::UNAVAILABLE,
+            message: error.message,
+            data: (!data.is_null()).then_some(data),
+        }
+    }
+}
+
+impl fmt::Debug for dyn Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller")
+            .field("client", &self.client())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The client that a server is started for: its capabilities, and how servers send it requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpstreamClient {
+    /// Its `ClientCapabilities`, or `null` for none.
+    pub capabilities: Value,
+    /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a
+    /// server that supports both kinds of revisions is connected to with the earlier one.
+    pub receives_requests: bool,
+    /// True if further clients use the same servers. Remote servers then have one session for each set of capabilities.
+    pub shares_servers: bool,
+}
+
+impl UpstreamClient {
+    /// Creates a client of 2026-07-28 that does not share its servers.
+    pub fn new(capabilities: Value) -> Self {
+        Self {
+            capabilities,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the capabilities that a session of several clients may declare: only the kinds of requests, without
+    /// further details. Roots belong to a single client.
+    pub(crate) fn shared(&self) -> Self {
+        let ways = [
+            ("elicitation", ["form", "url"]),
+            ("sampling", ["context", "tools"]),
+        ];
+        let capabilities = ways.into_iter().filter_map(|(name, modes)| {
+            let declared = self.capabilities.get(name).filter(|it| !it.is_null())?;
+            let modes = modes
+                .into_iter()
+                .filter(|mode| declared.get(mode).is_some());
+            let modes = modes.map(|mode| (mode, Value::empty_object()));
+            Some((name, Value::object(modes)))
+        });
+        Self {
+            capabilities: Value::object(capabilities),
+            ..self.clone()
+        }
+    }
+}

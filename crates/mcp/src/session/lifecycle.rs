@@ -1,0 +1,222 @@
+//! A session of a server: its connection, from start to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+use planwright_core::Value;
+use rmcp::RoleClient;
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
+use rmcp::transport::Transport;
+
+use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, negotiate, supported_revision};
+use super::observer::ClientContext;
+use super::request::ClientIdentity;
+use super::router::{ResponseRouter, ServerMessageHandler};
+use super::server_requests::ServerRequestHandler;
+use crate::config::{ProgramConfig, Reach, ServerConfig};
+use crate::transport::connection::Connection;
+use crate::transport::handle::TransportHandle;
+use crate::transport::http::{HttpFailure, open};
+use crate::transport::stdio::log::StderrLog;
+use crate::transport::stdio::pipe::PipeTransport;
+use crate::transport::stdio::process::Process;
+use crate::upstream::ConnectOptions;
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    pub(crate) router: Arc<ResponseRouter>,
+    pub(crate) server_requests: Arc<ServerRequestHandler>,
+    pub(crate) identity: ClientIdentity,
+    pub(crate) server_info: ServerInfo,
+    pub(crate) next_id: AtomicI64,
+    handle: TransportHandle,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct StartError {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Session {
+    /// Starts a server and connects to it for a client.
+    pub(crate) async fn start(
+        config: &ServerConfig,
+        options: &ConnectOptions,
+        log: &Arc<StderrLog>,
+        context: ClientContext,
+    ) -> Result<Self, StartError> {
+        let program = match &config.reach {
+            Reach::Program(program) => program,
+            Reach::Http(http) => {
+                let router = Arc::default();
+                let (transport, handle) = open(&config.name, http, Arc::clone(&router), options)
+                    .map_err(StartError::from)?;
+                let handle = TransportHandle::Http(handle);
+                return Self::connect_over(transport, handle, router, (config, options), context)
+                    .await;
+            }
+        };
+        let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
+            .map_err(|error| StartError::spawn(program, &error))?;
+        let transport = PipeTransport::new(
+            pipes.stdout,
+            pipes.stdin,
+            options.message_limit,
+            Arc::clone(log),
+        );
+        let router = transport.router();
+        let handle = TransportHandle::Process {
+            process,
+            fault: transport.fault(),
+        };
+        Self::connect_over(transport, handle, router, (config, options), context).await
+    }
+
+    /// Connects over a `transport` that routes its messages to `router`.
+    async fn connect_over<T>(
+        mut transport: T,
+        handle: TransportHandle,
+        router: Arc<ResponseRouter>,
+        (config, options): (&ServerConfig, &ConnectOptions),
+        context: ClientContext,
+    ) -> Result<Self, StartError>
+    where
+        T: Transport<RoleClient> + 'static,
+    {
+        let ClientContext { client, observer } = context;
+        let plan = match config.protocol.as_deref().and_then(supported_revision) {
+            Some(revision) => HandshakePlan::only(revision),
+            None => HandshakePlan::preferring(client.receives_requests),
+        };
+        let capabilities = client.capabilities;
+        let (name, version) = options.client.clone();
+        let client = ClientConfig::new(
+            client_capabilities(&capabilities),
+            Implementation::new(name, version),
+        );
+        let info = match negotiate(&mut transport, &client, plan, handle.fallback_delay()).await {
+            Ok(info) => info,
+            Err(error) => return Err(StartError::handshake(error, &handle).await),
+        };
+        let server_info = ServerInfo::take(&router, &info.protocol_version);
+        let identity = ClientIdentity {
+            client: options.client.clone(),
+            capabilities: capabilities.clone(),
+            stateless_revision: server_info
+                .is_stateless
+                .then(|| server_info.revision.to_string()),
+        };
+        let server_requests = Arc::new(ServerRequestHandler::new(
+            capabilities,
+            observer,
+            server_info.is_stateless.then(|| Arc::downgrade(&router)),
+        ));
+        // Set after the handshake, which needs all messages in `rmcp`'s types.
+        let handler: Arc<dyn ServerMessageHandler> = server_requests.clone();
+        router.set_handler(handler);
+        let connection = Connection::open(transport, Arc::clone(&router), handle.send_failure());
+        server_requests.set_sender(connection.sender());
+        Ok(Self {
+            connection,
+            router,
+            server_requests,
+            identity,
+            server_info,
+            next_id: AtomicI64::new(0),
+            handle,
+        })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.connection.is_closed()
+    }
+
+    /// Returns the reason why the connection is closed, as one clause.
+    pub(crate) async fn close_reason(&self) -> String {
+        let end = self.handle.close_reason().await;
+        end.unwrap_or_else(|| "it closed the connection".to_owned())
+    }
+
+    /// Returns true if tools may require arguments to be repeated in headers.
+    pub(crate) fn requires_argument_headers(&self) -> bool {
+        self.server_info.is_stateless && matches!(self.handle, TransportHandle::Http(_))
+    }
+
+    /// Returns a hint for a server that does not list its tools.
+    pub(crate) fn help(&self) -> String {
+        match &self.handle {
+            TransportHandle::Process { .. } => "see what it wrote on its standard error".to_owned(),
+            TransportHandle::Http(_) => self.handle.help(),
+        }
+    }
+
+    /// Closes the connection, then ends the server and its descendants.
+    pub(crate) async fn stop(&self, grace: Duration) {
+        // Closing ends the server's input, which asks it to exit.
+        self.connection.close();
+        self.handle.stop(grace).await;
+    }
+}
+
+impl StartError {
+    /// The server was stopped during its start.
+    pub(crate) fn stopped() -> Self {
+        Self {
+            message: "it has been stopped".to_owned(),
+            help: "start it again".to_owned(),
+        }
+    }
+
+    /// The start took longer than `limit`.
+    pub(crate) fn timed_out(limit: Duration) -> Self {
+        Self {
+            message: format!("it was not ready within {limit:?}"),
+            help: "give it more time with `startTimeout`, or run its command by hand and see what it waits for"
+                .to_owned(),
+        }
+    }
+
+    fn spawn(config: &ProgramConfig, error: &std::io::Error) -> Self {
+        let command = &config.command;
+        let help = match &config.cwd {
+            // The system reports a missing directory like a missing command.
+            Some(cwd) if !cwd.is_dir() => format!("the folder `{}` is not there", cwd.display()),
+            _ => format!("install `{command}`, or give its whole path as `command`"),
+        };
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("`{command}` was not found"),
+            std::io::ErrorKind::PermissionDenied => format!("`{command}` may not be run"),
+            _ => format!("`{command}` could not be run: {error}"),
+        };
+        Self { message, help }
+    }
+
+    async fn handshake(error: HandshakeError, handle: &TransportHandle) -> Self {
+        let message = match error {
+            // The exit status of the process says more than the closed pipe.
+            HandshakeError::Closed | HandshakeError::Send(_) => handle.close_reason().await,
+            HandshakeError::Refused(_) | HandshakeError::Unexpected => handle.fault(),
+        };
+        Self {
+            message: message.unwrap_or_else(|| error.to_string()),
+            help: handle.help(),
+        }
+    }
+}
+
+impl From<HttpFailure> for StartError {
+    fn from(failure: HttpFailure) -> Self {
+        Self {
+            message: failure.message,
+            help: failure.help,
+        }
+    }
+}
+
+/// Converts the capabilities, as far as `rmcp` supports them.
+fn client_capabilities(capabilities: &Value) -> ClientCapabilities {
+    serde_json::from_value(capabilities.into()).unwrap_or_default()
+}

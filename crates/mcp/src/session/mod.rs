@@ -1,0 +1,17 @@
+//! Sessions: connections to servers, with the requests and notifications of both sides.
+
+pub(crate) mod caller;
+pub(crate) mod envelope;
+pub(crate) mod handshake;
+pub(crate) mod in_flight;
+pub(crate) mod lifecycle;
+pub(crate) mod lists;
+pub(crate) mod observer;
+pub(crate) mod outline;
+pub(crate) mod request;
+pub(crate) mod router;
+pub(crate) mod sanitize;
+pub(crate) mod server_requests;
+mod tools;
+
+pub use caller::{Caller, UpstreamClient, UpstreamError};

@@ -1,0 +1,211 @@
+//! Requests and notifications of a session.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use planwright_core::{Object, Value};
+use planwright_engine::backend::CallClock;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, CustomNotification, CustomRequest, RequestId, RequestMetaObject,
+};
+
+use super::caller::Caller;
+use super::lifecycle::Session;
+use super::router::RequestError;
+use crate::object::without;
+
+impl Session {
+    /// Sends a request and returns its result unchanged. Dropping the future cancels the request.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        caller: Option<&Arc<dyn Caller>>,
+    ) -> Result<Value, RequestError> {
+        self.timed_request(method, params, caller, None).await
+    }
+
+    /// Sends a request like [`request`](Self::request), with a clock that progress restarts and requests of the server
+    /// pause.
+    pub(crate) async fn timed_request(
+        &self,
+        method: &str,
+        params: &Value,
+        caller: Option<&Arc<dyn Caller>>,
+        clock: Option<&CallClock>,
+    ) -> Result<Value, RequestError> {
+        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = RequestId::Number(number);
+        let (meta, progress_token) = build_meta(
+            params.get("_meta"),
+            number,
+            caller.map(AsRef::as_ref),
+            clock.is_some(),
+            &self.identity,
+        );
+        // Registered before the request is sent, so that the response always finds it.
+        let answer = self.router.register(id.clone());
+        if let Some(caller) = caller {
+            let caller = Arc::clone(caller);
+            self.server_requests
+                .in_flight
+                .add(number, caller, progress_token);
+        }
+        if let Some(clock) = clock {
+            self.server_requests
+                .in_flight
+                .set_clock(number, clock.clone());
+        }
+        let mut guard = CancelOnDrop {
+            session: self,
+            number,
+            is_answered: false,
+        };
+        let request = custom_request(method, params, meta.into());
+        self.connection
+            .send(ClientJsonRpcMessage::request(request, id));
+        let answer = answer.await;
+        guard.is_answered = true;
+        // A closed channel means that the connection is closed.
+        answer.unwrap_or(Err(RequestError::Lost(None)))
+    }
+
+    pub(crate) fn notify(&self, method: &str, params: &Value) {
+        let params = (!params.is_null()).then(|| params.into());
+        let notification = CustomNotification::new(method, params);
+        self.send_notification(ClientNotification::CustomNotification(notification));
+    }
+
+    fn send_notification(&self, notification: ClientNotification) {
+        self.connection
+            .send(ClientJsonRpcMessage::notification(notification));
+    }
+}
+
+/// Returns the request as a custom request, which `rmcp` sends unchanged.
+fn custom_request(method: &str, params: &Value, meta: Value) -> ClientRequest {
+    let params = match params.get("_meta") {
+        Some(_) => without(params, &["_meta"]),
+        None => params.clone(),
+    };
+    let params = (!params.is_null()).then(|| params.into());
+    let mut request = CustomRequest::new(method, params);
+    if let serde_json::Value::Object(meta) = meta.into()
+        && !meta.is_empty()
+    {
+        request.extensions.insert(RequestMetaObject::from(meta));
+    }
+    ClientRequest::CustomRequest(request)
+}
+
+/// Sends a cancellation when a caller stops waiting for its request.
+struct CancelOnDrop<'a> {
+    session: &'a Session,
+    number: i64,
+    is_answered: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        self.session.server_requests.in_flight.remove(self.number);
+        if self.is_answered {
+            return;
+        }
+        let id = RequestId::Number(self.number);
+        self.session.router.unregister(&id);
+        let reason = "the caller stopped waiting".to_owned();
+        let params = CancelledNotificationParam::new(Some(id), Some(reason));
+        let notification = CancelledNotification::new(params);
+        self.session
+            .send_notification(ClientNotification::CancelledNotification(notification));
+    }
+}
+
+/// The field of notifications that names their subscription.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const PROGRESS_TOKEN: &str = "progressToken";
+const TOKEN_PREFIX: &str = "request-";
+
+#[derive(Debug)]
+pub(crate) struct ClientIdentity {
+    /// The name and version of the client.
+    pub(crate) client: (String, String),
+    /// The declared capabilities.
+    pub(crate) capabilities: Value,
+    /// The revision, if each request must carry it.
+    pub(crate) stateless_revision: Option<String>,
+}
+
+/// Returns the progress token of the request `id`: a string, because some servers ignore the number 0.
+fn progress_token(id: i64) -> Value {
+    Value::from(format!("{TOKEN_PREFIX}{id}"))
+}
+
+/// Returns the id of the request with this progress token.
+pub(crate) fn request_of_token(token: &Value) -> Option<i64> {
+    token.as_text()?.strip_prefix(TOKEN_PREFIX)?.parse().ok()
+}
+
+/// Builds the `_meta` of the request `id` from the original one, the entries of its caller and those that the revision
+/// requires. Also returns the caller's own progress token.
+pub(crate) fn build_meta(
+    original: Option<&Value>,
+    id: i64,
+    caller: Option<&dyn Caller>,
+    wants_progress: bool,
+    identity: &ClientIdentity,
+) -> (Object, Option<Value>) {
+    let mut meta = original
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    let token = meta.shift_remove(PROGRESS_TOKEN);
+    let token = token.filter(|token| caller.is_some() && !token.is_null());
+    if let Some(Value::Object(fields)) = caller.map(Caller::meta) {
+        for (name, value) in fields.iter() {
+            meta.insert(name.clone(), value.clone());
+        }
+    }
+    if token.is_some() || wants_progress {
+        // Different callers may use the same token, so the server gets one of ours.
+        meta.insert(PROGRESS_TOKEN.into(), progress_token(id));
+    }
+    match &identity.stateless_revision {
+        Some(revision) => {
+            let (name, version) = &identity.client;
+            meta.insert(PROTOCOL_VERSION.into(), Value::from(revision.as_str()));
+            meta.entry(CLIENT_INFO.into()).or_insert_with(|| {
+                Value::object([
+                    ("name", Value::from(name.as_str())),
+                    ("version", Value::from(version.as_str())),
+                ])
+            });
+            // Without a caller, no client can answer requests.
+            meta.entry(CLIENT_CAPABILITIES.into())
+                .or_insert_with(|| match caller {
+                    Some(_) if identity.capabilities.as_object().is_some() => {
+                        identity.capabilities.clone()
+                    }
+                    _ => Value::empty_object(),
+                });
+        }
+        // In earlier revisions the handshake has declared this.
+        None => {
+            for name in [
+                PROTOCOL_VERSION,
+                CLIENT_INFO,
+                CLIENT_CAPABILITIES,
+                LOG_LEVEL,
+            ] {
+                meta.shift_remove(name);
+            }
+        }
+    }
+    (meta, token)
+}

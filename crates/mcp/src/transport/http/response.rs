@@ -1,0 +1,245 @@
+//! Responses to POST requests, converted for `rmcp`.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream::{BoxStream, try_unfold};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, StatusCode};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+
+use super::client::HttpConnectionState;
+use super::events::{SseEvent, SseParser};
+use super::failure::{HttpError, HttpFailure};
+use crate::session::caller::UpstreamError;
+use crate::session::envelope::{self, canonical_id};
+use crate::session::router::ResponseRouter;
+use crate::transport::inbound;
+
+/// The maximum length of an error response that is read.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+
+/// The properties of a request that determine how its response is read. The default is for a resumed stream, or one
+/// that belongs to no request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ExpectedResponse {
+    /// The request id; `None` for notifications and responses, which get no response.
+    id: Option<RequestId>,
+    is_discover: bool,
+    /// True if the response is a list of tools, which `rmcp` gets as well, because it reads from it which arguments to
+    /// repeat in headers.
+    is_tool_list: bool,
+}
+
+impl ExpectedResponse {
+    pub(super) fn to(message: &ClientJsonRpcMessage) -> Self {
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return Self::default();
+        };
+        let is_tool_list = match &request.request {
+            ClientRequest::ListToolsRequest(_) => true,
+            ClientRequest::CustomRequest(request) => request.method == "tools/list",
+            _ => false,
+        };
+        Self {
+            id: Some(request.id.clone()),
+            is_discover: matches!(request.request, ClientRequest::DiscoverRequest(_)),
+            is_tool_list,
+        }
+    }
+
+    /// Routes a message and returns the one for `rmcp`.
+    fn read(&self, router: &ResponseRouter, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let message = inbound::decode(router, bytes, self.id.as_ref())?;
+        if self.is_tool_list
+            && let Ok(list @ ServerJsonRpcMessage::Response(_)) = serde_json::from_slice(bytes)
+        {
+            return Some(list);
+        }
+        Some(message)
+    }
+}
+
+/// Reads the response of a success status. After status 202, the response arrives on the stream of the session.
+pub(super) async fn read_success(
+    response: Response,
+    expected: ExpectedResponse,
+    has_session: bool,
+    connection: &Arc<HttpConnectionState>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let session = header(&response, "mcp-session-id");
+    let kind = header(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
+    if expected.id.is_none() {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    if kind.starts_with("text/event-stream") {
+        let stream = events(response, expected, Arc::clone(connection));
+        return Ok(StreamableHttpPostResponse::Sse(stream, session));
+    }
+    if kind.starts_with("application/json") {
+        let body = body(response, connection.limit).await?;
+        let message = expected.read(&connection.router, &body);
+        let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
+        let message = message.map_err(StreamableHttpError::Client)?;
+        // This response is complete, so no other message can answer the request.
+        if let Some(id) = &expected.id
+            && connection.router.is_pending(id)
+        {
+            let failure = HttpFailure::unreadable("it does not answer the request");
+            return Err(StreamableHttpError::Client(failure));
+        }
+        return Ok(StreamableHttpPostResponse::Json(message, session));
+    }
+    if response.status() == StatusCode::ACCEPTED && has_session {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    Err(StreamableHttpError::Client(HttpFailure::unreadable(
+        "it is neither JSON nor a stream of events",
+    )))
+}
+
+/// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.
+pub(super) async fn read_refusal(
+    response: Response,
+    expected: ExpectedResponse,
+    connection: &Arc<HttpConnectionState>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let status = response.status();
+    let mut failure = HttpFailure::status(status, response.headers());
+    let Some(id) = &expected.id else {
+        return Err(StreamableHttpError::Client(failure));
+    };
+    // These statuses concern the authorization, whatever the body contains.
+    let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    if !is_about_us && let Some(body) = error_in(&body) {
+        let error = envelope::to_upstream_error(body["error"].clone().into());
+        // The handshake is repeated anyway, so its outcome is never unknown.
+        let is_answer = !connection.router.is_pending(id)
+            || is_answer(&error, &body["id"], status, &failure, id);
+        if is_answer && let Some(message) = route_error(body, id, &connection.router) {
+            return Ok(StreamableHttpPostResponse::Json(message, None));
+        }
+        failure.message = format!("{}: {}", failure.message, error.message);
+    }
+    // A server of an earlier revision, or a proxy, may not support `server/discover`.
+    let is_unknown = status.is_client_error() && !is_about_us
+        || matches!(
+            status,
+            StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED
+        );
+    if expected.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
+        let error = ErrorData::invalid_request(failure.message, None);
+        let message = ServerJsonRpcMessage::error(error, Some(id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    Err(StreamableHttpError::Client(failure))
+}
+
+fn error_in(body: &[u8]) -> Option<serde_json::Value> {
+    let error: serde_json::Value = serde_json::from_slice(body).ok()?;
+    error.get("error")?.get("code")?.as_i64()?;
+    Some(error)
+}
+
+/// Returns true if an error describes the outcome of the request `id`, rather than just its HTTP status.
+fn is_answer(
+    error: &UpstreamError,
+    error_id: &serde_json::Value,
+    status: StatusCode,
+    failure: &HttpFailure,
+    id: &RequestId,
+) -> bool {
+    if !failure.may_have_happened {
+        // A refusal takes precedence: servers use `-32001`, which otherwise means unknown, for an unknown session.
+        return !error.is_uncertain();
+    }
+    let is_timeout = matches!(status.as_u16(), 408 | 499 | 502 | 504);
+    let error_id = serde_json::from_value::<RequestId>(error_id.clone());
+    // Proxies and generic error handlers do not know the id of the request.
+    !is_timeout && error_id.is_ok_and(|error_id| canonical_id(error_id) == *id)
+}
+
+/// Routes an error as the response to the request `id`, which some servers omit.
+fn route_error(
+    mut error: serde_json::Value,
+    id: &RequestId,
+    router: &ResponseRouter,
+) -> Option<ServerJsonRpcMessage> {
+    let fields = error.as_object_mut()?;
+    fields.insert("jsonrpc".to_owned(), "2.0".into());
+    fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);
+    inbound::decode(router, &serde_json::to_vec(&error).ok()?, None)
+}
+
+/// Returns the events of a response stream, whose messages are routed.
+pub(super) fn events(
+    response: Response,
+    expected: ExpectedResponse,
+    connection: Arc<HttpConnectionState>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let reader = SseParser::new(connection.limit);
+    let state = (response, reader, expected, connection);
+    try_unfold(
+        state,
+        |(mut response, mut reader, expected, connection)| async {
+            loop {
+                if let Some(event) = reader.next() {
+                    let event = route_event(event, &expected, &connection.router);
+                    return Ok(Some((event, (response, reader, expected, connection))));
+                }
+                let piece = response.chunk().await;
+                let Some(piece) =
+                    piece.map_err(|error| SseError::Body(Box::new(error.without_url())))?
+                else {
+                    return Ok(None);
+                };
+                if reader.push(&piece).is_err() {
+                    // The request that the event answers is unknown and would wait forever, so the connection ends.
+                    connection.abort(HttpFailure::too_long());
+                    return Ok(None);
+                }
+            }
+        },
+    )
+    .boxed()
+}
+
+fn route_event(event: SseEvent, expected: &ExpectedResponse, router: &ResponseRouter) -> Sse {
+    let is_message = matches!(event.kind.as_deref(), None | Some("" | "message"));
+    let data = event.data.filter(|data| is_message && !data.is_empty());
+    let message = data.and_then(|data| expected.read(router, &data));
+    Sse {
+        event: event.kind,
+        data: message.and_then(|message| serde_json::to_string(&message).ok()),
+        id: event.id,
+        retry: event.retry,
+    }
+}
+
+async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    loop {
+        let piece = response.chunk().await;
+        let piece =
+            piece.map_err(|error| StreamableHttpError::Client(HttpFailure::unreachable(error)))?;
+        let Some(piece) = piece else {
+            return Ok(body);
+        };
+        if body.len() + piece.len() > limit {
+            return Err(StreamableHttpError::Client(HttpFailure::too_long()));
+        }
+        body.extend_from_slice(&piece);
+    }
+}
+
+fn header(response: &Response, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.to_owned())
+}

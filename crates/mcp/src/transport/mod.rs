@@ -1,0 +1,8 @@
+//! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth.
+
+pub(crate) mod auth;
+pub(crate) mod connection;
+pub(crate) mod handle;
+pub(crate) mod http;
+pub(crate) mod inbound;
+pub(crate) mod stdio;

@@ -1,0 +1,150 @@
+//! The servers of one run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use planwright_core::Tool;
+use planwright_engine::{Backends, ToolBackend};
+
+use super::backend::ServerBackend;
+use super::options::ConnectOptions;
+use super::server::Server;
+use crate::config::{ConfigProblem, ServersConfig};
+
+/// The running servers of a configuration.
+///
+/// Dropping this and all backends created from it kills the servers; [`Connections::shutdown`] lets them end on their
+/// own first.
+pub struct Connections {
+    servers: Vec<Arc<Server>>,
+    tools: Vec<Tool>,
+    failures: Vec<ServerFailure>,
+    warnings: Vec<String>,
+}
+
+/// The reason why a server is not available.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct ServerFailure {
+    /// The server.
+    pub server: Arc<str>,
+    /// The error, as one clause.
+    pub message: String,
+    /// A hint how to fix it.
+    pub help: String,
+    /// The end of the server's standard error output, may be empty.
+    pub stderr: String,
+}
+
+impl ServerFailure {
+    /// Converts a configuration problem of a single server.
+    pub(crate) fn unusable(problem: &ConfigProblem) -> Option<Self> {
+        Some(Self {
+            server: Arc::clone(problem.server.as_ref()?),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+            stderr: String::new(),
+        })
+    }
+}
+
+impl Connections {
+    /// Starts the required servers concurrently, and lists their tools.
+    ///
+    /// This never fails as a whole: servers that did not start are listed in [`Connections::failures`]. It returns when
+    /// the last server is ready or has failed, so at the latest after the longest start timeout. It needs a tokio
+    /// runtime with time and I/O enabled.
+    pub async fn connect(config: &ServersConfig, options: ConnectOptions) -> Self {
+        let options = Arc::new(options);
+        let servers: Vec<Arc<Server>> = config
+            .servers
+            .iter()
+            .filter(|server| options.needs(&server.name))
+            .map(|server| Arc::new(Server::new(server.clone(), Arc::clone(&options))))
+            .collect();
+        let mut connections = Self {
+            servers: Vec::new(),
+            tools: Vec::new(),
+            failures: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for problem in &config.unusable {
+            if let Some(failure) = ServerFailure::unusable(problem)
+                && options.needs(&failure.server)
+            {
+                connections.failures.push(failure);
+            }
+        }
+        let starts = servers.iter().map(|server| server.start());
+        let outcomes = join_all(starts).await;
+        for (server, outcome) in servers.into_iter().zip(outcomes) {
+            match outcome {
+                Ok(list) => {
+                    connections.tools.extend(list.tools);
+                    connections.warnings.extend(list.warnings);
+                    connections.servers.push(server);
+                }
+                Err(error) => connections.failures.push(server.failure(error)),
+            }
+        }
+        connections
+    }
+
+    /// Returns the tools of all servers, in the order of the configuration and of each server's list.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// Returns the failures of the servers that did not start.
+    pub fn failures(&self) -> &[ServerFailure] {
+        &self.failures
+    }
+
+    /// Returns the warnings about the tool lists of the running servers.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns the names of the running servers.
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.servers.iter().map(|server| &server.config.name)
+    }
+
+    /// Returns a backend for each running server.
+    pub fn backends(&self) -> Backends {
+        let mut backends = Backends::new();
+        for server in &self.servers {
+            let backend: Arc<dyn ToolBackend> =
+                Arc::new(ServerBackend::new(Arc::clone(server), None));
+            backends.add(Arc::clone(&server.config.name), backend);
+        }
+        backends
+    }
+
+    /// Returns the last 64 KiB of the standard error output of the server `name`, with the secrets of its configuration
+    /// redacted.
+    pub fn stderr(&self, name: &str) -> Option<String> {
+        let server = self
+            .servers
+            .iter()
+            .find(|server| &*server.config.name == name)?;
+        Some(server.log.text())
+    }
+
+    /// Stops all servers and their descendants. Later calls fail.
+    pub async fn shutdown(&self) {
+        join_all(self.servers.iter().map(|server| server.stop())).await;
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections")
+            .field("servers", &self.servers().collect::<Vec<_>>())
+            .field("tools", &self.tools.len())
+            .field("failures", &self.failures)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,335 @@
+//! A configured server across its starts.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use planwright_core::Value;
+use planwright_engine::backend::{RetryAdvice, ToolError};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::connections::ServerFailure;
+use super::options::ConnectOptions;
+use crate::config::ServerConfig;
+use crate::session::caller::UpstreamError;
+use crate::session::lifecycle::{Session, StartError};
+use crate::session::lists::ToolList;
+use crate::session::observer::{ClientContext, ServerObserver};
+use crate::session::router::RequestError;
+use crate::transport::stdio::log::StderrLog;
+
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) log: Arc<StderrLog>,
+    pub(crate) options: Arc<ConnectOptions>,
+    context: OnceLock<ClientContext>,
+    // Held for single accesses only, never across an await.
+    state: Mutex<ServerState>,
+}
+
+#[derive(Debug, Default)]
+struct ServerState {
+    phase: ServerPhase,
+    last_start: Option<Instant>,
+    /// The number of restarts since the last successful call.
+    restarts: u32,
+}
+
+#[derive(Debug, Default)]
+enum ServerPhase {
+    /// Not started yet, or the last start failed.
+    #[default]
+    Stopped,
+    /// Starting; the future is shared by all waiting callers.
+    Starting(Starting),
+    /// Running, unless the session is closed, which is noticed at its next use.
+    Running(Arc<Session>),
+    Closed,
+}
+
+/// A start in progress. It continues without waiting callers until the server itself is dropped.
+type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
+
+impl Server {
+    pub(crate) fn new(config: ServerConfig, options: Arc<ConnectOptions>) -> Self {
+        Self {
+            log: Arc::new(StderrLog::new(config.secrets.clone())),
+            config: Arc::new(config),
+            options,
+            context: OnceLock::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets the client and observer. Only the first call has an effect.
+    pub(crate) fn set_context(&self, context: ClientContext) {
+        self.context.get_or_init(|| context);
+    }
+
+    /// Starts the server for the first time, and lists its tools.
+    pub(crate) async fn start(&self) -> Result<ToolList, StartError> {
+        self.state().last_start = Some(Instant::now());
+        let start = async {
+            let session = self.connect().await?;
+            let tools = session.list_tools(&self.config).await?;
+            Ok((session, tools))
+        };
+        let (session, tools) = with_timeout(self.start_timeout(), start).await?;
+        self.state().phase = ServerPhase::Running(Arc::new(session));
+        Ok(tools)
+    }
+
+    /// Starts the server in the background if it is not running and the restart limit allows it.
+    pub(crate) fn start_in_background(self: &Arc<Self>) {
+        let mut state = self.state();
+        let is_down = match &state.phase {
+            ServerPhase::Stopped => true,
+            ServerPhase::Running(session) => session.is_closed(),
+            ServerPhase::Starting(_) | ServerPhase::Closed => false,
+        };
+        if is_down && self.record_start(&mut state).is_ok() {
+            state.phase = ServerPhase::Starting(self.spawn_start());
+        }
+    }
+
+    /// Returns the session, and starts the server if it is not running. Restarts are limited.
+    pub(crate) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, ToolError> {
+        let name = &self.config.name;
+        let (starting, is_first) = {
+            let mut state = self.state();
+            let is_first = state.last_start.is_none();
+            match &state.phase {
+                ServerPhase::Running(session) if !session.is_closed() => {
+                    return Ok(Arc::clone(session));
+                }
+                ServerPhase::Starting(starting) => (starting.clone(), is_first),
+                ServerPhase::Closed => {
+                    return Err(ToolError {
+                        retry: RetryAdvice::Never,
+                        ..ToolError::unavailable(format!("the server `{name}` has been stopped"))
+                    });
+                }
+                ServerPhase::Running(_) | ServerPhase::Stopped => {
+                    self.record_start(&mut state)?;
+                    let starting = self.spawn_start();
+                    state.phase = ServerPhase::Starting(starting.clone());
+                    (starting, is_first)
+                }
+            }
+        };
+        starting.await.map_err(|error| {
+            let again = if is_first { "" } else { " again" };
+            self.unavailable(format!(
+                "the server `{name}` did not start{again}: {}",
+                error.message
+            ))
+        })
+    }
+
+    /// Returns the session if the server is running.
+    pub(crate) fn running(&self) -> Option<Arc<Session>> {
+        match &self.state().phase {
+            ServerPhase::Running(session) if !session.is_closed() => Some(Arc::clone(session)),
+            ServerPhase::Running(_)
+            | ServerPhase::Stopped
+            | ServerPhase::Starting(_)
+            | ServerPhase::Closed => None,
+        }
+    }
+
+    /// Records a successful call, which resets the restart limit.
+    pub(crate) fn record_success(&self) {
+        self.state().restarts = 0;
+    }
+
+    pub(crate) async fn stop(&self) {
+        let phase = std::mem::replace(&mut self.state().phase, ServerPhase::Closed);
+        if let ServerPhase::Running(session) = phase {
+            session.stop(self.options.stop_grace).await;
+        }
+    }
+
+    /// Returns the failure of a start, with the end of the standard error output.
+    pub(crate) fn failure(&self, error: StartError) -> ServerFailure {
+        let name = &self.config.name;
+        ServerFailure {
+            server: Arc::clone(name),
+            message: format!("the server `{name}` did not start: {}", error.message),
+            help: error.help,
+            stderr: self.log.tail(),
+        }
+    }
+
+    /// Returns a transport failure, with the end of the standard error output.
+    pub(crate) fn unavailable(&self, message: String) -> ToolError {
+        let error = ToolError::unavailable(message);
+        match self.log.tail() {
+            tail if tail.is_empty() => error,
+            tail => error.with_data(Value::object([("stderr", Value::from(tail))])),
+        }
+    }
+
+    /// Returns the failure of a request that the server did not answer.
+    pub(crate) async fn no_answer(&self, session: &Session, reason: Option<String>) -> ToolError {
+        let reason = match reason {
+            Some(reason) => reason,
+            None => session.close_reason().await,
+        };
+        let name = &self.config.name;
+        self.lost(format!("the server `{name}` did not answer: {reason}"))
+    }
+
+    /// Returns a failure with an unknown outcome: the request was sent and may have been carried out.
+    pub(crate) fn lost(&self, message: String) -> ToolError {
+        ToolError {
+            retry: RetryAdvice::Uncertain,
+            ..self.unavailable(message)
+        }
+    }
+
+    /// Returns the failure of a request that did not reach the server.
+    pub(crate) fn unsent(&self, reason: &str) -> ToolError {
+        let name = &self.config.name;
+        self.unavailable(format!("the server `{name}` was not reached: {reason}"))
+    }
+
+    /// Converts a request error for a caller that passes requests through.
+    pub(crate) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
+        match error {
+            RequestError::Refused(error) => error,
+            RequestError::Unreadable(reason) => self.lost(self.unreadable(&reason)).into(),
+            RequestError::Unsent(reason) => self.unsent(&reason).into(),
+            RequestError::Lost(reason) => self.no_answer(session, reason).await.into(),
+        }
+    }
+
+    /// Returns the message about an unreadable response.
+    pub(crate) fn unreadable(&self, reason: &str) -> String {
+        let name = &self.config.name;
+        format!("the answer of the server `{name}` cannot be read: {reason}")
+    }
+
+    pub(crate) fn start_timeout(&self) -> Duration {
+        let configured = self.config.start_timeout;
+        configured.unwrap_or(self.options.start_timeout)
+    }
+
+    /// Records a start, or fails if the restart limit is reached.
+    fn record_start(&self, state: &mut ServerState) -> Result<(), ToolError> {
+        let now = Instant::now();
+        let Some(last) = state.last_start.replace(now) else {
+            return Ok(());
+        };
+        let limit = self.options.restart_limit;
+        if state.restarts < limit {
+            state.restarts += 1;
+            return Ok(());
+        }
+        let retry = match self.options.restart_pause {
+            None => RetryAdvice::Never,
+            Some(pause) => match pause.checked_sub(now - last) {
+                None | Some(Duration::ZERO) => return Ok(()),
+                Some(rest) => RetryAdvice::After(rest),
+            },
+        };
+        // A refused start must not extend the pause.
+        state.last_start = Some(last);
+        let name = &self.config.name;
+        let message = format!("the server `{name}` was started again {limit} times in vain");
+        Err(ToolError {
+            retry,
+            ..self.unavailable(message)
+        })
+    }
+
+    fn spawn_start(self: &Arc<Self>) -> Starting {
+        // Weak, so that a start in progress does not keep a dropped server alive.
+        let server = Arc::downgrade(self);
+        let start = self.connect();
+        let limit = self.start_timeout();
+        if let Some(observer) = self.observer() {
+            observer.on_starting();
+        }
+        // The start runs in a task of its own, because later callers need the server even if the first one stops
+        // waiting.
+        let task = tokio::spawn(async move {
+            let outcome = with_timeout(limit, start).await.map(Arc::new);
+            match server.upgrade() {
+                Some(server) => server.finish_start(outcome),
+                None => Err(StartError::stopped()),
+            }
+        });
+        let abort = AbortOnDrop(task.abort_handle());
+        let starting = async move {
+            let _abort = abort;
+            task.await.unwrap_or_else(|_| Err(StartError::stopped()))
+        };
+        starting.boxed().shared()
+    }
+
+    fn finish_start(
+        &self,
+        outcome: Result<Arc<Session>, StartError>,
+    ) -> Result<Arc<Session>, StartError> {
+        let mut state = self.state();
+        // The server was stopped during its start; dropping the session ends its process.
+        if matches!(state.phase, ServerPhase::Closed) {
+            return Err(StartError::stopped());
+        }
+        let before = std::mem::replace(
+            &mut state.phase,
+            match &outcome {
+                Ok(session) => ServerPhase::Running(Arc::clone(session)),
+                Err(_) => ServerPhase::Stopped,
+            },
+        );
+        drop(state);
+        drop(before);
+        if let Some(observer) = self.observer() {
+            match &outcome {
+                Ok(session) => observer.on_started(session),
+                Err(error) => observer.on_failed(error),
+            }
+        }
+        outcome
+    }
+
+    /// Returns a start that does not hold the server itself.
+    fn connect(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
+        let config = Arc::clone(&self.config);
+        let options = Arc::clone(&self.options);
+        let log = Arc::clone(&self.log);
+        let context = self.context.get().cloned().unwrap_or_default();
+        async move { Session::start(&config, &options, &log, context).await }
+    }
+
+    fn observer(&self) -> Option<Arc<dyn ServerObserver>> {
+        let context = self.context.get()?;
+        context.observer.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn state(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn with_timeout<T>(
+    limit: Duration,
+    start: impl Future<Output = Result<T, StartError>>,
+) -> Result<T, StartError> {
+    let outcome = tokio::time::timeout(limit, start).await;
+    outcome.unwrap_or_else(|_| Err(StartError::timed_out(limit)))
+}
+
+/// A guard that aborts a task when dropped.
+#[derive(Debug)]
+pub(crate) struct AbortOnDrop(pub(crate) AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
