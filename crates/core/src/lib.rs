@@ -50,20 +50,16 @@ pub mod schema;
 /// The tools that a plan may call.
 pub mod catalog;
 
-/// Which tools a rule is about.
-mod pattern;
-
 /// The passes that prove a plan sound.
 pub mod check;
 
-pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool};
+pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool, ToolPattern};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
-pub use pattern::ToolPattern;
 pub use place::{Place, PointerSegment, Source, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::rules::Policy;
+use super::policy::Policy;
 use crate::{Catalog, Object, Plan};
 
 /// What a plan is checked against.

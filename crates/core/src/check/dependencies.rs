@@ -2,35 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::checked::CheckedPlan;
+use super::checked_plan::{CheckedPlan, Dependency, DependencyKind};
 use super::writers::{Writers, slot_keys};
 use crate::Hashing;
-use crate::plan::{Action, Form, Node, OnError, Ordering, Read, Reference, Source};
+use crate::plan::{Action, Form, Ordering, Read, Reference, SelfReference, Source};
 use crate::{Plan, Step, StepId};
-
-/// One step waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Dependency {
-    /// The position of the step that is waited for.
-    pub on: u32,
-    /// Why.
-    pub kind: DependencyKind,
-    /// Whether it is waited for only when what stands before it turned out to be missing.
-    pub optional: bool,
-}
-
-/// Why one step waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DependencyKind {
-    /// It reads its output, or what became of it.
-    Data,
-    /// It reads a slot that the other may write.
-    Slot,
-    /// Its author wants it to come after the other.
-    Order,
-    /// The plan's steps run in the order in which they are listed.
-    Listed,
-}
 
 /// What each step of `plan` waits for, as far as can be told of a plan that was not checked: names that nothing is
 /// called by are left out, and plans that steps run are not looked into.
@@ -69,46 +45,6 @@ pub(super) fn waits(
         .collect()
 }
 
-/// Calls `visit` with every node of `step` that may hold references, and with whether the step may
-/// refer to itself there.
-pub(super) fn each_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node, Reflexive)) {
-    for argument in arguments(step) {
-        visit(argument, Reflexive::No);
-    }
-    each_other_node(step, visit);
-}
-
-/// The nodes of `step` that hold what its action is given.
-pub(super) fn arguments(step: &Step) -> impl Iterator<Item = &Node> {
-    std::iter::once(&step.args).chain(&step.positional)
-}
-
-/// Calls `visit` as [`each_node`] does, but for the [`arguments`].
-pub(super) fn each_other_node<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Node, Reflexive)) {
-    if let Action::Value(value) = &step.action {
-        visit(value, Reflexive::No);
-    }
-    if let Some(when) = &step.when {
-        visit(when, Reflexive::No);
-    }
-    if let Some(for_each) = &step.for_each {
-        visit(&for_each.over, Reflexive::No);
-    }
-    if let Some(repeat) = &step.repeat {
-        visit(&repeat.until, Reflexive::Yes);
-    }
-    if let OnError::Output(output) = &step.on_error {
-        visit(output, Reflexive::Yes);
-    }
-}
-
-/// Whether a part of a step may refer to the step itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Reflexive {
-    No,
-    Yes,
-}
-
 struct Finder<'a> {
     plan: &'a Plan,
     ids: &'a HashMap<StepId, u32, Hashing>,
@@ -122,7 +58,7 @@ impl Finder<'_> {
             found: BTreeMap::new(),
             met: HashSet::default(),
         };
-        each_node(step, &mut |node, reflexive| {
+        step.each_node(&mut |node, reflexive| {
             node.each_reference(&mut |reference| {
                 self.add_reference(&mut edges, step, reference, reflexive);
             });
@@ -130,19 +66,24 @@ impl Finder<'_> {
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
                 for read in sub_plan.open_reads(*kind) {
-                    self.add_read(&mut edges, step, read, false, Reflexive::Yes);
+                    self.add_read(&mut edges, step, read, false, SelfReference::Allowed);
                 }
             }
         }
         for name in &step.after {
             if let Some(on) = self.ids.get(&*name.text) {
-                edges.add(*on, DependencyKind::Order, false, Reflexive::No);
+                edges.add(*on, DependencyKind::Order, false, SelfReference::Forbidden);
             }
         }
         if self.plan.ordering == Ordering::Listed
             && let Some(before) = index.checked_sub(1)
         {
-            edges.add(before, DependencyKind::Listed, false, Reflexive::No);
+            edges.add(
+                before,
+                DependencyKind::Listed,
+                false,
+                SelfReference::Forbidden,
+            );
         }
         edges.finish()
     }
@@ -152,7 +93,7 @@ impl Finder<'_> {
         edges: &mut Edges,
         step: &Step,
         reference: &Reference,
-        reflexive: Reflexive,
+        reflexive: SelfReference,
     ) {
         match &reference.form {
             Form::All(reads) => {
@@ -176,7 +117,7 @@ impl Finder<'_> {
         step: &Step,
         read: &Read,
         optional: bool,
-        reflexive: Reflexive,
+        reflexive: SelfReference,
     ) {
         match &read.source {
             Source::Step(id) | Source::Result(id) => {
@@ -218,12 +159,12 @@ struct Edges {
     index: u32,
     found: BTreeMap<(u32, DependencyKind), bool>,
     /// The lists of writers that are among them, and how: a step may read a slot any number of times.
-    met: HashSet<(usize, bool, Reflexive), Hashing>,
+    met: HashSet<(usize, bool, SelfReference), Hashing>,
 }
 
 impl Edges {
-    fn add(&mut self, on: u32, kind: DependencyKind, optional: bool, reflexive: Reflexive) {
-        if on == self.index && reflexive == Reflexive::Yes {
+    fn add(&mut self, on: u32, kind: DependencyKind, optional: bool, reflexive: SelfReference) {
+        if on == self.index && reflexive == SelfReference::Allowed {
             return;
         }
         self.found

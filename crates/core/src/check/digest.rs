@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::CheckedPlan;
+use super::checked_plan::CheckedPlan;
 use crate::plan::{
     Action, Alternative, Approval, Company, Form, Idempotency, InputKind, Method, Missing, Mode,
     Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
@@ -22,11 +22,21 @@ pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
 }
 
 /// What stands for everything that a step of `plan` says: equal for two steps that say the same, wherever they stand.
-pub(super) fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
+fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
     let mut writer = Writer(Sha256::new());
     writer.word("planwright.step/1");
     writer.step(step, sub_plan);
     writer.finish()
+}
+
+impl CheckedPlan {
+    /// What the step at position `step` means, in short: equal for two steps that say the same, wherever in their plans'
+    /// texts they stand.
+    pub fn step_digest(&self, step: usize) -> Option<String> {
+        let checked = self.steps().get(step)?;
+        let written = self.plan().steps.get(step)?;
+        Some(step_digest(written, checked.plan.as_ref()))
+    }
 }
 
 /// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins

@@ -1,6 +1,6 @@
 //! Computing the value of an expression. Every operation spends from the budget.
 
-use super::budget::Budget;
+use super::limits::Budget;
 use super::operator::{self, Operator, whole_index};
 use super::tree::{Loop, Move, Tree};
 use super::{EvaluationError, function};

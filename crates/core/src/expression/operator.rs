@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::EvaluationError;
-use super::budget::Budget;
+use super::limits::Budget;
 use crate::path::with_article;
 use crate::{Number, Value};
 

@@ -1,6 +1,6 @@
 //! Writing forms and paths the way they are read.
 
-use super::scan::name_length;
+use super::parser::name_length;
 use super::{LONGEST_TEXT, parse_form};
 use crate::Value;
 use crate::plan::{Alternative, Form, Missing, Read, Segment, SlotKind, Source};

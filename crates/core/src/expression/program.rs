@@ -1,13 +1,15 @@
-//! A parsed expression and what it needs.
+//! A parsed expression, and the binding of what must be resolved before it is computed: the roots of its paths and the
+//! alternatives inside of it.
 
 use std::sync::Arc;
 
-use super::budget::Budget;
 use super::evaluate::Evaluation;
-use super::tree::Tree;
+use super::limits::Budget;
+use super::parser::form_of;
+use super::tree::{Coalesced, Move, Tree};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;
-use crate::plan::{Form, Read};
+use crate::plan::{Alternative, Form, Missing, Read};
 
 /// A CEL expression, parsed once: a condition or a computed value.
 ///
@@ -70,5 +72,180 @@ impl Expression {
         limits: &EvaluationLimits,
     ) -> Result<Value, EvaluationError> {
         Evaluation::new(values, Budget::new(limits)).value_of(&self.0.tree)
+    }
+}
+
+/// What has been taken out so far.
+pub(super) struct Binder<'t> {
+    text: &'t str,
+    bindings: Vec<Form>,
+    reads: Vec<Read>,
+}
+
+impl<'t> Binder<'t> {
+    /// A binder for an expression that was cut from `text`.
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            bindings: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Makes an expression of `tree`, which was written `written`.
+    pub(super) fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
+        self.walk(&mut tree, false);
+        Expression::new(written, tree, self.bindings, self.reads)
+    }
+
+    /// Replaces what comes from outside. `guarded` parts may be missing, so nobody should judge their paths.
+    fn walk(&mut self, tree: &mut Tree, guarded: bool) {
+        match tree {
+            Tree::Literal(_) | Tree::Bound(_) | Tree::Local(_) => {}
+            Tree::Read(read) => {
+                let read = read.clone();
+                *tree = self.read(read, guarded);
+            }
+            Tree::FirstOf(alternatives) => {
+                if alternatives.iter().all(|each| is_closed(&each.tree, 0)) {
+                    let form = form_of(std::mem::take(alternatives), self.text);
+                    let reads = form_reads(&form);
+                    self.reads
+                        .extend(reads.into_iter().map(|read| judged(read, guarded)));
+                    *tree = Tree::Bound(self.binding(form));
+                    return;
+                }
+                let last = alternatives.len().saturating_sub(1);
+                for (position, alternative) in alternatives.iter_mut().enumerate() {
+                    self.walk(&mut alternative.tree, guarded || position < last);
+                }
+            }
+            Tree::Has(path) => self.walk(path, true),
+            other => each_part(other, &mut |part| self.walk(part, guarded)),
+        }
+    }
+
+    fn read(&mut self, read: Read, guarded: bool) -> Tree {
+        self.reads.push(judged(read.clone(), guarded));
+        if read.missing == Missing::Null {
+            let form = Form::First(vec![Alternative::Read(read)]);
+            return Tree::Bound(self.binding(form));
+        }
+        let root = Form::First(vec![Alternative::Read(Read::whole(read.source))]);
+        let root = Tree::Bound(self.binding(root));
+        if read.path.is_empty() {
+            return root;
+        }
+        Tree::Then(Box::new(root), vec![Move::Part(read.path, read.missing)])
+    }
+
+    fn binding(&mut self, form: Form) -> usize {
+        if let Some(index) = self.bindings.iter().position(|bound| *bound == form) {
+            return index;
+        }
+        self.bindings.push(form);
+        self.bindings.len() - 1
+    }
+}
+
+fn judged(mut read: Read, guarded: bool) -> Read {
+    if guarded {
+        read.missing = Missing::Null;
+    }
+    read
+}
+
+fn form_reads(form: &Form) -> Vec<Read> {
+    match form {
+        Form::All(reads) => reads.clone(),
+        Form::First(alternatives) => alternatives
+            .iter()
+            .flat_map(Alternative::reads)
+            .cloned()
+            .collect(),
+    }
+}
+
+/// Whether `tree` uses no variable of a loop outside of it; `loops` of its own are around it.
+fn is_closed(tree: &Tree, loops: usize) -> bool {
+    let all = |trees: &[Tree]| trees.iter().all(|tree| is_closed(tree, loops));
+    match tree {
+        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) => true,
+        Tree::Local(position) => *position < loops,
+        Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => all(parts),
+        Tree::Object(fields) => fields
+            .iter()
+            .all(|(key, value)| is_closed(key, loops) && is_closed(value, loops)),
+        Tree::Not(part) | Tree::Negate(part) | Tree::Has(part) => is_closed(part, loops),
+        Tree::Chain(first, rest) => {
+            is_closed(first, loops) && rest.iter().all(|(_, tree)| is_closed(tree, loops))
+        }
+        Tree::Choice(cases, otherwise) => {
+            is_closed(otherwise, loops)
+                && cases.iter().all(|(condition, value)| {
+                    is_closed(condition, loops) && is_closed(value, loops)
+                })
+        }
+        Tree::FirstOf(alternatives) => alternatives
+            .iter()
+            .all(|Coalesced { tree, .. }| is_closed(tree, loops)),
+        Tree::Then(base, moves) => {
+            is_closed(base, loops)
+                && moves.iter().all(|next| match next {
+                    Move::Part(..) | Move::Matches(_) => true,
+                    Move::Item(index) => is_closed(index, loops),
+                    Move::Call(_, arguments) => all(arguments),
+                    Move::Loop(_, trees) => trees.iter().all(|tree| is_closed(tree, loops + 1)),
+                })
+        }
+    }
+}
+
+/// Calls `visit` with each direct part of `tree`.
+fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
+    match tree {
+        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::Local(_) => {}
+        Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => {
+            parts.iter_mut().for_each(visit);
+        }
+        Tree::Object(fields) => {
+            for (key, value) in fields {
+                visit(key);
+                visit(value);
+            }
+        }
+        Tree::Not(part) | Tree::Negate(part) | Tree::Has(part) => visit(part),
+        Tree::Chain(first, rest) => {
+            visit(first);
+            for (_, part) in rest {
+                visit(part);
+            }
+        }
+        Tree::Choice(cases, otherwise) => {
+            for (condition, value) in cases {
+                visit(condition);
+                visit(value);
+            }
+            visit(otherwise);
+        }
+        Tree::FirstOf(alternatives) => {
+            for alternative in alternatives {
+                visit(&mut alternative.tree);
+            }
+        }
+        Tree::Then(base, moves) => {
+            visit(base);
+            for next in moves {
+                match next {
+                    Move::Part(..) | Move::Matches(_) => {}
+                    Move::Item(index) => visit(index),
+                    Move::Call(_, parts) | Move::Loop(_, parts) => {
+                        for part in parts {
+                            visit(part);
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,11 +1,53 @@
 //! One step: what it does, with what, when, and what becomes of its output.
 
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Node, Plan, SlotKind, StepId, Writes};
+use serde::Serialize;
+
+use super::{Node, Plan, SlotKind, Writes};
 use crate::{Place, Value};
+
+/// A step's id: unique within its plan, any text but a blank one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct StepId(Arc<str>);
+
+impl StepId {
+    /// The id that is written `text`.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as shared text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for StepId {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl std::borrow::Borrow<str> for StepId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,4 +247,63 @@ impl Step {
             _ => None,
         }
     }
+
+    /// Calls `visit` with every node of the step that may hold references, and with whether the step may
+    /// refer to itself there.
+    pub(crate) fn each_node<'a>(&'a self, visit: &mut dyn FnMut(&'a Node, SelfReference)) {
+        for argument in self.argument_nodes() {
+            visit(argument, SelfReference::Forbidden);
+        }
+        self.each_other_node(visit);
+    }
+
+    /// The arguments of the step's action, those by name first.
+    pub(crate) fn argument_nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.args).chain(&self.positional)
+    }
+
+    /// Calls `visit` with the nodes that [`each_node`](Self::each_node) visits, except the arguments.
+    pub(crate) fn each_other_node<'a>(&'a self, visit: &mut dyn FnMut(&'a Node, SelfReference)) {
+        if let Action::Value(value) = &self.action {
+            visit(value, SelfReference::Forbidden);
+        }
+        if let Some(when) = &self.when {
+            visit(when, SelfReference::Forbidden);
+        }
+        if let Some(for_each) = &self.for_each {
+            visit(&for_each.over, SelfReference::Forbidden);
+        }
+        if let Some(repeat) = &self.repeat {
+            visit(&repeat.until, SelfReference::Allowed);
+        }
+        if let OnError::Output(output) = &self.on_error {
+            visit(output, SelfReference::Allowed);
+        }
+    }
+
+    /// The nodes of the step that may hold references, to change them.
+    pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        let value = match &mut self.action {
+            Action::Value(value) => Some(value),
+            Action::Tool(_) | Action::Plan(_) => None,
+        };
+        let on_error = match &mut self.on_error {
+            OnError::Output(output) => Some(output),
+            OnError::Fail | OnError::Continue => None,
+        };
+        std::iter::once(&mut self.args)
+            .chain(&mut self.positional)
+            .chain(value)
+            .chain(&mut self.when)
+            .chain(self.for_each.as_mut().map(|for_each| &mut for_each.over))
+            .chain(self.repeat.as_mut().map(|repeat| &mut repeat.until))
+            .chain(on_error)
+    }
+}
+
+/// Tells whether a part of a step may refer to the step itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SelfReference {
+    Forbidden,
+    Allowed,
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
+use super::cost::Unfolding;
 use super::fault::HiddenParts;
 use super::instance::{Budget, Looked, ValueJson};
-use super::read::Reading;
-use super::unfolding::Unfolding;
-use super::{Holes, SchemaFault, Type, fault, read, sure};
+use super::type_reader::Reading;
+use super::{Holes, SchemaFault, Type, fast_accept, fault, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
 
@@ -92,7 +92,7 @@ impl Schema {
 
     /// Whether `value` fits beyond doubt, whatever stands in its `holes`. Cheap; `false` says nothing.
     pub(crate) fn surely_takes(&self, value: &Value, holes: &Holes) -> bool {
-        sure::fits(&self.0.text, value, holes)
+        fast_accept::fits(&self.0.text, value, holes)
     }
 
     /// The type of the field `name` of objects that fit; nothing where they have no such field.
@@ -148,7 +148,9 @@ impl Schema {
     }
 
     fn reading(&self) -> &Reading {
-        self.0.reading.get_or_init(|| read::reading(&self.0.text))
+        self.0
+            .reading
+            .get_or_init(|| type_reader::reading(&self.0.text))
     }
 
     fn compiled(&self) -> Result<&Compiled, &str> {

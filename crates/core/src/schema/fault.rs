@@ -7,10 +7,10 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use jsonschema::{JsonType, ValidationError, Validator};
 
+use super::cost::Unfolding;
 use super::instance::{Budget, Looked, ValueJson};
 use super::secret::{PartPath, secret_parts};
 use super::shown;
-use super::unfolding::Unfolding;
 use crate::{PointerSegment, Value};
 
 /// How many values of an `enum` are named.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object};
 
-use super::equal;
-use super::unfolding::Unfolding;
+use super::cost::Unfolding;
+use super::equality;
 use crate::value::Number;
 use crate::{Object as Fields, Value};
 
@@ -225,7 +225,7 @@ impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
     }
 
     fn equals_value(&self, expected: &serde_json::Value) -> bool {
-        equal::to_serde(self.it, expected)
+        equality::to_serde(self.it, expected)
     }
 
     /// The crate asks for this only to put it into its errors, which we never show: we look the
@@ -281,7 +281,7 @@ impl<'a> Array<'a, ValueJson> for Looked<'a, [Value]> {
     }
 
     fn is_unique(&self) -> bool {
-        equal::all_distinct(self.it)
+        equality::all_distinct(self.it)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::equal;
+use super::equality;
 use crate::Value;
 
 /// A set of values. Where it cannot be described exactly, a larger one stands for it, never a smaller.
@@ -155,7 +155,7 @@ impl Type {
                     || number.is_u64()
                     || number.as_f64().is_none_or(|number| number.fract() == 0.0)
             }
-            (Self::Literal(literal), value) => equal::same(literal, value),
+            (Self::Literal(literal), value) => equality::same(literal, value),
             (Self::List(list), Value::List(items)) => items
                 .iter()
                 .enumerate()
@@ -268,5 +268,38 @@ fn push_new(members: &mut Vec<Type>, member: Type) {
     );
     if !(is_simple && members.contains(&member)) {
         members.push(member);
+    }
+}
+
+impl Type {
+    /// Whether it has at most so many parts, none of them deeper than that. Looks at no more than these.
+    pub(crate) fn is_within(&self, parts: usize, depth: usize) -> bool {
+        take(self, &mut { parts }, depth)
+    }
+}
+
+fn take(shape: &Type, parts: &mut usize, depth: usize) -> bool {
+    let (Some(left), Some(depth)) = (parts.checked_sub(1), depth.checked_sub(1)) else {
+        return false;
+    };
+    *parts = left;
+    match shape {
+        Type::List(list) => list
+            .prefix
+            .iter()
+            .chain([&list.items])
+            .all(|inner| take(inner, parts, depth)),
+        Type::Object(object) => {
+            let additional = match &object.additional {
+                Additional::Open(shape) => Some(shape),
+                Additional::Closed | Additional::Unsaid => None,
+            };
+            let properties = object.properties.values().map(|property| &property.shape);
+            properties
+                .chain(additional)
+                .all(|inner| take(inner, parts, depth))
+        }
+        Type::Union(members) => members.iter().all(|inner| take(inner, parts, depth)),
+        _ => true,
     }
 }

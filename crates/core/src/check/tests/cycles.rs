@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::sketch::World;
-use crate::check::graph::{Graph, shortest_cycle};
+use crate::check::passes::graph::{Graph, shortest_cycle};
 
 #[test]
 fn circles() {

@@ -1,7 +1,6 @@
 //! What reads know of where their steps stand.
 
 use super::sketch::{World, plan};
-use crate::check::dependencies::each_node;
 use crate::check::{CheckedPlan, check as check_plan};
 use crate::plan::Output;
 use crate::{Plan, Step};
@@ -18,7 +17,7 @@ const STEPS: &str = r#"{"steps": [
 fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
     let of_step = |step: &Step| {
         let mut known = Vec::new();
-        each_node(step, &mut |node, _| {
+        step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {
                 known.extend(reference.reads().iter().map(|read| read.step_position()));
             });

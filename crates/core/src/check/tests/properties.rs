@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::sketch::World;
-use crate::check::graph::Graph;
+use crate::check::passes::graph::Graph;
 
 /// A way to refer to something, good or bad.
 fn any_text() -> impl Strategy<Value = String> {

@@ -3,7 +3,7 @@
 use super::table::{failed, unfit};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
+use crate::expression::limits::Budget;
 use crate::expression::operator::{double_value, out_of_range, whole, whole_value};
 
 type Result = std::result::Result<Value, EvaluationError>;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::table::{failed, unfit};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
+use crate::expression::limits::Budget;
 use crate::expression::operator::{compare, equal};
 
 type Result = std::result::Result<Value, EvaluationError>;

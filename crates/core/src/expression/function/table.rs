@@ -3,7 +3,7 @@
 use super::{convert, list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
+use crate::expression::limits::Budget;
 use crate::path::with_article;
 
 type Run = fn(&[Value], &mut Budget) -> Result<Value, EvaluationError>;

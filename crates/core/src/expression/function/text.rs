@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::table::{failed, unfit};
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
+use crate::expression::limits::Budget;
 use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 

@@ -1,0 +1,327 @@
+//! The tools that a plan may call, and what is known about them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{ServerNames, Tool};
+use crate::Hashing;
+
+/// All tools that a plan may call, in the order in which the servers list them, and the names of the servers that there are
+/// beside them.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tools: IndexMap<(Arc<str>, Arc<str>), Arc<Tool>, Hashing>,
+    servers: ServerNames,
+    by_name: HashMap<Arc<str>, Vec<usize>, Hashing>,
+    by_qualified_name: HashMap<String, Vec<usize>, Hashing>,
+    by_model_name: HashMap<String, Vec<usize>, Hashing>,
+}
+
+/// What a tool's name leads to.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// One tool.
+    Found(Arc<Tool>),
+    /// Several tools have the name; or one has it, and it belongs to another server.
+    Ambiguous(Vec<Arc<Tool>>),
+    /// None has it.
+    Unknown,
+}
+
+impl Catalog {
+    /// A catalog without tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool. One with the same server and name is replaced.
+    pub fn add(&mut self, tool: Tool) {
+        let tool = Arc::new(tool);
+        self.servers.add(&tool.server);
+        let key = (Arc::clone(&tool.server), Arc::clone(&tool.name));
+        let (index, old) = self.tools.insert_full(key, Arc::clone(&tool));
+        if old.is_none() {
+            let by_name = self.by_name.entry(Arc::clone(&tool.name));
+            by_name.or_default().push(index);
+            let by_qualified_name = self.by_qualified_name.entry(tool.qualified_name());
+            by_qualified_name.or_default().push(index);
+            let by_model_name = self.by_model_name.entry(tool.model_name());
+            by_model_name.or_default().push(index);
+        }
+    }
+
+    /// Reserves the names `server.…` and `server__…` for a server whose tools are not known yet.
+    pub fn reserve(&mut self, server: &Arc<str>) {
+        self.servers.add(server);
+    }
+
+    /// The servers whose names are reserved: those of all tools, and those that were added by [`reserve`](Self::reserve).
+    pub fn servers(&self) -> &ServerNames {
+        &self.servers
+    }
+
+    /// The catalog with each tool as `change` leaves it. Neither server nor name may change.
+    #[must_use]
+    pub fn map(&self, mut change: impl FnMut(&mut Tool)) -> Self {
+        let mut catalog = Self::new();
+        catalog.servers = self.servers.clone();
+        for tool in self.tools() {
+            let mut tool = Tool::clone(tool);
+            change(&mut tool);
+            catalog.add(tool);
+        }
+        catalog
+    }
+
+    /// The tool `name` of `server`.
+    pub fn get(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.get(&(Arc::from(server), Arc::from(name)))
+    }
+
+    /// The tool that a plan calls `name`: `server.tool`, else [`server__tool`](Tool::model_name), else `tool` if one server
+    /// offers it. A name that begins with that of a server belongs to that server, so that no tool of another one is found by it.
+    pub fn find(&self, name: &str) -> Lookup {
+        for names in [&self.by_qualified_name, &self.by_model_name] {
+            let found = self.at(names.get(name));
+            let is_owned = |tool: &Arc<Tool>| self.servers.own(&tool.server, name);
+            match found.as_slice() {
+                [] => {}
+                [tool] if is_owned(tool) => return Lookup::Found(Arc::clone(tool)),
+                _ => return Lookup::Ambiguous(found),
+            }
+        }
+        let mut found = self.at(self.by_name.get(name));
+        found.retain(|tool| self.servers.leave_free(name, &tool.server));
+        match found.as_slice() {
+            [] => Lookup::Unknown,
+            [tool] => Lookup::Found(Arc::clone(tool)),
+            _ => Lookup::Ambiguous(found),
+        }
+    }
+
+    /// The name that a plan would use for `tool`: the bare one if it leads to the tool.
+    pub fn shortest_name(&self, tool: &Tool) -> String {
+        if self.leads_to(&tool.name, tool) {
+            tool.name.to_string()
+        } else {
+            self.certain_name(tool)
+        }
+    }
+
+    /// The name of `tool` that stays when other servers come: `server.tool`, if that leads to it.
+    pub fn certain_name(&self, tool: &Tool) -> String {
+        let qualified = tool.qualified_name();
+        if self.leads_to(&qualified, tool) {
+            return qualified;
+        }
+        let others = [tool.model_name(), tool.name.to_string()];
+        let mut others = others.into_iter();
+        others
+            .find(|name| self.leads_to(name, tool))
+            .unwrap_or(qualified)
+    }
+
+    /// What people should know of tools that cannot be called by the name that their servers give them, one clause each.
+    pub fn collisions(&self) -> Vec<String> {
+        let tools = self.tools().filter_map(|tool| {
+            let name = self.certain_name(tool);
+            let clause = |taken: &str, owner: &str| {
+                format!(
+                    "the tool `{}` of the server `{}` is called `{name}`, since `{taken}` is a name of the server `{owner}`",
+                    tool.name, tool.server
+                )
+            };
+            let qualified = tool.qualified_name();
+            if name != qualified {
+                let owner = self.servers.owner(&qualified).unwrap_or(&tool.server);
+                return Some(clause(&qualified, owner));
+            }
+            let owner = self.servers.owner(&tool.name)?;
+            (!self.servers.leave_free(&tool.name, &tool.server)).then(|| clause(&tool.name, owner))
+        });
+        tools.collect()
+    }
+
+    /// Why `name` leads to no single one of `tools`, as one clause.
+    pub fn ambiguity(&self, name: &str, tools: &[Arc<Tool>]) -> String {
+        let mut servers: Vec<&Arc<str>> = tools.iter().map(|tool| &tool.server).collect();
+        servers.dedup();
+        match (tools, servers.as_slice()) {
+            ([tool], _) => match self.servers.owner(name) {
+                Some(owner) if *owner != tool.server => format!(
+                    "`{name}` is a name of the server `{owner}`, not of `{}`",
+                    tool.server
+                ),
+                _ => format!("`{name}` is a name of several servers"),
+            },
+            (_, [server]) => format!("the server `{server}` has {} tools `{name}`", tools.len()),
+            (_, servers) => format!("{} servers offer a tool `{name}`", servers.len()),
+        }
+    }
+
+    /// Whether `name` leads to `tool`.
+    fn leads_to(&self, name: &str, tool: &Tool) -> bool {
+        matches!(self.find(name), Lookup::Found(found) if found.server == tool.server && found.name == tool.name)
+    }
+
+    fn at(&self, indices: Option<&Vec<usize>>) -> Vec<Arc<Tool>> {
+        let indices = indices.into_iter().flatten();
+        indices
+            .filter_map(|index| self.tools.get_index(*index))
+            .map(|(_, tool)| Arc::clone(tool))
+            .collect()
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.values()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+impl FromIterator<Tool> for Catalog {
+    fn from_iter<T: IntoIterator<Item = Tool>>(tools: T) -> Self {
+        let mut catalog = Self::new();
+        for tool in tools {
+            catalog.add(tool);
+        }
+        catalog
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(servers: &[&str], tools: &[(&str, &str)]) -> Catalog {
+        let mut catalog: Catalog = tools
+            .iter()
+            .map(|(server, name)| Tool::new(*server, *name))
+            .collect();
+        for server in servers {
+            catalog.reserve(&Arc::from(*server));
+        }
+        catalog
+    }
+
+    /// What a name leads to: `server/tool`, several of them, or nothing.
+    fn found(catalog: &Catalog, name: &str) -> String {
+        let shown = |tool: &Arc<Tool>| format!("{}/{}", tool.server, tool.name);
+        match catalog.find(name) {
+            Lookup::Found(tool) => shown(&tool),
+            Lookup::Ambiguous(tools) => {
+                let shown: Vec<String> = tools.iter().map(shown).collect();
+                format!("? {}", shown.join(" "))
+            }
+            Lookup::Unknown => "-".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_begins_with_a_server_belongs_to_it() {
+        let evil = [
+            ("evil", "files__write"),
+            ("evil", "files.write"),
+            ("evil", "read"),
+        ];
+        let mut with_files = vec![("files", "write")];
+        with_files.extend(evil);
+        for order in [with_files.clone(), with_files.into_iter().rev().collect()] {
+            let both = catalog(&[], &order);
+            for name in ["files.write", "files__write", "write"] {
+                assert_eq!(found(&both, name), "files/write", "{name}");
+            }
+            assert_eq!(found(&both, "evil.files__write"), "evil/files__write");
+            assert_eq!(found(&both, "evil.files.write"), "evil/files.write");
+            assert_eq!(found(&both, "read"), "evil/read");
+        }
+        // The server that is not there keeps its names as well.
+        let without = catalog(&["files"], &evil);
+        assert_eq!(found(&without, "files.write"), "-");
+        assert_eq!(found(&without, "files__write"), "-");
+        assert_eq!(found(&without, "evil__files__write"), "evil/files__write");
+        assert_eq!(
+            without.shortest_name(&Tool::new("evil", "files__write")),
+            "evil.files__write"
+        );
+        assert_eq!(found(&without.map(|_| ()), "files__write"), "-");
+        assert_eq!(
+            without.collisions(),
+            [
+                "the tool `files__write` of the server `evil` is called `evil.files__write`, since `files__write` is a name of the server `files`",
+                "the tool `files.write` of the server `evil` is called `evil.files.write`, since `files.write` is a name of the server `files`",
+            ]
+        );
+        // Nobody has reserved them.
+        assert_eq!(
+            found(&catalog(&[], &evil), "files__write"),
+            "evil/files__write"
+        );
+    }
+
+    #[test]
+    fn a_server_may_repeat_its_own_name() {
+        let git = catalog(&[], &[("git", "git__status"), ("git", "git.log")]);
+        assert_eq!(found(&git, "git__status"), "git/git__status");
+        assert_eq!(found(&git, "git.log"), "git/git.log");
+        let more = catalog(&[], &[("git", "git__status"), ("git", "status")]);
+        assert_eq!(found(&more, "git__status"), "git/status");
+        assert_eq!(found(&more, "git.git__status"), "git/git__status");
+    }
+
+    #[test]
+    fn tools_whose_qualified_names_are_equal_are_two() {
+        let dotted = catalog(&[], &[("a", "b.c"), ("a.b", "c")]);
+        assert_eq!(dotted.len(), 2);
+        assert_eq!(found(&dotted, "a.b.c"), "? a/b.c a.b/c");
+        for (server, name) in [("a", "b.c"), ("a.b", "c")] {
+            let tool = Tool::new(server, name);
+            let certain = dotted.certain_name(&tool);
+            assert_eq!(found(&dotted, &certain), format!("{server}/{name}"));
+        }
+        let underscored = catalog(&[], &[("a", "b__c"), ("a__b", "c")]);
+        assert_eq!(found(&underscored, "a__b__c"), "? a/b__c a__b/c");
+        assert_eq!(found(&underscored, "a.b__c"), "a/b__c");
+        assert_eq!(found(&underscored, "a__b.c"), "a__b/c");
+    }
+
+    #[test]
+    fn the_longer_server_keeps_its_names_while_it_is_not_there() {
+        let dotted = catalog(&["a.b"], &[("a", "b.c")]);
+        assert_eq!(found(&dotted, "a.b.c"), "? a/b.c");
+        assert_eq!(dotted.certain_name(&Tool::new("a", "b.c")), "a__b_c");
+        let underscored = catalog(&["a__b"], &[("a", "b__c")]);
+        assert_eq!(found(&underscored, "a__b__c"), "? a/b__c");
+        assert_eq!(found(&underscored, "a.b__c"), "a/b__c");
+        // The shorter one cannot take what is the longer one's.
+        let longer = catalog(&["a"], &[("a.b", "c")]);
+        assert_eq!(found(&longer, "a.b.c"), "a.b/c");
+        let same = catalog(&["my_files"], &[("my.files", "read")]);
+        assert_eq!(found(&same, "my_files__read"), "? my.files/read");
+        assert_eq!(found(&same, "my.files.read"), "my.files/read");
+    }
+
+    #[test]
+    fn bare_names_of_several_servers_are_refused() {
+        let both = catalog(&[], &[("a", "write"), ("b", "write")]);
+        assert_eq!(found(&both, "write"), "? a/write b/write");
+        let Lookup::Ambiguous(tools) = both.find("write") else {
+            panic!("it is clear which tool is meant");
+        };
+        assert_eq!(
+            both.ambiguity("write", &tools),
+            "2 servers offer a tool `write`"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! What is in the inputs and slots before the first step, by name.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+
+use super::resolved_plan::Survey;
+use crate::plan::{Input, InputKind, SlotKind};
+use crate::schema::Type;
+use crate::{Object, Schema, Value};
+
+/// What is known about inputs and slots before the first step.
+pub(super) struct Contents<'a> {
+    survey: &'a Survey<'a>,
+    inputs: HashMap<&'a str, (&'a Input, Schema)>,
+    values: HashMap<(SlotKind, &'a str), Vec<&'a Value>>,
+    known: RefCell<HashMap<SlotKind, Rc<[Arc<str>]>>>,
+    bare_names: OnceCell<bool>,
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn of(survey: &'a Survey<'a>) -> Self {
+        let inputs = survey
+            .plan
+            .inputs
+            .iter()
+            .map(|input| {
+                let schema = Schema::from_value(input.schema.clone());
+                (&*input.name, (input, schema))
+            })
+            .collect();
+        let mut values: HashMap<(SlotKind, &str), Vec<&Value>> = HashMap::new();
+        for content in &survey.plan.contents {
+            for (name, value) in content.value.as_object().into_iter().flatten() {
+                values.entry((content.kind, name)).or_default().push(value);
+            }
+        }
+        Self {
+            survey,
+            inputs,
+            values,
+            known: RefCell::default(),
+            bare_names: OnceCell::new(),
+        }
+    }
+
+    /// The declared input `name` and its schema.
+    pub(super) fn input(&self, name: &str) -> Option<(&'a Input, &Schema)> {
+        self.inputs
+            .get(name)
+            .map(|(input, schema)| (*input, schema))
+    }
+
+    /// What is in the slot before the first step; nothing where it is empty.
+    pub(super) fn initial(&self, kind: SlotKind, name: &str) -> Option<Type> {
+        if self.survey.role.shares(kind) || self.takes_any_argument(kind) {
+            return Some(Type::Any);
+        }
+        let mut shapes: Vec<Type> = self
+            .values
+            .get(&(kind, name))
+            .into_iter()
+            .flatten()
+            .map(|value| self.known_value(kind, name, value))
+            .collect();
+        shapes.extend(self.outside(kind, name));
+        (!shapes.is_empty()).then(|| Type::union(shapes))
+    }
+
+    /// The names of the slots of `kind` that are filled before the first step, and then of those that steps write.
+    pub(super) fn known(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+        let mut known = self.known.borrow_mut();
+        let names = known.entry(kind).or_insert_with(|| self.names(kind));
+        Rc::clone(names)
+    }
+
+    fn names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+        let inputs = self.survey.plan.inputs.iter();
+        let inputs = inputs
+            .filter(|input| is_in(input, kind))
+            .map(|input| &input.name);
+        let contents = self.survey.plan.contents.iter();
+        let contents = contents
+            .filter(|content| content.kind == kind)
+            .filter_map(|content| content.value.as_object())
+            .flat_map(|fields| fields.keys());
+        let given = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
+        let given = given
+            .then(|| self.survey.given.keys())
+            .into_iter()
+            .flatten();
+        let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(given).collect();
+        let by_bare_name = kind == SlotKind::Inputs && self.variables_have_bare_names();
+        let written = self.survey.plan.steps.iter();
+        let written = written
+            .filter_map(|step| step.writes.as_ref())
+            .flat_map(|writes| writes.targets.paths())
+            .filter(|target| target.kind == kind || by_bare_name && target.kind == SlotKind::Vars)
+            .filter_map(|target| target.keys.first());
+        filled.into_iter().chain(written).cloned().collect()
+    }
+
+    /// Whether the plan seems to know variables only, which steps write and callers give alike.
+    pub(super) fn variables_have_bare_names(&self) -> bool {
+        *self.bare_names.get_or_init(|| {
+            let plan = self.survey.plan;
+            let mut steps = plan.steps.iter();
+            plan.contents.is_empty()
+                && plan
+                    .inputs
+                    .iter()
+                    .all(|input| input.kind == InputKind::Variable)
+                && (!plan.inputs.is_empty() || steps.any(|step| step.writes.is_some()))
+        })
+    }
+
+    /// A plan that runs as a step and declares nothing takes whatever it is called with.
+    fn takes_any_argument(&self, kind: SlotKind) -> bool {
+        !self.survey.role.is_main()
+            && self.inputs.is_empty()
+            && matches!(kind, SlotKind::Inputs | SlotKind::Vars)
+    }
+
+    /// What a caller gives, or a declared input stands for.
+    fn outside(&self, kind: SlotKind, name: &str) -> Option<Type> {
+        if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
+            return None;
+        }
+        let declared = self.input(name);
+        if declared.is_some_and(|(input, _)| !is_in(input, kind)) {
+            return None;
+        }
+        if let Some(value) = self.survey.given.get(name) {
+            return Some(self.known_value(kind, name, value));
+        }
+        let (input, schema) = declared?;
+        match (&input.default, self.survey.role.is_main()) {
+            (Some(default), true) => Some(self.known_value(kind, name, default)),
+            _ => Some(schema.structure().clone()),
+        }
+    }
+
+    /// The type of a value that is known. Messages quote types, so one that holds a secret counts as any that its schema takes.
+    fn known_value(&self, kind: SlotKind, name: &str, value: &Value) -> Type {
+        let is_input = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
+        if is_input && self.survey.plan.has_secret_inputs() {
+            let inputs = Object::from_iter([(Arc::from(name), value.clone())]);
+            if !self.survey.plan.secret_parts(&inputs).is_empty() {
+                let schema = self.input(name).map(|(_, schema)| schema);
+                return schema.map_or(Type::Any, |schema| schema.structure().clone());
+            }
+        }
+        Type::Literal(value.clone())
+    }
+}
+
+/// Whether `input` is read as one of `kind`.
+fn is_in(input: &Input, kind: SlotKind) -> bool {
+    kind == SlotKind::Inputs || (kind == SlotKind::Vars && input.kind == InputKind::Variable)
+}

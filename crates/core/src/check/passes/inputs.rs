@@ -1,0 +1,177 @@
+//! Inputs: their schemas, their defaults, what they are given, and whether anybody reads them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::check::reporter::Findings;
+use crate::check::resolved_plan::Survey;
+use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
+use crate::schema::{SchemaFault, declares_secrets};
+use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
+
+/// The values of the inputs: what was given over the defaults, and what was given beside them.
+pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
+    let mut values = Object::default();
+    for input in &plan.inputs {
+        if let Some(default) = &input.default {
+            values.insert(Arc::clone(&input.name), default.clone());
+        }
+    }
+    for (name, value) in given {
+        values.insert(Arc::clone(name), value.clone());
+    }
+    values
+}
+
+pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    let read = names_read(survey);
+    for input in &survey.plan.inputs {
+        let schema = Schema::from_value(input.schema.clone());
+        if let Some(matter) = schema.malformed() {
+            let finding = findings
+                .warning(
+                    Code::InvalidSchema,
+                    input.place,
+                    format!(
+                        "the schema of the {} `{}` is malformed: {matter}",
+                        noun(input),
+                        input.name
+                    ),
+                )
+                .help("until it is mended, any value is taken");
+            findings.push(finding);
+        }
+        if let Some(default) = &input.default {
+            let what = format!("the default of the {} `{}`", noun(input), input.name);
+            value(input, &schema, default, &what, Some("default"), findings);
+        }
+        match survey.given.get(&input.name) {
+            Some(given) => {
+                let what = format!("what the {} `{}` is given", noun(input), input.name);
+                value(input, &schema, given, &what, None, findings);
+            }
+            None if input.default.is_none() && survey.role.is_main() => {
+                let finding = findings
+                    .error(
+                        Code::MissingInput,
+                        input.place,
+                        format!(
+                            "the {} `{}` is not given and has no default",
+                            noun(input),
+                            input.name
+                        ),
+                    )
+                    .help("give it a value, or declare a default");
+                findings.push(finding);
+            }
+            None => {}
+        }
+        if !read.contains(&*input.name) {
+            let finding = findings
+                .warning(
+                    Code::UnusedInput,
+                    input.place,
+                    format!("the {} `{}` is never read", noun(input), input.name),
+                )
+                .help("take it away, or refer to it");
+            findings.push(finding);
+        }
+    }
+    unknown_given(survey, &read, findings);
+}
+
+fn noun(input: &Input) -> &'static str {
+    match input.kind {
+        InputKind::Input => "input",
+        InputKind::Variable => "variable",
+    }
+}
+
+fn value(
+    input: &Input,
+    schema: &Schema,
+    value: &Value,
+    what: &str,
+    below: Option<&str>,
+    findings: &mut Findings<'_>,
+) {
+    for SchemaFault { path, message, .. } in schema.validate(value) {
+        let place = match below {
+            Some(key) => {
+                let inside: Vec<PointerSegment> = [PointerSegment::Key(key.into())]
+                    .into_iter()
+                    .chain(path)
+                    .collect();
+                findings.inside(input.place, &inside)
+            }
+            None => input.place,
+        };
+        let message = format!("{what} does not fit its schema: {message}");
+        let mut finding = findings.error(Code::InvalidInputValue, place, message);
+        if input.default.is_some() && declares_secrets(&input.schema) {
+            // The default stands there, and is not to be quoted.
+            finding.span = None;
+        }
+        findings.push(finding);
+    }
+}
+
+/// What is given under a name that the plan neither declares nor reads is probably misspelt.
+fn unknown_given(survey: &Survey<'_>, read: &HashSet<&str>, findings: &mut Findings<'_>) {
+    let inputs = &survey.plan.inputs;
+    let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
+    for name in survey.given.keys() {
+        if read.contains(&**name) || declared.contains(&**name) {
+            continue;
+        }
+        let mut finding = findings.warning(
+            Code::UnknownInput,
+            Place::NOWHERE,
+            format!("a value is given for `{name}`, which the plan does not know"),
+        );
+        finding.help = findings.advice(name, "inputs", inputs.iter().map(|input| &*input.name));
+        findings.push(finding);
+    }
+}
+
+/// The names of the inputs and variables that somebody reads.
+fn names_read<'a>(survey: &'a Survey<'a>) -> HashSet<&'a str> {
+    let inputs = survey.plan.inputs.iter();
+    let mut read = HashSet::new();
+    let mut whole_kinds = Vec::new();
+    survey.each_use(&mut |place| {
+        for one in place.reference.reads() {
+            let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
+                continue;
+            };
+            match one.path.first() {
+                Some(Segment::Key(name)) => {
+                    read.insert(&**name);
+                }
+                _ => whole_kinds.push(kind),
+            }
+        }
+    });
+    for (_, step) in survey.steps() {
+        if let Action::Plan(call) = &step.action {
+            whole_kinds.extend(&call.scopes);
+        }
+    }
+    for input in inputs {
+        let is_read = whole_kinds.iter().any(|kind| match kind {
+            SlotKind::Inputs => true,
+            SlotKind::Vars => input.kind == InputKind::Variable,
+            SlotKind::State | SlotKind::Data => false,
+        });
+        if is_read {
+            read.insert(&input.name);
+        }
+    }
+    if whole_kinds
+        .iter()
+        .any(|kind| matches!(kind, SlotKind::Inputs | SlotKind::Vars))
+    {
+        read.extend(survey.given.keys().map(|name| &**name));
+    }
+    read
+}

@@ -1,0 +1,181 @@
+//! Arguments without names: each gets that of a parameter, the required ones first, in the order of the schema.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::receiver::properties;
+use crate::check::reporter::{Findings, Found, listed};
+use crate::plan::{Action, Field, Name, Node, NodeKind, PlanTarget};
+use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Step, Tool, Value};
+
+/// Gives names to the arguments that `plan`, or a plan that stands in one of its steps, gives by position, as far as
+/// `catalog` knows the tools. The findings are those that [`check`](crate::check()) would have.
+pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
+    name_all(plan, catalog).finish()
+}
+
+fn name_all(plan: &mut Plan, catalog: &Catalog) -> Found {
+    let sources = plan.sources.clone();
+    let mut findings = Findings::new(&sources, None);
+    name(plan, catalog, &mut findings);
+    let mut found = findings.finish();
+    for step in &mut plan.steps {
+        if let Action::Plan(call) = &mut step.action
+            && let PlanTarget::Inline(inner) = &mut call.target
+        {
+            found.add_all(name_all(inner, catalog));
+        }
+    }
+    found
+}
+
+/// The same for one plan alone.
+pub(in crate::check) fn name(plan: &mut Plan, catalog: &Catalog, findings: &mut Findings<'_>) {
+    for step in &mut plan.steps {
+        if !step.positional.is_empty() {
+            name_step(step, catalog, findings);
+        }
+    }
+}
+
+fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
+    let Action::Tool(name) = &step.action else {
+        report_nameless(step, findings);
+        return;
+    };
+    // An unknown or ambiguous tool is a finding of its own.
+    let Lookup::Found(tool) = catalog.find(&name.text) else {
+        return;
+    };
+    let parameters = parameters(&tool);
+    if parameters.is_empty() {
+        report_unknown(step, name, &tool, findings);
+        return;
+    }
+    let Some(mut fields) = fields(&step.args, findings) else {
+        return;
+    };
+    let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
+    let known = listed("parameters", parameters.iter().map(|name| &**name));
+    let mut names = parameters.iter();
+    for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
+        match names.next() {
+            Some(name) if given.contains(name) => report_twice(name, &tool, node.place, findings),
+            Some(name) => fields.push(Field {
+                key: Arc::clone(name),
+                value: node,
+            }),
+            None => report_surplus(
+                position,
+                (parameters.len(), known.as_deref()),
+                &tool,
+                node.place,
+                findings,
+            ),
+        }
+    }
+    // The order of arguments is that of the parameters, as a caller by name would write them.
+    let positions: HashMap<&str, usize> = parameters
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(position, name)| (&**name, position))
+        .collect();
+    let position = |field: &Field| positions.get(&*field.key).copied();
+    fields.sort_by_cached_key(|field| position(field).unwrap_or(parameters.len()));
+    // Not made one literal where it could be: each argument keeps its place.
+    step.args.kind = NodeKind::Object(fields);
+}
+
+/// The names of a tool's parameters: the required ones first, each kind in the order of the schema.
+fn parameters(tool: &Tool) -> Vec<Arc<str>> {
+    let schema = tool.input.as_value();
+    let required: HashSet<&str> = schema
+        .get("required")
+        .and_then(Value::as_list)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_text)
+        .collect();
+    let mut names = properties(tool.input.structure());
+    names.sort_by_key(|name| !required.contains(&**name));
+    names
+}
+
+/// The arguments that have names; nothing where not even that is known.
+fn fields(args: &Node, findings: &Findings<'_>) -> Option<Vec<Field>> {
+    match &args.kind {
+        NodeKind::Object(fields) => Some(fields.clone()),
+        NodeKind::Literal(Value::Null) => Some(Vec::new()),
+        NodeKind::Literal(Value::Object(fields)) => Some(
+            fields
+                .iter()
+                .map(|(key, value)| {
+                    let inside = [PointerSegment::Key(Arc::clone(key))];
+                    let place = findings.inside(args.place, &inside);
+                    Field {
+                        key: Arc::clone(key),
+                        value: Node::literal(value.clone(), place),
+                    }
+                })
+                .collect(),
+        ),
+        _ => None,
+    }
+}
+
+fn report_nameless(step: &Step, findings: &mut Findings<'_>) {
+    let message = format!("the step `{}` calls no tool that could name it", step.id);
+    report(first_place(step), message, Some("give it a name"), findings);
+}
+
+fn report_unknown(step: &Step, name: &Name, tool: &Tool, findings: &mut Findings<'_>) {
+    let message = format!(
+        "the tool `{}` names no parameters that it could be meant for",
+        tool.name
+    );
+    let help = format!("write `{}(name=value)`, or declare them", name.text);
+    let help = if tool.input.is_any() {
+        help
+    } else {
+        "the tool takes no arguments".to_owned()
+    };
+    report(first_place(step), message, Some(&help), findings);
+}
+
+fn report_twice(name: &str, tool: &Tool, place: Place, findings: &mut Findings<'_>) {
+    let message = format!(
+        "it stands where `{name}` of the tool `{}` does, which is given by name as well",
+        tool.name
+    );
+    report(place, message, Some("give it once"), findings);
+}
+
+fn report_surplus(
+    position: usize,
+    (count, known): (usize, Option<&str>),
+    tool: &Tool,
+    place: Place,
+    findings: &mut Findings<'_>,
+) {
+    let message = format!(
+        "it is number {} of those for the tool `{}`, which has {count} parameters",
+        position + 1,
+        tool.name,
+    )
+    .replace(" 1 parameters", " 1 parameter");
+    report(place, message, known, findings);
+}
+
+fn first_place(step: &Step) -> Place {
+    step.positional
+        .first()
+        .map_or(step.place, |node| node.place)
+}
+
+fn report(place: Place, message: String, help: Option<&str>, findings: &mut Findings<'_>) {
+    let message = format!("an argument has no name: {message}");
+    let mut finding = findings.error(Code::UnnamedArgument, place, message);
+    finding.help = help.map(str::to_owned);
+    findings.push(finding);
+}

@@ -1,0 +1,148 @@
+//! Which parameters may receive data from other steps.
+
+use crate::check::reporter::Findings;
+use crate::check::resolved_plan::Survey;
+use crate::plan::{Field, Node, NodeKind, Sharing};
+use crate::schema::resolve_pointer;
+use crate::{Code, Schema, Tool, Value};
+
+/// What a schema says about a parameter, or a part of one, that may receive data from other steps.
+const MARK: &str = "x-sharable";
+
+pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+    if survey.plan.sharing == Sharing::Open {
+        return;
+    }
+    for (index, step) in survey.steps() {
+        let Some(tool) = survey.tool(index) else {
+            continue;
+        };
+        match &step.args.kind {
+            NodeKind::Object(fields) => {
+                let whole = tool.input.spot();
+                for field in fields {
+                    parameter(tool, field, &whole, findings);
+                }
+            }
+            NodeKind::Literal(_) => {}
+            _ => {
+                let finding = findings.error(
+                    Code::NotSharable,
+                    step.args.place,
+                    format!(
+                        "the arguments of `{}` as a whole cannot come from another step",
+                        tool.name
+                    ),
+                );
+                findings.push(finding);
+            }
+        }
+    }
+}
+
+fn parameter(tool: &Tool, field: &Field, whole: &Spot<'_>, findings: &mut Findings<'_>) {
+    let mut found = Vec::new();
+    visit(&field.value, &whole.field(&field.key), false, &mut found);
+    for node in found {
+        node.each_reference(&mut |reference| {
+            let message = format!(
+                "the parameter `{}` of `{}` is not sharable, so no reference may stand in it",
+                field.key, tool.name
+            );
+            let finding = findings.error(Code::NotSharable, reference.place, message).help(
+                "write the value itself, or mark the parameter with `x-sharable` in the tool's schema",
+            );
+            findings.push(finding);
+        });
+    }
+}
+
+/// Collects the references in `node` that stand where they may not: the nearest mark around each decides.
+fn visit<'a>(node: &'a Node, spot: &Spot<'_>, sharable: bool, found: &mut Vec<&'a Node>) {
+    let sharable = spot.says(MARK).unwrap_or(sharable);
+    match &node.kind {
+        NodeKind::Literal(_) => {}
+        NodeKind::Reference(_) | NodeKind::Text(_) if sharable => {}
+        NodeKind::Reference(_) | NodeKind::Text(_) => found.push(node),
+        NodeKind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                visit(item, &spot.item(index), sharable, found);
+            }
+        }
+        NodeKind::Object(fields) => {
+            for field in fields {
+                visit(&field.value, &spot.field(&field.key), sharable, found);
+            }
+        }
+    }
+}
+
+/// The most schemas that are looked at in one place: references may lead in circles.
+const MAX_SCHEMAS: usize = 64;
+
+/// The schemas that may hold in one place: those that a `$ref` leads to and the branches of
+/// `allOf`, `anyOf` and `oneOf` included.
+#[derive(Clone, Debug)]
+struct Spot<'a> {
+    document: &'a Value,
+    schemas: Vec<&'a Value>,
+}
+
+impl Schema {
+    /// The place of the whole value.
+    fn spot(&self) -> Spot<'_> {
+        let document = self.as_value();
+        Spot::new(document, vec![document])
+    }
+}
+
+impl<'a> Spot<'a> {
+    fn new(document: &'a Value, mut schemas: Vec<&'a Value>) -> Self {
+        let mut at = 0;
+        while let Some(schema) = schemas.get(at).copied() {
+            at += 1;
+            let target = schema
+                .get("$ref")
+                .and_then(Value::as_text)
+                .and_then(|target| resolve_pointer(document, target.strip_prefix('#')?));
+            let branches = ["allOf", "anyOf", "oneOf"]
+                .into_iter()
+                .filter_map(|keyword| schema.get(keyword)?.as_list())
+                .flatten();
+            let left = MAX_SCHEMAS.saturating_sub(schemas.len());
+            schemas.extend(target.into_iter().chain(branches).take(left));
+        }
+        Self { document, schemas }
+    }
+
+    /// The place of the field `name`.
+    fn field(&self, name: &str) -> Self {
+        let schemas = self.schemas.iter().filter_map(|schema| {
+            schema
+                .get("properties")
+                .and_then(|properties| properties.get(name))
+                .or_else(|| schema.get("additionalProperties"))
+        });
+        Self::new(self.document, schemas.collect())
+    }
+
+    /// The place of the item at `index`.
+    fn item(&self, index: usize) -> Self {
+        let schemas = self.schemas.iter().filter_map(|schema| {
+            schema
+                .get("prefixItems")
+                .and_then(|items| items.as_list()?.get(index))
+                .or_else(|| schema.get("items"))
+        });
+        Self::new(self.document, schemas.collect())
+    }
+
+    /// Whether one of the schemas says `true` under `keyword`, or one `false` and none `true`;
+    /// nothing where none says either.
+    fn says(&self, keyword: &str) -> Option<bool> {
+        self.schemas
+            .iter()
+            .filter_map(|schema| schema.get(keyword)?.as_bool())
+            .max()
+    }
+}

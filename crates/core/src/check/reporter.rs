@@ -1,0 +1,217 @@
+//! Where the passes put what they find.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::suggestion::ranked;
+use crate::diagnostic::Tally;
+use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
+
+/// How many names are compared in search of near ones before the rest goes without advice: it must
+/// not cost more than the check itself.
+const MAX_COMPARISONS: usize = 100_000;
+
+/// How many names a list of what there is holds.
+const MAX_LISTED: usize = 20;
+
+/// The most characters of one of them.
+const LONGEST_LISTED: usize = 100;
+
+/// The findings of one plan.
+pub(super) struct Findings<'a> {
+    sources: &'a Sources,
+    /// The text's name, where it is not the plan itself that is checked.
+    text: Option<Arc<str>>,
+    found: Found,
+    comparisons_left: Cell<usize>,
+}
+
+impl<'a> Findings<'a> {
+    /// No findings yet, in a plan whose places are in `sources`.
+    pub(super) fn new(sources: &'a Sources, text: Option<Arc<str>>) -> Self {
+        Self {
+            sources,
+            text,
+            found: Found::default(),
+            comparisons_left: Cell::new(MAX_COMPARISONS),
+        }
+    }
+
+    pub(super) fn error(&self, code: Code, place: Place, message: impl Into<String>) -> Diagnostic {
+        self.placed(Diagnostic::error(code, message), place)
+    }
+
+    pub(super) fn warning(
+        &self,
+        code: Code,
+        place: Place,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.placed(Diagnostic::warning(code, message), place)
+    }
+
+    pub(super) fn of(
+        &self,
+        severity: Severity,
+        code: Code,
+        place: Place,
+        message: String,
+    ) -> Diagnostic {
+        match severity {
+            Severity::Error => self.error(code, place, message),
+            Severity::Warning => self.warning(code, place, message),
+        }
+    }
+
+    pub(super) fn push(&mut self, finding: Diagnostic) {
+        self.found.push(finding);
+    }
+
+    /// Counts a finding of which nothing more is told, where so many were told already: then nobody need word it.
+    pub(super) fn only_counts(&mut self, severity: Severity) -> bool {
+        self.found.tally.only_counts(severity)
+    }
+
+    pub(super) fn add_all(&mut self, found: Found) {
+        self.found.add_all(found);
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.found.tally.has_errors()
+    }
+
+    pub(super) fn finish(self) -> Found {
+        self.found
+    }
+
+    /// The place of a part of what stands at `place`.
+    pub(super) fn inside(&self, place: Place, path: &[PointerSegment]) -> Place {
+        self.sources.descend(place, path)
+    }
+
+    /// The JSON pointer of `place`, for messages that name a second one.
+    pub(super) fn pointer(&self, place: Place) -> Option<String> {
+        self.sources.pointer(place)
+    }
+
+    /// The one of `known` that was probably meant by `name`.
+    pub(super) fn nearest<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        self.ranked(name, known).map(|(_, near)| near)
+    }
+
+    /// The one of `known` that was probably meant by `name`, and its distance.
+    pub(super) fn ranked<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<(usize, &'n str)> {
+        let known = known.into_iter().map_while(|known| {
+            let left = self.comparisons_left.get().checked_sub(1)?;
+            self.comparisons_left.set(left);
+            Some(known)
+        });
+        ranked(name, known)
+    }
+
+    /// The same, where it is the only one that may have been meant.
+    pub(super) fn only_near<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        let known: Vec<&str> = known.into_iter().collect();
+        let near = self.nearest(name, known.iter().copied())?;
+        let others = known.into_iter().filter(|other| *other != near);
+        self.nearest(name, others).is_none().then_some(near)
+    }
+
+    /// Advice for an unknown name: the one that was probably meant, else those that there are.
+    pub(super) fn advice<'n>(
+        &self,
+        name: &str,
+        kinds: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        let left = self.comparisons_left.get();
+        let known: Vec<&str> = known.into_iter().take(left).collect();
+        self.comparisons_left
+            .set(left.saturating_sub(known.len() / 8));
+        match self.nearest(name, known.iter().copied()) {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None => listed(kinds, known),
+        }
+    }
+
+    fn placed(&self, finding: Diagnostic, place: Place) -> Diagnostic {
+        if self.found.tally.is_full(finding.severity) {
+            return finding;
+        }
+        let mut finding = finding.at(place, self.sources);
+        finding.source.clone_from(&self.text);
+        finding
+    }
+}
+
+/// What was found, as far as it is told.
+#[derive(Default)]
+pub(super) struct Found {
+    told: Diagnostics,
+    tally: Tally,
+}
+
+impl Found {
+    fn push(&mut self, finding: Diagnostic) {
+        if self.tally.count(finding.severity) {
+            self.told.push(finding);
+        }
+    }
+
+    pub(super) fn add_all(&mut self, found: Self) {
+        for finding in found.told {
+            self.push(finding);
+        }
+        self.tally.add_untold(found.tally);
+    }
+
+    /// Sorts what is told by its place.
+    pub(super) fn sort(&mut self) {
+        self.told.sort();
+    }
+
+    /// What is told; the last one says how many more there are.
+    pub(super) fn finish(mut self) -> Diagnostics {
+        self.tally.tell_rest(&mut self.told);
+        self.told
+    }
+}
+
+/// `the KINDS are ...`, sorted, or `the only KIND is ...`; nothing where there are none.
+pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.sort_unstable();
+    known.dedup();
+    let more = known.len().saturating_sub(MAX_LISTED);
+    let mut names: Vec<String> = known
+        .iter()
+        .take(MAX_LISTED)
+        .map(|name| match name.char_indices().nth(LONGEST_LISTED) {
+            Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
+            None => format!("`{name}`"),
+        })
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    if let [only] = names.as_slice() {
+        let kind = kinds.strip_suffix('s').unwrap_or(kinds);
+        return Some(format!("the only {kind} is {only}"));
+    }
+    Some(format!("the {kinds} are {}", names.join(", ")))
+}

@@ -1,0 +1,10 @@
+//! Diagnostics about a plan, made for three readers: a person, a program, a model.
+
+mod code;
+mod counter;
+mod report;
+
+pub use code::Code;
+pub use counter::Tally;
+pub(crate) use report::LONGEST;
+pub use report::{Diagnostic, Diagnostics, Fix, FixPart, Severity};

@@ -1,0 +1,376 @@
+//! Findings about a plan, made for three readers: a person, a program, a model.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::Code;
+use crate::{Place, Sources, Span};
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// Which kind of finding it is; `docs/codes/` has a page for each.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is the matter: one lower-case clause, user data in backticks, no full stop.
+    pub message: String,
+    /// Where, as a JSON pointer (RFC 6901) into the text. One that is too long for anybody to read is cut and ends in `…`.
+    pub pointer: String,
+    /// Where, as bytes of the text, if it was written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// The way out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// A change that mends it, where one is safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+    /// The text that pointer and span refer to, where it is not the plan itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Arc<str>>,
+}
+
+/// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
+pub(crate) const LONGEST: usize = 4096;
+
+/// What stands behind the number of findings that are not told, and behind that of only one.
+const UNTOLD: [&str; 2] = [
+    " further findings are not shown",
+    " further finding is not shown",
+];
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The plan runs, but probably not as meant.
+    Warning,
+    /// The plan does not run.
+    Error,
+}
+
+/// A change to the plan's text that mends a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// Where, as a JSON pointer.
+    pub pointer: String,
+    /// What to replace there.
+    #[serde(skip_serializing_if = "FixPart::is_value")]
+    pub part: FixPart,
+    /// What to put there: a JSON text value without its quotes.
+    pub replacement: String,
+}
+
+/// What a fix replaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixPart {
+    /// The value that the pointer leads to.
+    #[default]
+    Value,
+    /// The key under which it stands in its object.
+    Key,
+}
+
+impl FixPart {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_value(&self) -> bool {
+        *self == Self::Value
+    }
+}
+
+impl Diagnostic {
+    /// A finding that the plan cannot run with.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, message)
+    }
+
+    /// A finding that the plan can run with.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, message)
+    }
+
+    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            message: message.into(),
+            pointer: String::new(),
+            span: None,
+            help: None,
+            fix: None,
+            source: None,
+        }
+    }
+
+    /// Says where: `place`, among `sources`.
+    pub fn at(mut self, place: Place, sources: &Sources) -> Self {
+        if let Some(source) = sources.source_of(place) {
+            let pointer = source.start_of_pointer(place, LONGEST);
+            self.pointer = pointer.unwrap_or_default();
+            self.span = source.span(place);
+        }
+        self
+    }
+
+    /// Says where, for a finding in a text that is not in any plan.
+    pub fn at_span(mut self, pointer: impl Into<String>, span: impl Into<Span>) -> Self {
+        self.pointer = pointer.into();
+        self.span = Some(span.into());
+        self
+    }
+
+    fn tells_untold(&self) -> bool {
+        let help = self.help.as_deref();
+        help.is_some_and(|help| UNTOLD.iter().any(|untold| help.ends_with(untold)))
+    }
+
+    /// Adds the way out.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a safe fix: replace the value at this finding's pointer.
+    pub fn fix(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Value, replacement.into())
+    }
+
+    /// Adds a safe fix: replace the key at this finding's pointer.
+    pub fn rename(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Key, replacement.into())
+    }
+
+    fn with_fix(mut self, part: FixPart, replacement: String) -> Self {
+        self.fix = Some(Fix {
+            pointer: self.pointer.clone(),
+            part,
+            replacement,
+        });
+        self
+    }
+
+    /// The same finding in no more words than anybody reads.
+    fn bounded(mut self) -> Self {
+        bound(&mut self.message);
+        if let Some(help) = &mut self.help {
+            bound(help);
+        }
+        if bound(&mut self.pointer) {
+            // What is left of it leads elsewhere.
+            self.fix = None;
+        }
+        self
+    }
+
+    /// Whether the plan cannot run with it.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Cuts `text` where it is too long. Whether it was.
+fn bound(text: &mut String) -> bool {
+    let is_long = LONGEST < text.len();
+    if is_long {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    is_long
+}
+
+impl fmt::Display for Diagnostic {
+    /// Short text for a model: code, place, message, help.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if !self.pointer.is_empty() {
+            write!(f, " at {}", self.pointer)?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, " of `{source}`")?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Findings, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+#[must_use = "findings that nobody reads are lost"]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// No findings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic.bounded());
+    }
+
+    /// Adds the findings of `other`.
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
+    /// Makes errors of all warnings.
+    pub fn raise(&mut self) {
+        for diagnostic in &mut self.0 {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+
+    /// Whether there is a finding that the plan cannot run with.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether there are no findings.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many findings there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The findings.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    /// The findings, to change.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.0.iter_mut()
+    }
+
+    /// Says with the last finding that there are `more` (a number, or what stands for one) that are not told.
+    pub fn tell_untold(&mut self, more: impl fmt::Display) {
+        if let Some(last) = self.0.last_mut() {
+            let mut more = more.to_string();
+            let [several, only] = UNTOLD;
+            more.push_str(if more == "1" { only } else { several });
+            last.help = Some(match last.help.take() {
+                Some(help) => format!("{help}; {more}"),
+                None => more,
+            });
+        }
+    }
+
+    /// Whether one of them says that there are more which are [not told](Self::tell_untold).
+    pub fn has_untold(&self) -> bool {
+        self.0.iter().any(Diagnostic::tells_untold)
+    }
+
+    /// Sorts by place in the text, errors before warnings where they share one. Findings in other texts come last.
+    pub fn sort(&mut self) {
+        self.0.sort_by(|a, b| {
+            let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| b.severity.cmp(&a.severity))
+        });
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// Short text for a model: one finding a line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, finding) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            finding.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Diagnostics {
+    type Item = &'a mut Diagnostic;
+    type IntoIter = std::slice::IterMut<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(findings: T) -> Self {
+        Self(findings.into_iter().map(Diagnostic::bounded).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Diagnostic, Diagnostics, LONGEST};
+
+    #[test]
+    fn findings_are_bounded() {
+        let check = |letter: &str, count: usize, expected: &str| {
+            let text = letter.repeat(count);
+            let finding = Diagnostic::error(Code::UnknownTool, text.as_str())
+                .help(text.as_str())
+                .at_span(text, 0..1)
+                .fix("known");
+            let mut pushed = Diagnostics::new();
+            pushed.push(finding.clone());
+            let collected = Diagnostics::from_iter([finding]);
+            assert_eq!(pushed, collected);
+            for finding in &pushed {
+                assert_eq!(finding.message, expected);
+                assert_eq!(finding.help.as_deref(), Some(expected));
+                assert_eq!(finding.pointer, expected);
+                // What was cut leads nowhere.
+                assert_eq!(finding.fix.is_some(), count * letter.len() <= LONGEST);
+            }
+        };
+        let whole = "x".repeat(LONGEST);
+        check("x", LONGEST, &whole);
+        check("x", LONGEST + 1, &format!("{whole}…"));
+        check("東", LONGEST, &format!("{}…", "東".repeat(LONGEST / 3)));
+    }
+}

@@ -1,0 +1,316 @@
+//! Reading an expression's text letter by letter: names, numbers, quoted text.
+
+use crate::expression::{ExpressionError, MOST_NESTED};
+use crate::{Number, Value};
+
+/// A position in a text.
+#[derive(Debug)]
+pub(super) struct Cursor<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    nested: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            nested: 0,
+        }
+    }
+
+    /// Goes one level in.
+    pub(super) fn enter(&mut self) -> Result<(), ExpressionError> {
+        self.nested += 1;
+        if self.nested > MOST_NESTED {
+            return Err(ExpressionError::too_large(
+                format!("the expression is nested more than {MOST_NESTED} levels deep"),
+                self.at,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Comes back from one level in.
+    pub(super) fn leave(&mut self) {
+        self.nested = self.nested.saturating_sub(1);
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn bump(&mut self) -> Option<char> {
+        let letter = self.peek()?;
+        self.at += letter.len_utf8();
+        Some(letter)
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            // CEL comments reach to the end of their line.
+            if !trimmed.starts_with("//") {
+                return;
+            }
+            self.at += trimmed.find('\n').unwrap_or(trimmed.len());
+        }
+    }
+
+    /// Takes `sign` if it comes next.
+    pub(super) fn take(&mut self, sign: &str) -> bool {
+        let found = self.rest().starts_with(sign);
+        if found {
+            self.at += sign.len();
+        }
+        found
+    }
+
+    /// Takes `sign`, with any space before it.
+    pub(super) fn take_spaced(&mut self, sign: &str) -> bool {
+        self.skip_space();
+        self.take(sign)
+    }
+
+    /// Takes `sign`, or says that it is missing.
+    pub(super) fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {
+        if self.take_spaced(sign) {
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("expected `{sign}`")))
+    }
+
+    /// An error about what stands here.
+    pub(super) fn unexpected(&self, expected: &str) -> ExpressionError {
+        let message = match self.peek() {
+            Some(found) => format!("{expected}, found `{found}`"),
+            None => format!("{expected}, found the end"),
+        };
+        ExpressionError::new(message, self.at)
+    }
+
+    /// Whether a number that begins with its point comes next.
+    pub(super) fn is_at_fraction(&self) -> bool {
+        let mut letters = self.rest().chars();
+        letters.next() == Some('.') && letters.next().is_some_and(|next| next.is_ascii_digit())
+    }
+
+    /// Takes the opening bracket of a call, with any space before it.
+    pub(super) fn take_call(&mut self) -> bool {
+        let start = self.at;
+        let found = self.take_spaced("(");
+        if !found {
+            self.at = start;
+        }
+        found
+    }
+
+    /// A name or a segment of a path: letters and digits of any script, `_`, and hyphens between them.
+    pub(super) fn name(&mut self) -> Option<&'t str> {
+        let rest = self.rest();
+        let length = name_length(rest);
+        self.at += length;
+        rest.get(..length).filter(|name| !name.is_empty())
+    }
+
+    /// A number without a sign, which may begin with its point.
+    pub(super) fn number(&mut self) -> Result<Value, ExpressionError> {
+        let start = self.at;
+        let rest = self.rest();
+        if let Some(digits) = rest.strip_prefix("0x") {
+            let length = digits
+                .find(|letter: char| !letter.is_ascii_hexdigit())
+                .unwrap_or(digits.len());
+            self.at += 2 + length;
+            self.skip_unsigned_suffix();
+            self.end_of_number(start)?;
+            return u64::from_str_radix(digits.get(..length).unwrap_or_default(), 16)
+                .map(Value::from)
+                .map_err(|_| bad_number(start));
+        }
+        let mut scan = rest.chars().peekable();
+        let mut length = 0;
+        let digits = |scan: &mut std::iter::Peekable<std::str::Chars<'_>>| {
+            let mut count = 0;
+            while scan.next_if(char::is_ascii_digit).is_some() {
+                count += 1;
+            }
+            count
+        };
+        length += digits(&mut scan);
+        let mut is_whole = true;
+        let mut ahead = scan.clone();
+        if ahead.next() == Some('.') {
+            let count = digits(&mut ahead);
+            if count > 0 {
+                length += 1 + count;
+                is_whole = false;
+                scan = ahead;
+            }
+        }
+        let mut ahead = scan.clone();
+        if matches!(ahead.next(), Some('e' | 'E')) {
+            let sign = usize::from(ahead.next_if(|sign| matches!(sign, '+' | '-')).is_some());
+            let count = digits(&mut ahead);
+            if count > 0 {
+                length += 1 + sign + count;
+                is_whole = false;
+            }
+        }
+        let written = rest.get(..length).unwrap_or_default();
+        self.at += length;
+        if is_whole {
+            self.skip_unsigned_suffix();
+        }
+        self.end_of_number(start)?;
+        if is_whole && let Ok(number) = written.parse::<u64>() {
+            return Ok(number.into());
+        }
+        written
+            .parse::<f64>()
+            .ok()
+            .filter(|_| !is_whole)
+            .and_then(Number::from_f64)
+            .map(Value::Number)
+            .ok_or_else(|| bad_number(start))
+    }
+
+    /// `1u` is the same number as `1`.
+    fn skip_unsigned_suffix(&mut self) {
+        let _ = self.take("u") || self.take("U");
+    }
+
+    fn end_of_number(&self, start: usize) -> Result<(), ExpressionError> {
+        match self.peek() {
+            Some(letter) if letter.is_alphanumeric() || letter == '_' => Err(bad_number(start)
+                .help("write a step whose id begins with a digit as `steps[\"…\"]`")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Quoted text, from its opening quote on. `r"…"` is taken by the caller, which says so by `is_raw`.
+    pub(super) fn quoted(&mut self, is_raw: bool) -> Result<String, ExpressionError> {
+        let start = self.at;
+        let unclosed = || ExpressionError::new("the quoted text does not end", start);
+        let Some(quote) = self.bump() else {
+            return Err(unclosed());
+        };
+        let triple: String = std::iter::repeat_n(quote, 2).collect();
+        let is_triple = self.rest().starts_with(&triple)
+            && (self
+                .rest()
+                .get(2..)
+                .is_some_and(|rest| rest.contains(&format!("{quote}{triple}"))));
+        if is_triple {
+            self.at += 2;
+        }
+        let mut text = String::new();
+        loop {
+            let at = self.at;
+            match self.bump().ok_or_else(unclosed)? {
+                letter if letter == quote && (!is_triple || self.take(&triple)) => {
+                    return Ok(text);
+                }
+                '\\' if !is_raw => text.push(self.escape(at)?),
+                letter => text.push(letter),
+            }
+        }
+    }
+
+    fn escape(&mut self, start: usize) -> Result<char, ExpressionError> {
+        let unknown = || ExpressionError::new("the escape stands for no character", start);
+        let letter = match self.bump().ok_or_else(unknown)? {
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\u{b}',
+            same @ ('\\' | '/' | '"' | '\'' | '`' | '?') => same,
+            'x' | 'X' => {
+                return self
+                    .code(2, 16)
+                    .and_then(char::from_u32)
+                    .ok_or_else(unknown);
+            }
+            'U' => {
+                return self
+                    .code(8, 16)
+                    .and_then(char::from_u32)
+                    .ok_or_else(unknown);
+            }
+            'u' => {
+                let first = self.code(4, 16).ok_or_else(unknown)?;
+                if !(0xd800..0xdc00).contains(&first) {
+                    return char::from_u32(first).ok_or_else(unknown);
+                }
+                // JSON writes characters beyond 16 bits as two escapes.
+                let second = if self.take("\\u") {
+                    self.code(4, 16)
+                } else {
+                    None
+                };
+                let low = second
+                    .filter(|second| (0xdc00..0xe000).contains(second))
+                    .ok_or_else(unknown)?;
+                let code = 0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00);
+                return char::from_u32(code).ok_or_else(unknown);
+            }
+            '0'..='3' => {
+                self.at -= 1;
+                return self.code(3, 8).and_then(char::from_u32).ok_or_else(unknown);
+            }
+            _ => return Err(unknown()),
+        };
+        Ok(letter)
+    }
+
+    fn code(&mut self, length: usize, radix: u32) -> Option<u32> {
+        let digits = self.rest().get(..length)?;
+        if !digits.chars().all(|digit| digit.is_digit(radix)) {
+            return None;
+        }
+        self.at += length;
+        u32::from_str_radix(digits, radix).ok()
+    }
+}
+
+/// How many bytes of `text` make a name, from its start.
+pub(in crate::expression) fn name_length(text: &str) -> usize {
+    let mut length = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let follows = letters
+            .peek()
+            .is_some_and(|(_, next)| is_name_letter(*next));
+        if is_name_letter(letter) || (letter == '-' && length > 0 && follows) {
+            length = at + letter.len_utf8();
+        } else {
+            break;
+        }
+    }
+    length
+}
+
+fn is_name_letter(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+fn bad_number(at: usize) -> ExpressionError {
+    ExpressionError::new("the number is malformed or too large", at)
+}
+
+/// Whether a name has no hyphen, begins with no digit and means nothing else, so that it can stand for a loop's item.
+pub(super) fn plain_name(name: &str) -> bool {
+    !name.contains('-')
+        && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && !["true", "false", "null", "in"].contains(&name)
+}

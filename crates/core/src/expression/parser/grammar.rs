@@ -1,0 +1,319 @@
+//! The grammar between `${` and `}`: alternatives, and the operators of CEL around their operands.
+
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use crate::Value;
+use crate::expression::operator::Operator;
+use crate::expression::pattern::PatternBudget;
+use crate::expression::program::Binder;
+use crate::expression::tree::{Coalesced, Tree};
+use crate::expression::{Expression, ExpressionError, LONGEST_TEXT, operator};
+use crate::plan::{Alternative, Form, Read};
+
+/// Reads what stands between `${` and `}`.
+///
+/// It is a path (`step.field[0]`, `rows[*].id`, `inputs.x`, `steps["odd id"]`), a JSON literal, a CEL expression over
+/// paths, several of these with `??` between them, or `all(path, path)`, which waits for all and gives the last.
+///
+/// # Errors
+///
+/// The first mistake in the text.
+pub fn parse_form(text: &str) -> Result<Form, ExpressionError> {
+    parse_form_within(text, &mut PatternBudget::default())
+}
+
+/// The same for one of many such texts, which have to do with what `patterns` leaves of patterns that are known ahead.
+///
+/// # Errors
+///
+/// The first mistake in the text.
+pub fn parse_form_within(
+    text: &str,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
+    if text.chars().nth(LONGEST_TEXT).is_some() {
+        return Err(ExpressionError::too_large(
+            format!("the expression has more than {LONGEST_TEXT} characters"),
+            0,
+        ));
+    }
+    let mut parser = Parser {
+        cursor: Cursor::new(text),
+        locals: Vec::new(),
+        patterns,
+    };
+    parser.cursor.skip_space();
+    if parser.cursor.peek().is_none() {
+        return Err(ExpressionError::reference("the reference is empty", 0)
+            .help("write the id of a step, and the way to the part that is wanted"));
+    }
+    if let Some(reads) = parser.all()? {
+        return Ok(Form::All(reads));
+    }
+    let alternatives = parser.alternatives()?;
+    parser.cursor.skip_space();
+    if parser.cursor.peek().is_some() {
+        return Err(parser.not_an_operator());
+    }
+    Ok(form_of(alternatives, text))
+}
+
+/// The form that `alternatives`, cut from `text`, make.
+pub(in crate::expression) fn form_of(alternatives: Vec<Coalesced>, text: &str) -> Form {
+    let mut flat = Vec::with_capacity(alternatives.len());
+    for alternative in alternatives {
+        match alternative.tree {
+            Tree::FirstOf(inner) => match form_of(inner, text) {
+                Form::First(inner) => flat.extend(inner),
+                Form::All(_) => {}
+            },
+            Tree::Read(read) => flat.push(Alternative::Read(read)),
+            Tree::Literal(value) => flat.push(Alternative::Literal(value)),
+            tree => flat.push(Alternative::Expression(expression_of(
+                tree,
+                alternative.span,
+                text,
+            ))),
+        }
+    }
+    Form::First(flat)
+}
+
+fn expression_of(tree: Tree, span: Range<usize>, text: &str) -> Expression {
+    let written = text.get(span).unwrap_or_default().trim();
+    Binder::new(text).bind(written.into(), tree)
+}
+
+/// The state of the parser: where it is, and which loops it is in.
+pub(super) struct Parser<'t> {
+    pub(super) cursor: Cursor<'t>,
+    /// The variables of the enclosing loops, the innermost last.
+    pub(super) locals: Vec<&'t str>,
+    pub(super) patterns: &'t mut PatternBudget,
+}
+
+impl Parser<'_> {
+    /// `all(path, path)`, which stands alone.
+    fn all(&mut self) -> Result<Option<Vec<Read>>, ExpressionError> {
+        let start = self.cursor.at;
+        if self.cursor.name() != Some("all") || !self.cursor.take_spaced("(") {
+            self.cursor.at = start;
+            return Ok(None);
+        }
+        let mut reads = Vec::new();
+        loop {
+            self.cursor.skip_space();
+            let at = self.cursor.at;
+            match self.choice()? {
+                Tree::Read(read) => reads.push(read),
+                _ => {
+                    return Err(ExpressionError::reference("`all(…)` takes paths only", at));
+                }
+            }
+            if self.cursor.take_spaced(")") {
+                break;
+            }
+            self.cursor.expect(",")?;
+        }
+        self.cursor.skip_space();
+        if self.cursor.peek().is_some() {
+            return Err(ExpressionError::reference(
+                "`all(…)` stands alone",
+                self.cursor.at,
+            ));
+        }
+        Ok(Some(reads))
+    }
+
+    /// `a ?? b ?? c`, each with its place in the text.
+    pub(super) fn alternatives(&mut self) -> Result<Vec<Coalesced>, ExpressionError> {
+        let mut alternatives = Vec::new();
+        loop {
+            self.cursor.skip_space();
+            let start = self.cursor.at;
+            let tree = self.choice()?;
+            let span = start..self.cursor.at;
+            alternatives.push(Coalesced { tree, span });
+            if !self.cursor.take_spaced("??") {
+                return Ok(alternatives);
+            }
+        }
+    }
+
+    /// Alternatives as one operand: where only one is given, that one.
+    pub(super) fn nested(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.enter()?;
+        let mut alternatives = self.alternatives()?;
+        self.cursor.leave();
+        Ok(match alternatives.pop() {
+            Some(only) if alternatives.is_empty() => only.tree,
+            last => {
+                alternatives.extend(last);
+                Tree::FirstOf(alternatives)
+            }
+        })
+    }
+
+    /// `condition ? value : otherwise`, or what has no `?`.
+    pub(super) fn choice(&mut self) -> Result<Tree, ExpressionError> {
+        let mut cases = Vec::new();
+        let mut next = self.or()?;
+        loop {
+            self.cursor.skip_space();
+            if self.cursor.rest().starts_with("??") || !self.cursor.take("?") {
+                break;
+            }
+            self.cursor.enter()?;
+            let value = self.choice()?;
+            self.cursor.leave();
+            self.cursor.expect(":")?;
+            cases.push((next, value));
+            next = self.or()?;
+        }
+        Ok(if cases.is_empty() {
+            next
+        } else {
+            Tree::Choice(cases, Box::new(next))
+        })
+    }
+
+    fn or(&mut self) -> Result<Tree, ExpressionError> {
+        let mut parts = vec![self.and()?];
+        while self.cursor.take_spaced("||") {
+            parts.push(self.and()?);
+        }
+        Ok(single(parts).unwrap_or_else(Tree::Or))
+    }
+
+    fn and(&mut self) -> Result<Tree, ExpressionError> {
+        let mut parts = vec![self.chain(0)?];
+        while self.cursor.take_spaced("&&") {
+            parts.push(self.chain(0)?);
+        }
+        Ok(single(parts).unwrap_or_else(Tree::And))
+    }
+
+    /// Operators of `level`, from left to right, around operands of the next level.
+    fn chain(&mut self, level: usize) -> Result<Tree, ExpressionError> {
+        let first = self.link(level)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = self.operator(level)? {
+            rest.push((operator, self.link(level)?));
+        }
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            Tree::Chain(Box::new(first), rest)
+        })
+    }
+
+    fn link(&mut self, level: usize) -> Result<Tree, ExpressionError> {
+        if level < 2 {
+            self.chain(level + 1)
+        } else {
+            self.unary()
+        }
+    }
+
+    fn operator(&mut self, level: usize) -> Result<Option<Operator>, ExpressionError> {
+        self.cursor.skip_space();
+        let rest = self.cursor.rest();
+        let (sign, operator) = match rest.as_bytes() {
+            [b'=', b'=', ..] => ("==", Operator::Equal),
+            [b'!', b'=', ..] => ("!=", Operator::Unequal),
+            [b'<', b'=', ..] => ("<=", Operator::LessOrEqual),
+            [b'>', b'=', ..] => (">=", Operator::GreaterOrEqual),
+            [b'<', ..] => ("<", Operator::Less),
+            [b'>', ..] => (">", Operator::Greater),
+            [b'+', ..] => ("+", Operator::Add),
+            [b'-', ..] => ("-", Operator::Subtract),
+            [b'*', ..] => ("*", Operator::Multiply),
+            [b'/', ..] => ("/", Operator::Divide),
+            [b'%', ..] => ("%", Operator::Remainder),
+            [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", Operator::In),
+            [b'=', ..] => {
+                return Err(
+                    ExpressionError::new("`=` compares nothing", self.cursor.at).help("write `==`")
+                );
+            }
+            _ => return Ok(None),
+        };
+        if operator.level() != level {
+            return Ok(None);
+        }
+        self.cursor.at += sign.len();
+        Ok(Some(operator))
+    }
+
+    /// Signs before an operand.
+    fn unary(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        let start = self.cursor.at;
+        let Some(sign @ ('!' | '-')) = self.cursor.peek() else {
+            return self.operand();
+        };
+        let mut signs = 0_usize;
+        while self.cursor.peek() == Some(sign) {
+            self.cursor.bump();
+            self.cursor.skip_space();
+            signs += 1;
+        }
+        let mut tree = match self.cursor.peek() {
+            Some('!' | '-') => {
+                return Err(self.cursor.unexpected("expected a value"));
+            }
+            _ => self.operand()?,
+        };
+        // Two of the same sign undo each other, but still say of which kind the operand must be.
+        for _ in 0..2 - signs % 2 {
+            tree = match (sign, tree) {
+                ('-', Tree::Literal(value @ Value::Number(_))) => operator::negate(&value)
+                    .map(Tree::Literal)
+                    .map_err(|error| ExpressionError::new(error.to_string(), start))?,
+                ('-', tree) => Tree::Negate(Box::new(tree)),
+                (_, tree) => Tree::Not(Box::new(tree)),
+            };
+        }
+        Ok(tree)
+    }
+
+    /// An error about what stands where an operator is expected.
+    fn not_an_operator(&mut self) -> ExpressionError {
+        let at = self.cursor.at;
+        let error = |message: &str, help: &str| ExpressionError::new(message, at).help(help);
+        let rest = self.cursor.rest();
+        match self.cursor.name() {
+            Some("and") => return error("`and` is no operator", "write `&&`"),
+            Some("or") => return error("`or` is no operator", "write `||`"),
+            Some(name) => {
+                return error(
+                    &format!("expected an operator, found `{name}`"),
+                    "a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes",
+                );
+            }
+            None => {}
+        }
+        if rest.starts_with('|') {
+            return error(
+                "`|` is no operator",
+                "write `??` for a fallback, `||` for one of two conditions",
+            );
+        }
+        if rest.starts_with('&') {
+            return error("`&` is no operator", "write `&&`");
+        }
+        self.cursor.unexpected("expected an operator")
+    }
+}
+
+/// The only part, or all of them.
+fn single(mut parts: Vec<Tree>) -> Result<Tree, Vec<Tree>> {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => Ok(only),
+        last => {
+            parts.extend(last);
+            Err(parts)
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! The operands of an expression: literals, paths, calls, and what is done to them with `.` and `[…]`.
+
+use std::sync::Arc;
+
+use super::cursor::name_length;
+use super::grammar::Parser;
+use crate::Value;
+use crate::expression::ExpressionError;
+use crate::expression::function;
+use crate::expression::operator::whole_index;
+use crate::expression::tree::{Move, Tree};
+use crate::plan::{Missing, Outside, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::value::Object;
+
+impl Parser<'_> {
+    /// One operand, with everything that is done to it.
+    pub(super) fn operand(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        let tree = match self.cursor.peek() {
+            Some('(') => {
+                self.cursor.bump();
+                let inner = self.nested()?;
+                self.cursor.expect(")")?;
+                inner
+            }
+            Some('[') => self.list()?,
+            Some('{') => self.object()?,
+            Some('"' | '\'') => Tree::Literal(self.cursor.quoted(false)?.into()),
+            Some(digit) if digit.is_ascii_digit() || self.cursor.is_at_fraction() => {
+                Tree::Literal(self.cursor.number()?)
+            }
+            _ => self.named()?,
+        };
+        self.moves(tree)
+    }
+
+    fn list(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.bump();
+        let items = if self.lone_comma("]")? {
+            Vec::new()
+        } else {
+            self.arguments("]")?
+        };
+        let literals: Option<Vec<Value>> = items
+            .iter()
+            .map(|item| match item {
+                Tree::Literal(value) => Some(value.clone()),
+                _ => None,
+            })
+            .collect();
+        Ok(literals.map_or(Tree::List(items), |values| Tree::Literal(values.into())))
+    }
+
+    fn object(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.bump();
+        let mut fields = Vec::new();
+        let mut literals = Some(Object::default());
+        if self.lone_comma("}")? {
+            return Ok(Tree::Literal(Value::empty_object()));
+        }
+        loop {
+            if self.cursor.take_spaced("}") {
+                break;
+            }
+            let at = self.cursor.at;
+            let key = self.nested()?;
+            self.cursor.expect(":")?;
+            let value = self.nested()?;
+            match (&key, &value) {
+                (Tree::Literal(Value::Text(key)), Tree::Literal(value)) => {
+                    let repeated = literals
+                        .as_mut()
+                        .is_some_and(|fields| fields.insert(key.clone(), value.clone()).is_some());
+                    if repeated {
+                        return Err(ExpressionError::new(
+                            format!("the key `{key}` appears twice"),
+                            at,
+                        ));
+                    }
+                }
+                (Tree::Literal(Value::Text(_)), _) => literals = None,
+                (Tree::Literal(_), _) => {
+                    return Err(ExpressionError::new("a key must be text", at));
+                }
+                _ => literals = None,
+            }
+            fields.push((key, value));
+            if !self.cursor.take_spaced(",") {
+                self.cursor.expect("}")?;
+                break;
+            }
+        }
+        Ok(literals.map_or(Tree::Object(fields), |fields| Tree::Literal(fields.into())))
+    }
+
+    /// Takes the comma that may end a list or an object, even an empty one, and then `end`.
+    fn lone_comma(&mut self, end: &str) -> Result<bool, ExpressionError> {
+        let found = self.cursor.take_spaced(",");
+        if found {
+            self.cursor.expect(end)?;
+        }
+        Ok(found)
+    }
+
+    /// Values with commas between them, up to `end`.
+    pub(super) fn arguments(&mut self, end: &str) -> Result<Vec<Tree>, ExpressionError> {
+        let mut arguments = Vec::new();
+        loop {
+            if self.cursor.take_spaced(end) {
+                return Ok(arguments);
+            }
+            arguments.push(self.nested()?);
+            if !self.cursor.take_spaced(",") {
+                self.cursor.expect(end)?;
+                return Ok(arguments);
+            }
+        }
+    }
+
+    /// What begins with a name: a word that stands for a value, a loop's variable, a call, or a path.
+    fn named(&mut self) -> Result<Tree, ExpressionError> {
+        let at = self.cursor.at;
+        let Some(name) = self.cursor.name() else {
+            return Err(self.cursor.unexpected("expected a value"));
+        };
+        match (name, self.cursor.peek()) {
+            ("true", _) => return Ok(Tree::Literal(true.into())),
+            ("false", _) => return Ok(Tree::Literal(false.into())),
+            ("null", _) => return Ok(Tree::Literal(Value::Null)),
+            ("in", _) => return Err(ExpressionError::new("`in` has no value before it", at)),
+            ("r" | "R", Some('"' | '\'')) => {
+                return Ok(Tree::Literal(self.cursor.quoted(true)?.into()));
+            }
+            ("b" | "B", Some('"' | '\'')) => {
+                return Err(
+                    ExpressionError::new("bytes are not values here", at).help("leave out the `b`")
+                );
+            }
+            _ => {}
+        }
+        if let Some(position) = self.locals.iter().rev().position(|local| *local == name) {
+            return Ok(Tree::Local(position));
+        }
+        if let Some((start, _)) = name.split_once('-')
+            && self.locals.contains(&start)
+        {
+            return Err(
+                ExpressionError::new(format!("`{name}` is read as one name"), at)
+                    .help("put spaces around the `-`"),
+            );
+        }
+        if function::NAMESPACES.contains(&name) {
+            let end = self.cursor.at;
+            if self.cursor.take_spaced(".") {
+                self.cursor.skip_space();
+                if let Some(function) = self.cursor.name()
+                    && self.cursor.take_call()
+                {
+                    return self.call(&format!("{name}.{function}"), at);
+                }
+            }
+            self.cursor.at = end;
+        }
+        if self.cursor.take_call() {
+            return self.call(name, at);
+        }
+        self.source(name, at)
+            .map(|source| Tree::Read(Read::whole(source)))
+    }
+
+    /// The place that a path starts from: a name of its own, or the id of a step.
+    fn source(&mut self, name: &str, at: usize) -> Result<Source, ExpressionError> {
+        Ok(match name {
+            "inputs" => Source::Slot(SlotKind::Inputs),
+            "vars" => Source::Slot(SlotKind::Vars),
+            "item" => Source::Item,
+            "index" => Source::Index,
+            "last" => Source::Last,
+            "env" => Source::Outside(Outside::Environment, self.constant_key(name, "NAME")?),
+            "secrets" => Source::Outside(Outside::Secrets, self.constant_key(name, "NAME")?),
+            "steps" => Source::Step(StepId::new(self.constant_key(name, "id")?)),
+            "results" => Source::Result(StepId::new(self.constant_key(name, "id")?)),
+            "slots" => match self.constant_key(name, "state")?.as_ref() {
+                "state" => Source::Slot(SlotKind::State),
+                "data" => Source::Slot(SlotKind::Data),
+                "inputs" => Source::Slot(SlotKind::Inputs),
+                "vars" => Source::Slot(SlotKind::Vars),
+                other => {
+                    return Err(ExpressionError::reference(
+                        format!("there are no slots called `{other}`"),
+                        at,
+                    )
+                    .help("write `slots.state` or `slots.data`"));
+                }
+            },
+            id => Source::Step(id.into()),
+        })
+    }
+
+    /// The key that must follow `root`: `.key` or `["key"]`.
+    fn constant_key(&mut self, root: &str, example: &str) -> Result<Arc<str>, ExpressionError> {
+        let at = self.cursor.at;
+        let wrong = || {
+            ExpressionError::reference(format!("`{root}` needs a name that is known ahead"), at)
+                .help(format!("write `{root}[\"{example}\"]`"))
+        };
+        if self.cursor.take_spaced(".") {
+            self.cursor.skip_space();
+            return self.cursor.name().map(Arc::from).ok_or_else(wrong);
+        }
+        if !self.cursor.take_spaced("[") {
+            return Err(wrong());
+        }
+        self.cursor.skip_space();
+        if !matches!(self.cursor.peek(), Some('"' | '\'')) {
+            return Err(wrong());
+        }
+        let key = self.cursor.quoted(false)?;
+        if !self.cursor.take_spaced("]") {
+            return Err(wrong());
+        }
+        if key.trim().is_empty() {
+            return Err(wrong());
+        }
+        Ok(key.into())
+    }
+
+    /// Everything that is done to `tree` with `.`, `[…]` and `?`.
+    fn moves(&mut self, mut tree: Tree) -> Result<Tree, ExpressionError> {
+        loop {
+            let end = self.cursor.at;
+            self.cursor.skip_space();
+            let at = self.cursor.at;
+            match self.cursor.peek() {
+                Some('.') => {
+                    self.cursor.bump();
+                    self.cursor.skip_space();
+                    let Some(name) = self.cursor.name() else {
+                        return Err(self.field_expected());
+                    };
+                    if self.cursor.take_call() {
+                        let call = self.method(name, at + 1)?;
+                        tree = then(tree, call);
+                    } else {
+                        has_parts(&tree, at)?;
+                        tree = with_segment(tree, Segment::key(name), Missing::Fail);
+                    }
+                }
+                Some('[') => {
+                    has_parts(&tree, at)?;
+                    self.cursor.bump();
+                    tree = self.bracket(tree)?;
+                }
+                Some('?') if at == end && self.ends_optional_path() => {
+                    self.cursor.bump();
+                    tree = optional(tree)
+                        .map_err(|()| ExpressionError::new("`?` needs a path before it", at))?;
+                }
+                Some('?')
+                    if at == end
+                        && self.cursor.rest().starts_with("?.")
+                        && !self.is_choice_of_fraction() =>
+                {
+                    return Err(ExpressionError::reference("`?.` is no operator", at)
+                        .help("one `?` at the end covers the whole path, as in `a.b?`"));
+                }
+                _ => {
+                    self.cursor.at = end;
+                    return Ok(tree);
+                }
+            }
+        }
+    }
+
+    /// Whether `?` is followed by a number that begins with its point, as in `yes?.5:1.0`.
+    fn is_choice_of_fraction(&self) -> bool {
+        let digit = self.cursor.rest().chars().nth(2);
+        digit.is_some_and(|digit| digit.is_ascii_digit())
+    }
+
+    fn field_expected(&self) -> ExpressionError {
+        let mut error = self.cursor.unexpected("expected a field");
+        error.kind = crate::expression::ExpressionErrorKind::Reference;
+        error.help("write a field with spaces or signs as `[\"…\"]`")
+    }
+
+    /// Whether the `?` that comes next ends a path, rather than being followed by the two values of a choice.
+    fn ends_optional_path(&self) -> bool {
+        let rest = self.cursor.rest();
+        let Some(after) = rest.strip_prefix('?') else {
+            return false;
+        };
+        if after.starts_with('?') {
+            return false;
+        }
+        let after = after.trim_start();
+        let ends = [
+            ")", "]", "}", ",", ":", "==", "!=", "<", ">", "+", "*", "/", "%", "&&", "||", "?",
+        ];
+        after.is_empty()
+            || ends.iter().any(|end| after.starts_with(end))
+            || (name_length(after) == 2 && after.starts_with("in"))
+    }
+
+    /// What stands between `[` and `]`, after the opening one.
+    fn bracket(&mut self, tree: Tree) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        if self.cursor.take("*") {
+            let missing = if self.cursor.take("?") {
+                Missing::NullInItems
+            } else {
+                Missing::Fail
+            };
+            self.cursor.expect("]")?;
+            return Ok(with_segment(tree, Segment::Each, missing));
+        }
+        let at = self.cursor.at;
+        let inner = self.nested()?;
+        self.cursor.expect("]")?;
+        Ok(match inner {
+            Tree::Literal(Value::Text(key)) => with_segment(tree, Segment::Key(key), Missing::Fail),
+            Tree::Literal(Value::Number(number)) => match whole_index(&number) {
+                Some(index) => with_segment(tree, Segment::Index(index), Missing::Fail),
+                None => {
+                    return Err(ExpressionError::reference(
+                        format!("`{number}` counts no item"),
+                        at,
+                    ));
+                }
+            },
+            Tree::Literal(_) => {
+                return Err(ExpressionError::reference(
+                    "brackets need a number, a text or `*`",
+                    at,
+                ));
+            }
+            computed => then(tree, Move::Item(computed)),
+        })
+    }
+}
+
+/// Whether something can be behind a literal: `1.x` most probably means the step that is called `1`.
+fn has_parts(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
+    match tree {
+        Tree::Literal(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => Err(
+            ExpressionError::reference(format!("`{value}` has no parts"), at).help(format!(
+                "write `steps[\"{value}\"]` for the step of that name"
+            )),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn then(tree: Tree, next: Move) -> Tree {
+    match tree {
+        Tree::Then(base, mut moves) => {
+            moves.push(next);
+            Tree::Then(base, moves)
+        }
+        base => Tree::Then(Box::new(base), vec![next]),
+    }
+}
+
+fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
+    if let Some((path, so_far)) = last_path(&mut tree) {
+        path.push(segment);
+        if missing != Missing::Fail {
+            *so_far = missing;
+        }
+        return tree;
+    }
+    then(tree, Move::Part(vec![segment], missing))
+}
+
+fn optional(mut tree: Tree) -> Result<Tree, ()> {
+    let (_, missing) = last_path(&mut tree).ok_or(())?;
+    *missing = Missing::Null;
+    Ok(tree)
+}
+
+/// The path at the end of `tree`, to lengthen it.
+fn last_path(tree: &mut Tree) -> Option<(&mut Path, &mut Missing)> {
+    match tree {
+        Tree::Read(read) => Some((&mut read.path, &mut read.missing)),
+        Tree::Then(_, moves) => match moves.last_mut() {
+            Some(Move::Part(path, missing)) => Some((path, missing)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether a value of one type can go where another is wanted.
+
+use super::{Type, equality};
+use crate::Value;
+
+/// Whether values of one type fit another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// All of them do, by their structure.
+    Yes,
+    /// None of them ever does.
+    No,
+    /// Some may.
+    Unknown,
+}
+
+impl Type {
+    /// Whether values of `other` can go where this type is wanted. [`Fit::No`] is certain: no value
+    /// is in both. An empty list is in any two types of lists.
+    pub fn accepts(&self, other: &Type) -> Fit {
+        if matches!(other, Type::Never) {
+            Fit::Unknown
+        } else if disjoint(self, other) {
+            Fit::No
+        } else if includes(self, other) {
+            Fit::Yes
+        } else {
+            Fit::Unknown
+        }
+    }
+}
+
+/// Whether it is certain that no value is in both.
+pub(super) fn disjoint(left: &Type, right: &Type) -> bool {
+    match (left, right) {
+        (Type::Never, _) | (_, Type::Never) => true,
+        (Type::Any, _)
+        | (_, Type::Any)
+        | (Type::Integer, Type::Number)
+        | (Type::Number, Type::Integer)
+        | (Type::List(_), Type::List(_)) => false,
+        (Type::Union(members), other) | (other, Type::Union(members)) => {
+            members.iter().all(|member| disjoint(member, other))
+        }
+        (Type::Literal(value), other) | (other, Type::Literal(value)) => !other.admits(value),
+        (Type::Object(left), Type::Object(right)) => {
+            let clashes = |name: &str| disjoint(left.field(name), right.field(name));
+            let in_left = left.required().any(clashes);
+            in_left
+                || right
+                    .required()
+                    .filter(|name| !left.requires(name))
+                    .any(clashes)
+        }
+        (left, right) => left != right,
+    }
+}
+
+/// Whether every value of `inner` is in `outer`, by structure.
+fn includes(outer: &Type, inner: &Type) -> bool {
+    match (outer, inner) {
+        (Type::Any, _)
+        | (_, Type::Never)
+        | (Type::Number, Type::Integer)
+        | (Type::Literal(Value::Null), Type::Null) => true,
+        (_, Type::Union(members)) => members.iter().all(|member| includes(outer, member)),
+        (Type::Union(members), inner) => members.iter().any(|member| includes(member, inner)),
+        (Type::Literal(outer), Type::Literal(inner)) => equality::same(outer, inner),
+        (outer, Type::Literal(value)) => outer.admits(value),
+        (Type::List(outer), Type::List(inner)) => {
+            let longest = outer.prefix.len().max(inner.prefix.len());
+            (0..longest).all(|index| includes(outer.item(index), inner.item(index)))
+                && includes(&outer.items, &inner.items)
+        }
+        (Type::Object(outer), Type::Object(inner)) => {
+            let named = outer.properties.iter().all(|(name, property)| {
+                let there = inner
+                    .properties
+                    .get(name)
+                    .is_some_and(|field| field.required);
+                (there || !property.required) && includes(&property.shape, inner.field(name))
+            });
+            named
+                && inner
+                    .properties
+                    .iter()
+                    .filter(|(name, _)| !outer.properties.contains_key(*name))
+                    .all(|(_, field)| includes(outer.additional.shape(), &field.shape))
+                && includes(outer.additional.shape(), inner.additional.shape())
+        }
+        (outer, inner) => outer == inner,
+    }
+}

@@ -1,0 +1,342 @@
+//! How much of a schema is looked at for one value, before any of its parts: references make much out of little.
+
+use std::collections::HashMap;
+use std::ptr;
+
+use super::type_reader::resolve_pointer;
+use crate::{Object, Value};
+
+/// How many subschemas may have to be looked at for one value.
+const MOST: u64 = 1 << 16;
+
+/// How many of them may lead to one another in a row.
+const HIGHEST: u32 = 128;
+
+/// How many places references may lead to, as far as can be told without reading what they are relative to.
+const MOST_TARGETS: usize = 1_000_000;
+
+/// The keywords that lead to one subschema for the same value.
+const ONE: [&str; 4] = ["not", "if", "then", "else"];
+
+/// Those that lead to a list of them.
+const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// Those that lead to one of them for each name.
+const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
+
+/// What a schema may take for one value, whatever value that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unfolding {
+    /// How many subschemas are looked at.
+    pub(super) subschemas: u64,
+    /// How many of them lead to one another in a row.
+    pub(super) height: u32,
+}
+
+impl Unfolding {
+    pub(super) const LEAF: Self = Self {
+        subschemas: 1,
+        height: 1,
+    };
+
+    /// The most that any subschema of `document` takes.
+    ///
+    /// # Errors
+    ///
+    /// What is the matter where that is more than anybody has time for, or has no end.
+    pub(super) fn of(document: &Value) -> Result<Self, String> {
+        let mut survey = Survey {
+            resources: Vec::new(),
+            belonging: HashMap::new(),
+            anchors: HashMap::new(),
+            known: HashMap::new(),
+            targets_left: MOST_TARGETS,
+        };
+        survey.enter(document, None);
+        let mut most = Self::LEAF;
+        let mut objects = vec![document];
+        while let Some(value) = objects.pop() {
+            if let Value::Object(fields) = value {
+                let unfolding = survey.unfolding(fields, 1)?;
+                most.subschemas = most.subschemas.max(unfolding.subschemas);
+                most.height = most.height.max(unfolding.height);
+            }
+            objects.extend(parts(value));
+        }
+        Ok(most)
+    }
+}
+
+/// What stands directly in `value`.
+fn parts(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match value {
+        Value::Object(fields) => Box::new(fields.values()),
+        Value::List(items) => Box::new(items.iter()),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// What is known of a schema's text. Objects are known by where they are in memory; any of them may be a subschema.
+struct Survey<'a> {
+    /// What references are relative to: the whole, and each part with an `$id`.
+    resources: Vec<&'a Value>,
+    /// To which of these an object belongs.
+    belonging: HashMap<*const Object, usize>,
+    /// What has a name.
+    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    /// What objects take; nothing for those that are being looked at.
+    known: HashMap<*const Object, Option<Unfolding>>,
+    targets_left: usize,
+}
+
+impl<'a> Survey<'a> {
+    fn enter(&mut self, value: &'a Value, resource: Option<usize>) {
+        let mut resource = resource;
+        if let Value::Object(fields) = value {
+            let is_resource = fields.get("$id").is_some_and(|id| id.as_text().is_some());
+            let number = match resource {
+                Some(number) if !is_resource => number,
+                _ => {
+                    self.resources.push(value);
+                    self.resources.len() - 1
+                }
+            };
+            resource = Some(number);
+            self.belonging
+                .insert(ptr::from_ref::<Object>(fields), number);
+            for keyword in ["$anchor", "$dynamicAnchor"] {
+                if let Some(name) = fields.get(keyword).and_then(Value::as_text) {
+                    self.anchors.entry(name).or_default().push(value);
+                }
+            }
+        }
+        for part in parts(value) {
+            self.enter(part, resource);
+        }
+    }
+
+    fn unfolding(&mut self, fields: &'a Object, depth: u32) -> Result<Unfolding, String> {
+        let identity = ptr::from_ref(fields);
+        match self.known.get(&identity) {
+            Some(Some(known)) => return Ok(*known),
+            Some(None) => {
+                return Err("a subschema leads back to itself for the same value".to_owned());
+            }
+            None => {}
+        }
+        if depth > HIGHEST {
+            return Err(too_high());
+        }
+        self.known.insert(identity, None);
+        let mut unfolding = Unfolding::LEAF;
+        for subschema in in_place(fields) {
+            let inner = self.unfolding(subschema, depth + 1)?;
+            unfolding.subschemas = unfolding.subschemas.saturating_add(inner.subschemas);
+            unfolding.height = unfolding.height.max(inner.height + 1);
+        }
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            let Some(target) = fields.get(keyword).and_then(Value::as_text) else {
+                continue;
+            };
+            let mut most = Unfolding::LEAF;
+            // One of them is meant.
+            for target in self.targets(fields, keyword, target)? {
+                if ptr::eq(target, fields) {
+                    continue;
+                }
+                let inner = self.unfolding(target, depth + 1)?;
+                most.subschemas = most.subschemas.max(inner.subschemas);
+                most.height = most.height.max(inner.height);
+            }
+            unfolding.subschemas = unfolding.subschemas.saturating_add(most.subschemas);
+            unfolding.height = unfolding.height.max(most.height + 1);
+        }
+        if unfolding.subschemas > MOST {
+            return Err(format!(
+                "more than {MOST} subschemas have to be looked at for one value"
+            ));
+        }
+        if unfolding.height > HIGHEST {
+            return Err(too_high());
+        }
+        self.known.insert(identity, Some(unfolding));
+        Ok(unfolding)
+    }
+
+    /// Where `target`, which stands in `fields`, may lead in this text.
+    fn targets(
+        &mut self,
+        fields: &Object,
+        keyword: &str,
+        target: &str,
+    ) -> Result<Vec<&'a Object>, String> {
+        let (base, fragment) = target.split_once('#').unwrap_or((target, ""));
+        let named = self.anchors.get(fragment).map_or(&[][..], Vec::as_slice);
+        let candidates = named.len() + self.resources.len();
+        self.targets_left = self
+            .targets_left
+            .checked_sub(candidates)
+            .ok_or("its references may lead to too many places")?;
+        let own = self.belonging.get(&ptr::from_ref(fields));
+        let own = own.and_then(|number| self.resources.get(*number)).copied();
+        let resources: Vec<&'a Value> = if keyword == "$recursiveRef" {
+            self.resources.clone()
+        } else if base.is_empty() {
+            own.into_iter().collect()
+        } else {
+            let named = self
+                .resources
+                .iter()
+                .filter(|resource| has_id(resource, base));
+            named.copied().collect()
+        };
+        let found = resources
+            .into_iter()
+            .filter_map(|resource| resolve_pointer(resource, fragment));
+        Ok(found
+            .chain(named.iter().copied())
+            .filter_map(Value::as_object)
+            .collect())
+    }
+}
+
+/// Whether a reference to `base` may mean the resource: what stands before the last name depends on where the text is.
+fn has_id(resource: &Value, base: &str) -> bool {
+    let last = |id: &str| {
+        id.trim_end_matches('#')
+            .rsplit('/')
+            .next()
+            .map(str::to_owned)
+    };
+    let id = resource.get("$id").and_then(Value::as_text);
+    id.is_some_and(|id| last(id) == last(base))
+}
+
+/// The subschemas in `fields` that are for the same value.
+fn in_place(fields: &Object) -> impl Iterator<Item = &Object> {
+    let of = |keyword: &&str| fields.get(*keyword);
+    let one = ONE.iter().filter_map(of);
+    let listed = LISTS.iter().filter_map(of).filter_map(Value::as_list);
+    let named = NAMED.iter().filter_map(of).filter_map(Value::as_object);
+    one.chain(listed.flat_map(|list| list.iter()))
+        .chain(named.flat_map(Object::values))
+        .filter_map(Value::as_object)
+}
+
+fn too_high() -> String {
+    format!("more than {HIGHEST} subschemas lead to one another for the same value")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Unfolding;
+    use crate::Value;
+
+    fn check(schema: &str, expected: Result<(u64, u32), &str>) {
+        let schema = Value::from_json(schema).unwrap();
+        let found = Unfolding::of(&schema).map(|it| (it.subschemas, it.height));
+        assert_eq!(
+            found,
+            expected.map_err(str::to_owned),
+            "{}",
+            schema.to_json()
+        );
+    }
+
+    /// `last` behind so many definitions, of which each refers twice to the one before, as `step` says.
+    fn doubled(count: usize, step: &str, last: &str) -> String {
+        let steps: Vec<String> = (1..count)
+            .map(|n| {
+                let reference = format!(r##"{{"$ref": "#/$defs/d{}"}}"##, n - 1);
+                format!(r#""d{n}": {}"#, step.replace('?', &reference))
+            })
+            .collect();
+        let top = count - 1;
+        let steps = steps.join(",");
+        format!(r##"{{"$defs": {{"d0": {last}, {steps}}}, "$ref": "#/$defs/d{top}"}}"##)
+    }
+
+    #[test]
+    fn what_is_for_one_value_is_counted() {
+        check("true", Ok((1, 1)));
+        check(r#"{"properties": {"a": {"items": {}}}}"#, Ok((1, 1)));
+        check(
+            r#"{"allOf": [{}, {"not": {}}], "if": {}, "then": true}"#,
+            Ok((5, 3)),
+        );
+        check(
+            r#"{"dependentSchemas": {"a": {}, "b": {"anyOf": [{}, {}]}}}"#,
+            Ok((5, 3)),
+        );
+        check(
+            r##"{"properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##,
+            Ok((2, 2)),
+        );
+        check(&doubled(5, r#"{"allOf": [?, ?]}"#, "{}"), Ok((62, 10)));
+        check(
+            &doubled(5, r#"{"properties": {"l": ?, "r": ?}}"#, "{}"),
+            Ok((2, 2)),
+        );
+    }
+
+    #[test]
+    fn references_lead_where_they_are_meant_to() {
+        check(
+            r##"{"$ref": "#b", "$defs": {"b": {"$anchor": "b", "not": {}}}}"##,
+            Ok((3, 3)),
+        );
+        check(
+            r##"{"$defs": {"a": {"$id": "http://x/a", "$ref": "#/$defs/b", "$defs": {"b": {"not": {}}}}, "b": {}}}"##,
+            Ok((3, 3)),
+        );
+        check(
+            r#"{"$defs": {"a": {"$id": "http://x/a", "not": {}}}, "$ref": "a"}"#,
+            Ok((3, 3)),
+        );
+        check(
+            r#"{"$ref": "http://json-schema.org/draft-07/schema#"}"#,
+            Ok((2, 2)),
+        );
+        check(r##"{"$ref": "#/$defs/nowhere"}"##, Ok((2, 2)));
+        check(r##"{"$ref": "#"}"##, Ok((2, 2)));
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let endless = Err("a subschema leads back to itself for the same value");
+        check(r##"{"anyOf": [{"$ref": "#"}, {}]}"##, endless);
+        check(
+            r##"{"$dynamicAnchor": "a", "not": {"$dynamicRef": "#a"}}"##,
+            endless,
+        );
+        check(r##"{"allOf": [{"$recursiveRef": "#"}]}"##, endless);
+        for step in [
+            r#"{"allOf": [?, ?]}"#,
+            r#"{"anyOf": [?, ?]}"#,
+            r#"{"if": ?, "then": ?}"#,
+            r#"{"not": {"dependentSchemas": {"a": ?, "b": ?}}}"#,
+        ] {
+            check(
+                &doubled(40, step, "{}"),
+                Err("more than 65536 subschemas have to be looked at for one value"),
+            );
+        }
+        let many: Vec<String> = (0..1_100)
+            .map(|n| format!(r##""d{n}": {{"$id": "http://x/{n}", "$recursiveRef": "#"}}"##))
+            .collect();
+        check(&format!(r#"{{"$defs": {{{}}}}}"#, many.join(",")), endless);
+        let many: Vec<String> = (0..1_100)
+            .map(|n| {
+                format!(r##""d{n}": {{"$anchor": "a", "properties": {{"a": {{"$ref": "#a"}}}}}}"##)
+            })
+            .collect();
+        check(
+            &format!(r#"{{"$defs": {{{}}}}}"#, many.join(",")),
+            Err("its references may lead to too many places"),
+        );
+        check(
+            &doubled(200, "?", "{}"),
+            Err("more than 128 subschemas lead to one another for the same value"),
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! From the text of a JSON Schema to the type that it describes. What is not understood makes the type wider.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::compatibility::disjoint;
+use super::{Additional, ListType, ObjectType, Property, Type};
+use crate::{Object, Value};
+
+/// How deep schemas may nest before the rest counts as anything.
+const MAX_DEPTH: u32 = 48;
+
+/// How many subschemas are read before the rest counts as anything. One that is referred to several
+/// times counts each time, for whoever walks through the type meets it each time.
+const MAX_PARTS: u32 = 5_000;
+
+/// How many members a union may have after two were combined.
+const MAX_COMBINED: usize = 64;
+
+/// What a schema says.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    /// The type that it describes.
+    pub(super) structure: Type,
+    /// Whether something in it makes no sense, or was not looked at.
+    pub(super) is_doubtful: bool,
+}
+
+/// Reads the schema `document`.
+pub(super) fn reading(document: &Value) -> Reading {
+    let mut reader = Reader {
+        document,
+        siblings_count: !has_old_draft(document),
+        known: HashMap::new(),
+        parts_left: MAX_PARTS,
+        is_doubtful: false,
+    };
+    Reading {
+        structure: reader.schema(document, 0),
+        is_doubtful: reader.is_doubtful,
+    }
+}
+
+/// Up to draft 7, what stands beside a `$ref` means nothing.
+fn has_old_draft(document: &Value) -> bool {
+    document
+        .get("$schema")
+        .and_then(Value::as_text)
+        .is_some_and(|draft| draft.contains("draft-0"))
+}
+
+struct Reader<'a> {
+    document: &'a Value,
+    siblings_count: bool,
+    /// What each `$ref` leads to; nothing for those that are being read, whose inner mentions of
+    /// themselves count as anything.
+    known: HashMap<&'a str, Option<(Type, u32)>>,
+    parts_left: u32,
+    is_doubtful: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn schema(&mut self, schema: &'a Value, depth: u32) -> Type {
+        self.parts_left = self.parts_left.saturating_sub(1);
+        if depth >= MAX_DEPTH || self.parts_left == 0 {
+            return self.doubt();
+        }
+        match schema {
+            Value::Bool(false) => Type::Never,
+            Value::Bool(true) => Type::Any,
+            Value::Object(fields) => self.object_schema(fields, depth),
+            _ => self.doubt(),
+        }
+    }
+
+    /// What is not understood may be anything.
+    fn doubt(&mut self) -> Type {
+        self.is_doubtful = true;
+        Type::Any
+    }
+
+    fn object_schema(&mut self, fields: &'a Object, depth: u32) -> Type {
+        let mut result = Type::Any;
+        if let Some(Value::Text(target)) = fields.get("$ref") {
+            result = self.reference(target, depth);
+            if !self.siblings_count {
+                return result;
+            }
+        }
+        result = both(result, self.by_kind(fields, depth));
+        if let Some(Value::List(values)) = fields.get("enum") {
+            let values = Type::union(values.iter().cloned().map(Type::Literal));
+            result = both(result, values);
+        }
+        if let Some(value) = fields.get("const") {
+            result = both(result, Type::Literal(value.clone()));
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(Value::List(branches)) = fields.get(keyword) {
+                let branches: Vec<Type> = branches
+                    .iter()
+                    .map(|branch| self.schema(branch, depth + 1))
+                    .collect();
+                result = both(result, Type::union(branches));
+            }
+        }
+        if let Some(Value::List(branches)) = fields.get("allOf") {
+            for branch in branches.iter() {
+                let branch = self.schema(branch, depth + 1);
+                result = both(result, branch);
+            }
+        }
+        if fields.get("nullable") == Some(&Value::Bool(true)) {
+            result = Type::union([result, Type::Null]);
+        }
+        result
+    }
+
+    fn reference(&mut self, target: &'a str, depth: u32) -> Type {
+        if let Some(known) = self.known.get(target) {
+            let Some((shape, parts)) = known.clone() else {
+                return Type::Any;
+            };
+            if parts > self.parts_left {
+                return Type::Any;
+            }
+            self.parts_left -= parts;
+            return shape;
+        }
+        let Some(schema) = target
+            .strip_prefix('#')
+            .and_then(|pointer| resolve_pointer(self.document, pointer))
+        else {
+            return self.doubt();
+        };
+        let parts_before = self.parts_left;
+        self.known.insert(target, None);
+        let shape = self.schema(schema, depth + 1);
+        let parts = parts_before - self.parts_left;
+        self.known.insert(target, Some((shape.clone(), parts)));
+        shape
+    }
+
+    /// What `type` says together with the keywords that mean something for one kind of value only.
+    fn by_kind(&mut self, fields: &'a Object, depth: u32) -> Type {
+        let kinds: Vec<&str> = match fields.get("type") {
+            Some(Value::Text(kind)) => vec![kind],
+            Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
+            Some(_) => return self.doubt(),
+            None if describes_parts(fields) => {
+                vec!["null", "boolean", "number", "string", "array", "object"]
+            }
+            None => return Type::Any,
+        };
+        Type::union(
+            kinds
+                .into_iter()
+                .map(|kind| match kind {
+                    "null" => Type::Null,
+                    "boolean" => Type::Boolean,
+                    "integer" => Type::Integer,
+                    "number" => Type::Number,
+                    "string" => Type::Text,
+                    "array" => self.list(fields, depth),
+                    "object" => self.object(fields, depth),
+                    _ => self.doubt(),
+                })
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    fn list(&mut self, fields: &'a Object, depth: u32) -> Type {
+        let mut prefix = Vec::new();
+        let mut rest = fields.get("items");
+        let tuple = match (fields.get("prefixItems"), rest) {
+            (Some(Value::List(prefix)), _) => Some(prefix),
+            // Up to draft 2019-09, a list of `items` is what is called `prefixItems` now.
+            (_, Some(Value::List(prefix))) => {
+                rest = fields.get("additionalItems");
+                Some(prefix)
+            }
+            _ => None,
+        };
+        for item in tuple.into_iter().flat_map(|prefix| prefix.iter()) {
+            prefix.push(self.schema(item, depth + 1));
+        }
+        let items = rest.map_or(Type::Any, |items| self.schema(items, depth + 1));
+        Type::List(Arc::new(ListType { prefix, items }))
+    }
+
+    fn object(&mut self, fields: &'a Object, depth: u32) -> Type {
+        let mut properties = IndexMap::new();
+        if let Some(Value::Object(described)) = fields.get("properties") {
+            for (name, schema) in described.iter() {
+                let shape = self.schema(schema, depth + 1);
+                let property = Property {
+                    shape,
+                    required: false,
+                };
+                properties.insert(Arc::clone(name), property);
+            }
+        }
+        let has_patterns = fields.contains_key("patternProperties");
+        let additional = match fields.get("additionalProperties") {
+            _ if has_patterns => Additional::Open(Type::Any),
+            None => Additional::Unsaid,
+            Some(Value::Bool(false)) => Additional::Closed,
+            Some(schema) => Additional::Open(self.schema(schema, depth + 1)),
+        };
+        if let Some(Value::List(required)) = fields.get("required") {
+            for name in required.iter() {
+                let Value::Text(name) = name else { continue };
+                let property = properties
+                    .entry(Arc::clone(name))
+                    .or_insert_with(|| Property {
+                        shape: additional.shape().clone(),
+                        required: true,
+                    });
+                property.required = true;
+            }
+        }
+        Type::Object(Arc::new(ObjectType {
+            properties,
+            additional,
+        }))
+    }
+}
+
+fn describes_parts(fields: &Object) -> bool {
+    [
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "prefixItems",
+    ]
+    .iter()
+    .any(|keyword| fields.contains_key(*keyword))
+}
+
+/// The part of `document` that a JSON pointer in a URI fragment leads to.
+pub(crate) fn resolve_pointer<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
+    if pointer.is_empty() {
+        return Some(document);
+    }
+    let mut at = document;
+    for segment in pointer.strip_prefix('/')?.split('/') {
+        let key = decoded(segment).replace("~1", "/").replace("~0", "~");
+        at = match at {
+            Value::Object(fields) => fields.get(key.as_str())?,
+            Value::List(items) => items.get(key.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+/// `segment` with its percent escapes (RFC 3986) replaced.
+fn decoded(segment: &str) -> String {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let escaped = (byte == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let Some(escaped) = escaped {
+            bytes.push(escaped);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A type with at least the values that are in both.
+fn both(left: Type, right: Type) -> Type {
+    match (&left, &right) {
+        (Type::Any, _) => right,
+        (_, Type::Any) => left,
+        (Type::Union(_), _) | (_, Type::Union(_)) => {
+            let (many, few) = (left.members(), right.members());
+            if many.len().saturating_mul(few.len()) > MAX_COMBINED {
+                return filtered(&left, &right);
+            }
+            Type::union(
+                many.iter()
+                    .flat_map(|one| few.iter().map(|other| both(one.clone(), other.clone())))
+                    .collect::<Vec<_>>(),
+            )
+        }
+        _ if disjoint(&left, &right) => Type::Never,
+        (Type::Literal(_), _) | (Type::Integer, Type::Number) => left,
+        (_, Type::Literal(_)) | (Type::Number, Type::Integer) => right,
+        (Type::List(one), Type::List(other)) => {
+            let longest = one.prefix.len().max(other.prefix.len());
+            Type::List(Arc::new(ListType {
+                prefix: (0..longest)
+                    .map(|index| both(one.item(index).clone(), other.item(index).clone()))
+                    .collect(),
+                items: both(one.items.clone(), other.items.clone()),
+            }))
+        }
+        (Type::Object(one), Type::Object(other)) => {
+            Type::Object(Arc::new(both_objects(one, other)))
+        }
+        _ => left,
+    }
+}
+
+/// The members of one side that have something in common with the other: wider than both, but of
+/// bounded size.
+fn filtered(left: &Type, right: &Type) -> Type {
+    let (kept, against) = if left.members().len() >= right.members().len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    Type::union(
+        kept.members()
+            .iter()
+            .filter(|member| !disjoint(member, against))
+            .cloned(),
+    )
+}
+
+fn both_objects(one: &ObjectType, other: &ObjectType) -> ObjectType {
+    let mut properties = IndexMap::new();
+    for name in one.properties.keys().chain(other.properties.keys()) {
+        if properties.contains_key(name) {
+            continue;
+        }
+        let is_required = |object: &ObjectType| {
+            object
+                .properties
+                .get(name)
+                .is_some_and(|property| property.required)
+        };
+        let property = Property {
+            shape: both(one.field(name).clone(), other.field(name).clone()),
+            required: is_required(one) || is_required(other),
+        };
+        properties.insert(Arc::clone(name), property);
+    }
+    let additional = match (&one.additional, &other.additional) {
+        (Additional::Closed, _) | (_, Additional::Closed) => Additional::Closed,
+        (Additional::Unsaid, said) | (said, Additional::Unsaid) => said.clone(),
+        (Additional::Open(one), Additional::Open(other)) => {
+            Additional::Open(both(one.clone(), other.clone()))
+        }
+    };
+    ObjectType {
+        properties,
+        additional,
+    }
+}
