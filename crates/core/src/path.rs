@@ -7,7 +7,7 @@ use crate::Value;
 use crate::plan::{Missing, Segment};
 
 /// The most keys that an error names.
-const KNOWN_KEYS: usize = 20;
+const MAX_KNOWN_KEYS: usize = 20;
 
 /// A path that leads nowhere in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,22 +47,22 @@ pub(crate) fn follow_path<E: From<PathError>>(
     missing: Missing,
     visit: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Value, E> {
-    let reading = Reading {
+    let reader = PathReader {
         path,
         missing,
         in_items: false,
     };
-    reading.follow(value, 0, visit)
+    reader.follow(value, 0, visit)
 }
 
 #[derive(Clone, Copy)]
-struct Reading<'a> {
+struct PathReader<'a> {
     path: &'a [Segment],
     missing: Missing,
     in_items: bool,
 }
 
-impl Reading<'_> {
+impl PathReader<'_> {
     /// Follows the path from its segment `start` on. It calls itself only at `Each` and then goes one level down in
     /// the value, so it goes no deeper than the value is nested.
     fn follow<E: From<PathError>>(
@@ -204,7 +204,7 @@ fn path_error(at: usize, message: String, value: &Value) -> PathError {
         .map(|fields| fields.keys().cloned().collect())
         .unwrap_or_default();
     known.sort();
-    known.truncate(KNOWN_KEYS);
+    known.truncate(MAX_KNOWN_KEYS);
     PathError { at, message, known }
 }
 

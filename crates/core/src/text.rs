@@ -9,13 +9,13 @@ use regex::{Captures, Regex};
 use crate::{Object, Value};
 
 /// The fields of an entry that people and models read as text.
-const TEXTS: [&str; 2] = ["title", "description"];
+const TEXT_FIELDS: [&str; 2] = ["title", "description"];
 
 /// The words of a schema below which the keys are names.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+const NAME_MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
 /// The words of a schema whose values are data.
-const DATA: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
+const DATA_KEYWORDS: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
 
 /// What no name needs: controls, formats, bidirectional and ignorable characters, spaces other than the usual one, unassigned and
 /// private ones.
@@ -65,12 +65,12 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     let Some((hidden, joiners)) = &*PATTERNS else {
         return Cow::Owned(text.escape_default().to_string());
     };
-    let seen = hidden.replace_all(text, "");
+    let clean = hidden.replace_all(text, "");
     let is_odd = |run: &str| run != EMOJI_JOINERS;
-    if !joiners.find_iter(&seen).any(|run| is_odd(run.as_str())) {
-        return seen;
+    if !joiners.find_iter(&clean).any(|run| is_odd(run.as_str())) {
+        return clean;
     }
-    let joined = joiners.replace_all(&seen, |found: &Captures<'_>| {
+    let joined = joiners.replace_all(&clean, |found: &Captures<'_>| {
         let run = found.get(0).map_or("", |found| found.as_str());
         if is_odd(run) { "" } else { EMOJI_JOINERS }
     });
@@ -79,7 +79,7 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
 
 /// What describes a tool or a schema, without [what is hidden](without_hidden) in titles and descriptions; `None` if nothing is.
 pub fn without_hidden_texts(value: &Value) -> Option<Value> {
-    seen(value, false)
+    clean(value, false)
 }
 
 /// `json` with the escapes of JSON in place of all characters that cannot be seen.
@@ -103,10 +103,10 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
 }
 
 /// As [`without_hidden_texts`]; `has_names` says that the keys of `value` are names and no words.
-fn seen(value: &Value, has_names: bool) -> Option<Value> {
+fn clean(value: &Value, has_names: bool) -> Option<Value> {
     match value {
         Value::List(items) => {
-            let cleaned: Vec<Option<Value>> = items.iter().map(|item| seen(item, false)).collect();
+            let cleaned: Vec<Option<Value>> = items.iter().map(|item| clean(item, false)).collect();
             if cleaned.iter().all(Option::is_none) {
                 return None;
             }
@@ -120,12 +120,12 @@ fn seen(value: &Value, has_names: bool) -> Option<Value> {
             for (name, field) in fields.iter() {
                 let is = |words: &[&str]| !has_names && words.contains(&&**name);
                 let cleaned = match field {
-                    _ if is(&DATA) => None,
-                    Value::Text(text) if is(&TEXTS) => {
-                        let seen = without_hidden(text);
-                        (*seen != **text).then(|| Value::from(seen.as_ref()))
+                    _ if is(&DATA_KEYWORDS) => None,
+                    Value::Text(text) if is(&TEXT_FIELDS) => {
+                        let clean = without_hidden(text);
+                        (*clean != **text).then(|| Value::from(clean.as_ref()))
                     }
-                    other => seen(other, is(&NAMED)),
+                    other => clean(other, is(&NAME_MAPS)),
                 };
                 if let Some(cleaned) = cleaned {
                     let changed = changed.get_or_insert_with(|| Object::clone(fields));

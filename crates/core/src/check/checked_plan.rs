@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::writers::{Writers, slot_keys};
+use super::writers::{SlotWriters, slot_keys};
 use crate::plan::{Action, Approval, Outside, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
@@ -11,39 +11,39 @@ use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 /// makes one. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
-    sound: Arc<Sound>,
+    data: Arc<CheckedData>,
     warnings: Arc<Diagnostics>,
 }
 
 #[derive(Debug)]
-pub(super) struct Sound {
+pub(super) struct CheckedData {
     pub(super) plan: Plan,
     pub(super) steps: Vec<CheckedStep>,
     pub(super) ids: HashMap<StepId, u32, Hashing>,
-    pub(super) writers: Writers,
+    pub(super) writers: SlotWriters,
     pub(super) digest: String,
     pub(super) inputs: Object,
     /// The reads of slots that no step of the plan writes, sub-plans that share the slots included.
-    pub(super) open_reads: Vec<Read>,
-    pub(super) extent: Extent,
+    pub(super) unwritten_slot_reads: Vec<Read>,
+    pub(super) size: PlanSize,
 }
 
 /// How large a plan is together with the plans that its steps run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extent {
+pub(super) struct PlanSize {
     /// The steps of all of them: as often as they are run in a plan without loops.
     pub(super) steps: usize,
     /// How deep plans run plans in it: 0 where no step runs one.
     pub(super) depth: usize,
 }
 
-impl Extent {
+impl PlanSize {
     /// The extent of `plan`, of which `instances` run side by side.
     pub(super) fn of(plan: &Plan, sub_plans: &[Option<CheckedPlan>], instances: usize) -> Self {
         let mut whole = Self::default();
         for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
             let mut steps = 1;
-            if let Some(inner) = sub_plan.as_ref().map(CheckedPlan::extent) {
+            if let Some(inner) = sub_plan.as_ref().map(CheckedPlan::size) {
                 steps = inner.steps.saturating_add(1);
                 whole.depth = whole.depth.max(inner.depth + 1);
             }
@@ -97,9 +97,9 @@ pub enum DependencyKind {
 }
 
 impl CheckedPlan {
-    pub(super) fn new(sound: Sound) -> Self {
+    pub(super) fn new(data: CheckedData) -> Self {
         Self {
-            sound: Arc::new(sound),
+            data: Arc::new(data),
             warnings: Arc::default(),
         }
     }
@@ -119,21 +119,21 @@ impl CheckedPlan {
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.sound.plan
+        &self.data.plan
     }
 
     /// What is known about its steps, in their order.
     pub fn steps(&self) -> &[CheckedStep] {
-        &self.sound.steps
+        &self.data.steps
     }
 
     /// The position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
-        self.sound.ids.get(id).copied()
+        self.data.ids.get(id).copied()
     }
 
-    pub(super) fn extent(&self) -> Extent {
-        self.sound.extent
+    pub(super) fn size(&self) -> PlanSize {
+        self.data.size
     }
 
     /// What the plan reads from outside, by name, the plans that it runs included.
@@ -155,19 +155,19 @@ impl CheckedPlan {
     /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only
     /// in layout, titles and notes.
     pub fn digest(&self) -> &str {
-        &self.sound.digest
+        &self.data.digest
     }
 
     /// The values of the inputs by name: what was given over the defaults. Of a plan that runs as
     /// a step: its defaults.
     pub fn inputs(&self) -> &Object {
-        &self.sound.inputs
+        &self.data.inputs
     }
 
     /// The steps that must have settled before `read` can be answered, by position: the step
     /// itself, or all that may write a part of the slot, the slot, or one around it.
     pub fn producers(&self, read: &Read) -> Vec<u32> {
-        producers(&self.sound.ids, &self.sound.writers, read)
+        producers(&self.data.ids, &self.data.writers, read)
     }
 
     /// Whether a step of the plan may write what `read` reads.
@@ -175,15 +175,15 @@ impl CheckedPlan {
         let Source::Slot(kind) = read.source else {
             return false;
         };
-        let overlap = self.sound.writers.overlapping(kind, slot_keys(&read.path));
+        let overlap = self.data.writers.overlapping(kind, slot_keys(&read.path));
         !overlap.is_empty()
     }
 
     /// The places of slots of `kind` that the plan reads and that none of its steps writes: what
     /// it takes from its caller where the caller shares the slots.
-    pub fn open_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
-        self.sound
-            .open_reads
+    pub fn unwritten_slot_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
+        self.data
+            .unwritten_slot_reads
             .iter()
             .filter(move |read| read.source == Source::Slot(kind))
     }
@@ -191,7 +191,7 @@ impl CheckedPlan {
 
 pub(super) fn producers(
     ids: &HashMap<StepId, u32, Hashing>,
-    writers: &Writers,
+    writers: &SlotWriters,
     read: &Read,
 ) -> Vec<u32> {
     match &read.source {

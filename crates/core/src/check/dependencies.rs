@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::checked_plan::{CheckedPlan, Dependency, DependencyKind};
-use super::writers::{Writers, slot_keys};
+use super::writers::{SlotWriters, slot_keys};
 use crate::Hashing;
 use crate::plan::{Action, Form, Ordering, Read, Reference, SelfReference, Source};
 use crate::{Plan, Step, StepId};
@@ -15,48 +15,48 @@ pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
     for (index, step) in (0_u32..).zip(&plan.steps) {
         ids.entry(step.id.clone()).or_insert(index);
     }
-    waits(plan, &ids, &Writers::of(&plan.steps), &[])
+    step_dependencies(plan, &ids, &SlotWriters::of(&plan.steps), &[])
         .into_iter()
-        .map(|waits| waits.dependencies)
+        .map(|step| step.all)
         .collect()
 }
 
 /// What a step waits for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waits {
-    pub(super) dependencies: Vec<Dependency>,
-    pub(super) first: Vec<u32>,
+pub(super) struct StepDependencies {
+    pub(super) all: Vec<Dependency>,
+    pub(super) initial: Vec<u32>,
 }
 
 /// What each step of `plan` waits for. `sub_plans` are the plans that the steps run, where they are known.
-pub(super) fn waits(
+pub(super) fn step_dependencies(
     plan: &Plan,
     ids: &HashMap<StepId, u32, Hashing>,
-    writers: &Writers,
+    writers: &SlotWriters,
     sub_plans: &[Option<CheckedPlan>],
-) -> Vec<Waits> {
-    let finder = Finder { plan, ids, writers };
+) -> Vec<StepDependencies> {
+    let finder = DependencyFinder { plan, ids, writers };
     (0_u32..)
         .zip(&plan.steps)
         .map(|(index, step)| {
             let sub_plan = sub_plans.get(index as usize).and_then(Option::as_ref);
-            finder.waits(index, step, sub_plan)
+            finder.find(index, step, sub_plan)
         })
         .collect()
 }
 
-struct Finder<'a> {
+struct DependencyFinder<'a> {
     plan: &'a Plan,
     ids: &'a HashMap<StepId, u32, Hashing>,
-    writers: &'a Writers,
+    writers: &'a SlotWriters,
 }
 
-impl Finder<'_> {
-    fn waits(&self, index: u32, step: &Step, sub_plan: Option<&CheckedPlan>) -> Waits {
-        let mut edges = Edges {
+impl DependencyFinder<'_> {
+    fn find(&self, index: u32, step: &Step, sub_plan: Option<&CheckedPlan>) -> StepDependencies {
+        let mut edges = EdgeSet {
             index,
             found: BTreeMap::new(),
-            met: HashSet::default(),
+            visited: HashSet::default(),
         };
         step.each_node(&mut |node, reflexive| {
             node.each_reference(&mut |reference| {
@@ -65,7 +65,7 @@ impl Finder<'_> {
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
-                for read in sub_plan.open_reads(*kind) {
+                for read in sub_plan.unwritten_slot_reads(*kind) {
                     self.add_read(&mut edges, step, read, false, SelfReference::Allowed);
                 }
             }
@@ -90,7 +90,7 @@ impl Finder<'_> {
 
     fn add_reference(
         &self,
-        edges: &mut Edges,
+        edges: &mut EdgeSet,
         step: &Step,
         reference: &Reference,
         reflexive: SelfReference,
@@ -113,7 +113,7 @@ impl Finder<'_> {
 
     fn add_read(
         &self,
-        edges: &mut Edges,
+        edges: &mut EdgeSet,
         step: &Step,
         read: &Read,
         optional: bool,
@@ -128,7 +128,7 @@ impl Finder<'_> {
             Source::Slot(kind) => {
                 let overlap = self.writers.overlapping(*kind, slot_keys(&read.path));
                 for (number, steps) in overlap.lists() {
-                    if !edges.met.insert((number, optional, reflexive)) {
+                    if !edges.visited.insert((number, optional, reflexive)) {
                         continue;
                     }
                     for on in steps {
@@ -155,14 +155,14 @@ impl Finder<'_> {
     }
 }
 
-struct Edges {
+struct EdgeSet {
     index: u32,
     found: BTreeMap<(u32, DependencyKind), bool>,
     /// The lists of writers that are among them, and how: a step may read a slot any number of times.
-    met: HashSet<(usize, bool, SelfReference), Hashing>,
+    visited: HashSet<(usize, bool, SelfReference), Hashing>,
 }
 
-impl Edges {
+impl EdgeSet {
     fn add(&mut self, on: u32, kind: DependencyKind, optional: bool, reflexive: SelfReference) {
         if on == self.index && reflexive == SelfReference::Allowed {
             return;
@@ -173,21 +173,21 @@ impl Edges {
             .or_insert(optional);
     }
 
-    fn finish(self) -> Waits {
-        let mut first: Vec<u32> = self
+    fn finish(self) -> StepDependencies {
+        let mut initial: Vec<u32> = self
             .found
             .iter()
             .filter(|((on, _), optional)| !**optional && *on != self.index)
             .map(|((on, _), _)| *on)
             .collect();
-        first.dedup();
-        Waits {
-            dependencies: self
+        initial.dedup();
+        StepDependencies {
+            all: self
                 .found
                 .into_iter()
                 .map(|((on, kind), optional)| Dependency { on, kind, optional })
                 .collect(),
-            first,
+            initial,
         }
     }
 }

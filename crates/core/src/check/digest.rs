@@ -15,7 +15,7 @@ use crate::{Plan, Step, Value};
 /// The digest of `plan`, in hexadecimal digits. `sub_plans` are the checked plans that its steps
 /// run: what one of them means is part of what the plan means.
 pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
-    let mut writer = Writer(Sha256::new());
+    let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.plan/1");
     writer.plan(plan, sub_plans);
     writer.finish()
@@ -23,7 +23,7 @@ pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
 
 /// What stands for everything that a step of `plan` says: equal for two steps that say the same, wherever they stand.
 fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
-    let mut writer = Writer(Sha256::new());
+    let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.step/1");
     writer.step(step, sub_plan);
     writer.finish()
@@ -41,9 +41,9 @@ impl CheckedPlan {
 
 /// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins
 /// with its tag or its length.
-struct Writer(Sha256);
+struct DigestWriter(Sha256);
 
-impl Writer {
+impl DigestWriter {
     fn finish(self) -> String {
         use std::fmt::Write as _;
         let mut text = String::with_capacity(64);

@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
-use super::resolved_plan::Survey;
+use super::resolved_plan::ResolvedPlan;
 use crate::plan::{Input, InputKind, SlotKind};
 use crate::schema::Type;
 use crate::{Object, Schema, Value};
 
 /// What is known about inputs and slots before the first step.
-pub(super) struct Contents<'a> {
-    survey: &'a Survey<'a>,
+pub(super) struct InitialTypes<'a> {
+    resolved: &'a ResolvedPlan<'a>,
     inputs: HashMap<&'a str, (&'a Input, Schema)>,
     values: HashMap<(SlotKind, &'a str), Vec<&'a Value>>,
     known: RefCell<HashMap<SlotKind, Rc<[Arc<str>]>>>,
     bare_names: OnceCell<bool>,
 }
 
-impl<'a> Contents<'a> {
-    pub(super) fn of(survey: &'a Survey<'a>) -> Self {
-        let inputs = survey
+impl<'a> InitialTypes<'a> {
+    pub(super) fn of(resolved: &'a ResolvedPlan<'a>) -> Self {
+        let inputs = resolved
             .plan
             .inputs
             .iter()
@@ -33,13 +33,13 @@ impl<'a> Contents<'a> {
             })
             .collect();
         let mut values: HashMap<(SlotKind, &str), Vec<&Value>> = HashMap::new();
-        for content in &survey.plan.contents {
+        for content in &resolved.plan.contents {
             for (name, value) in content.value.as_object().into_iter().flatten() {
                 values.entry((content.kind, name)).or_default().push(value);
             }
         }
         Self {
-            survey,
+            resolved,
             inputs,
             values,
             known: RefCell::default(),
@@ -55,19 +55,19 @@ impl<'a> Contents<'a> {
     }
 
     /// What is in the slot before the first step; nothing where it is empty.
-    pub(super) fn initial(&self, kind: SlotKind, name: &str) -> Option<Type> {
-        if self.survey.role.shares(kind) || self.takes_any_argument(kind) {
+    pub(super) fn slot_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
+        if self.resolved.role.shares(kind) || self.takes_any_argument(kind) {
             return Some(Type::Any);
         }
-        let mut shapes: Vec<Type> = self
+        let mut types: Vec<Type> = self
             .values
             .get(&(kind, name))
             .into_iter()
             .flatten()
             .map(|value| self.known_value(kind, name, value))
             .collect();
-        shapes.extend(self.outside(kind, name));
-        (!shapes.is_empty()).then(|| Type::union(shapes))
+        types.extend(self.outside(kind, name));
+        (!types.is_empty()).then(|| Type::union(types))
     }
 
     /// The names of the slots of `kind` that are filled before the first step, and then of those that steps write.
@@ -78,23 +78,23 @@ impl<'a> Contents<'a> {
     }
 
     fn names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
-        let inputs = self.survey.plan.inputs.iter();
+        let inputs = self.resolved.plan.inputs.iter();
         let inputs = inputs
             .filter(|input| is_in(input, kind))
             .map(|input| &input.name);
-        let contents = self.survey.plan.contents.iter();
+        let contents = self.resolved.plan.contents.iter();
         let contents = contents
             .filter(|content| content.kind == kind)
             .filter_map(|content| content.value.as_object())
             .flat_map(|fields| fields.keys());
         let given = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
         let given = given
-            .then(|| self.survey.given.keys())
+            .then(|| self.resolved.given.keys())
             .into_iter()
             .flatten();
         let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(given).collect();
         let by_bare_name = kind == SlotKind::Inputs && self.variables_have_bare_names();
-        let written = self.survey.plan.steps.iter();
+        let written = self.resolved.plan.steps.iter();
         let written = written
             .filter_map(|step| step.writes.as_ref())
             .flat_map(|writes| writes.targets.paths())
@@ -106,7 +106,7 @@ impl<'a> Contents<'a> {
     /// Whether the plan seems to know variables only, which steps write and callers give alike.
     pub(super) fn variables_have_bare_names(&self) -> bool {
         *self.bare_names.get_or_init(|| {
-            let plan = self.survey.plan;
+            let plan = self.resolved.plan;
             let mut steps = plan.steps.iter();
             plan.contents.is_empty()
                 && plan
@@ -119,7 +119,7 @@ impl<'a> Contents<'a> {
 
     /// A plan that runs as a step and declares nothing takes whatever it is called with.
     fn takes_any_argument(&self, kind: SlotKind) -> bool {
-        !self.survey.role.is_main()
+        !self.resolved.role.is_main()
             && self.inputs.is_empty()
             && matches!(kind, SlotKind::Inputs | SlotKind::Vars)
     }
@@ -133,11 +133,11 @@ impl<'a> Contents<'a> {
         if declared.is_some_and(|(input, _)| !is_in(input, kind)) {
             return None;
         }
-        if let Some(value) = self.survey.given.get(name) {
+        if let Some(value) = self.resolved.given.get(name) {
             return Some(self.known_value(kind, name, value));
         }
         let (input, schema) = declared?;
-        match (&input.default, self.survey.role.is_main()) {
+        match (&input.default, self.resolved.role.is_main()) {
             (Some(default), true) => Some(self.known_value(kind, name, default)),
             _ => Some(schema.structure().clone()),
         }
@@ -146,9 +146,9 @@ impl<'a> Contents<'a> {
     /// The type of a value that is known. Messages quote types, so one that holds a secret counts as any that its schema takes.
     fn known_value(&self, kind: SlotKind, name: &str, value: &Value) -> Type {
         let is_input = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
-        if is_input && self.survey.plan.has_secret_inputs() {
+        if is_input && self.resolved.plan.has_secret_inputs() {
             let inputs = Object::from_iter([(Arc::from(name), value.clone())]);
-            if !self.survey.plan.secret_parts(&inputs).is_empty() {
+            if !self.resolved.plan.secret_parts(&inputs).is_empty() {
                 let schema = self.input(name).map(|(_, schema)| schema);
                 return schema.map_or(Type::Any, |schema| schema.structure().clone());
             }

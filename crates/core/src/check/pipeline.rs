@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::checked_plan::{CheckedPlan, CheckedStep, Extent, Sound};
+use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::CheckContext;
-use super::dependencies::{Waits, waits};
+use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
     arguments, cycles, inputs, limits, names, policy, positional, references, sharing, slots,
 };
-use super::reporter::{Findings, Found};
-use super::resolved_plan::{Role, Survey};
-use super::sub_plans::{Session, Surroundings, sub_plans};
-use super::type_inference::Shapes;
-use super::writers::{Writers, slot_keys};
+use super::reporter::{DiagnosticBatch, Reporter};
+use super::resolved_plan::{PlanRole, ResolvedPlan};
+use super::sub_plans::{CheckSession, PlanOrigin, sub_plans};
+use super::type_inference::TypeInference;
+use super::writers::{SlotWriters, slot_keys};
 use crate::plan::reference::Position;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
@@ -23,13 +23,13 @@ use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 /// is an error, the plan that an engine may run.
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
     let sources = plan.sources.clone();
-    let mut session = Session::new(context, check_plan);
-    let surroundings = Surroundings {
+    let mut session = CheckSession::new(context, check_plan);
+    let origin = PlanOrigin {
         sources: &sources,
         text: None,
-        role: Role::Main,
+        role: PlanRole::Main,
     };
-    let (checked, mut found) = check_plan(plan, surroundings, &mut session);
+    let (checked, mut found) = check_plan(plan, origin, &mut session);
     found.sort();
     let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
@@ -72,36 +72,36 @@ fn joined(mut plan: Plan, more: Plan) -> Plan {
 
 fn check_plan(
     mut plan: Plan,
-    surroundings: Surroundings<'_>,
-    session: &mut Session<'_>,
-) -> (Option<CheckedPlan>, Found) {
+    origin: PlanOrigin<'_>,
+    session: &mut CheckSession<'_>,
+) -> (Option<CheckedPlan>, DiagnosticBatch) {
     let context = session.context;
-    let role = &surroundings.role;
-    let mut findings = Findings::new(surroundings.sources, surroundings.text.clone());
+    let role = &origin.role;
+    let mut reporter = Reporter::new(origin.sources, origin.text.clone());
     let limits = &context.policy.limits;
-    if limits::size(&plan, limits, &mut session.patterns, &mut findings).is_break() {
-        return (None, findings.finish());
+    if limits::size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
+        return (None, reporter.finish());
     }
-    positional::name(&mut plan, context.catalog, &mut findings);
+    positional::name(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
     resolve_step_indices(&mut plan, &ids);
-    let writers = Writers::of(&plan.steps);
+    let writers = SlotWriters::of(&plan.steps);
     let tools = tools(&plan, context);
-    let sub_plans = sub_plans(&plan, &surroundings, session, &mut findings);
+    let sub_plans = sub_plans(&plan, &origin, session, &mut reporter);
     let instances = match role {
-        Role::Main => plan.instances.len().max(1),
-        Role::Step { .. } => 1,
+        PlanRole::Main => plan.instances.len().max(1),
+        PlanRole::Nested { .. } => 1,
     };
-    let extent = Extent::of(&plan, &sub_plans, instances);
-    limits::extent(&plan, extent, limits, &mut findings);
-    let waits = waits(&plan, &ids, &writers, &sub_plans);
+    let size = PlanSize::of(&plan, &sub_plans, instances);
+    limits::total_size(&plan, size, limits, &mut reporter);
+    let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     let given = if role.is_main() {
         context.given
     } else {
         &nothing
     };
-    let survey = Survey {
+    let resolved = ResolvedPlan {
         plan: &plan,
         context,
         role,
@@ -109,38 +109,38 @@ fn check_plan(
         writers: &writers,
         tools: &tools,
         sub_plans: &sub_plans,
-        waits: &waits,
+        dependencies: &dependencies,
         given,
     };
-    let shapes = Shapes::new(&survey);
-    names::check(&survey, &mut findings);
-    cycles::check(&survey, &mut findings);
-    references::check(&survey, &shapes, &mut findings);
-    inputs::check(&survey, &mut findings);
-    arguments::check(&survey, &shapes, &mut findings);
-    sharing::check(&survey, &mut findings);
-    policy::check(&survey, &mut findings);
-    limits::check(&survey, &mut findings);
-    slots::check(&survey, &shapes, &mut findings);
-    drop(shapes);
+    let types = TypeInference::new(&resolved);
+    names::check(&resolved, &mut reporter);
+    cycles::check(&resolved, &mut reporter);
+    references::check(&resolved, &types, &mut reporter);
+    inputs::check(&resolved, &mut reporter);
+    arguments::check(&resolved, &types, &mut reporter);
+    sharing::check(&resolved, &mut reporter);
+    policy::check(&resolved, &mut reporter);
+    limits::check(&resolved, &mut reporter);
+    slots::check(&resolved, &types, &mut reporter);
+    drop(types);
 
-    if findings.has_errors() {
-        return (None, findings.finish());
+    if reporter.has_errors() {
+        return (None, reporter.finish());
     }
     let inputs = inputs::values(&plan, given);
     let digest = digest::digest(&plan, &sub_plans);
-    let open_reads = open_reads(&plan, &writers, &sub_plans);
-    let checked = CheckedPlan::new(Sound {
-        steps: checked_steps(tools, sub_plans, waits),
+    let unwritten_slot_reads = unwritten_slot_reads(&plan, &writers, &sub_plans);
+    let checked = CheckedPlan::new(CheckedData {
+        steps: checked_steps(tools, sub_plans, dependencies),
         plan,
         ids,
         writers,
         digest,
         inputs,
-        open_reads,
-        extent,
+        unwritten_slot_reads,
+        size,
     });
-    (Some(checked), findings.finish())
+    (Some(checked), reporter.finish())
 }
 
 /// The position of every id; of two steps with one id, the first.
@@ -194,22 +194,26 @@ fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
 fn checked_steps(
     tools: Vec<Option<Arc<Tool>>>,
     sub_plans: Vec<Option<CheckedPlan>>,
-    waits: Vec<Waits>,
+    dependencies: Vec<StepDependencies>,
 ) -> Vec<CheckedStep> {
     (0_u32..)
-        .zip(tools.into_iter().zip(sub_plans).zip(waits))
-        .map(|(index, ((tool, plan), waits))| CheckedStep {
+        .zip(tools.into_iter().zip(sub_plans).zip(dependencies))
+        .map(|(index, ((tool, plan), step))| CheckedStep {
             index,
             tool,
             plan,
-            dependencies: waits.dependencies,
-            first_waits: waits.first,
+            dependencies: step.all,
+            first_waits: step.initial,
         })
         .collect()
 }
 
 /// The reads of slots that no step of the plan writes, those of shared sub-plans included.
-fn open_reads(plan: &Plan, writers: &Writers, sub_plans: &[Option<CheckedPlan>]) -> Vec<Read> {
+fn unwritten_slot_reads(
+    plan: &Plan,
+    writers: &SlotWriters,
+    sub_plans: &[Option<CheckedPlan>],
+) -> Vec<Read> {
     let mut open = Vec::new();
     let mut consider = |read: &Read| {
         if let Source::Slot(kind) = read.source
@@ -226,7 +230,7 @@ fn open_reads(plan: &Plan, writers: &Writers, sub_plans: &[Option<CheckedPlan>])
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
-                sub_plan.open_reads(*kind).for_each(&mut consider);
+                sub_plan.unwritten_slot_reads(*kind).for_each(&mut consider);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::plan::Outside;
 use crate::{Tool, ToolPattern};
 
 /// The most patterns of a list that a finding names.
-const SHOWN: usize = 5;
+const MAX_SHOWN_PATTERNS: usize = 5;
 
 /// What plans may do, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -217,7 +217,7 @@ impl StageRule {
         }
         let others = self.others.iter().filter(|(_, tools)| covers(tools));
         let others: Vec<String> = others
-            .take(SHOWN)
+            .take(MAX_SHOWN_PATTERNS)
             .map(|(stage, _)| format!("`{stage}`"))
             .collect();
         let help = if others.is_empty() {
@@ -237,9 +237,9 @@ impl AllowList {
 
     /// The first patterns of the list.
     pub(super) fn shown(&self) -> String {
-        let patterns = self.tools.iter().take(SHOWN);
+        let patterns = self.tools.iter().take(MAX_SHOWN_PATTERNS);
         let patterns: Vec<String> = patterns.map(|pattern| format!("`{pattern}`")).collect();
-        match self.tools.len().saturating_sub(SHOWN) {
+        match self.tools.len().saturating_sub(MAX_SHOWN_PATTERNS) {
             _ if patterns.is_empty() => "no tool at all".to_owned(),
             0 => patterns.join(", "),
             more => format!("{} and {more} more", patterns.join(", ")),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::suggestion::ranked;
+use super::suggestion::nearest_with_distance;
 use crate::diagnostic::Tally;
 use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
@@ -15,24 +15,24 @@ const MAX_COMPARISONS: usize = 100_000;
 const MAX_LISTED: usize = 20;
 
 /// The most characters of one of them.
-const LONGEST_LISTED: usize = 100;
+const MAX_LISTED_CHARS: usize = 100;
 
 /// The findings of one plan.
-pub(super) struct Findings<'a> {
+pub(super) struct Reporter<'a> {
     sources: &'a Sources,
     /// The text's name, where it is not the plan itself that is checked.
     text: Option<Arc<str>>,
-    found: Found,
+    found: DiagnosticBatch,
     comparisons_left: Cell<usize>,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> Reporter<'a> {
     /// No findings yet, in a plan whose places are in `sources`.
     pub(super) fn new(sources: &'a Sources, text: Option<Arc<str>>) -> Self {
         Self {
             sources,
             text,
-            found: Found::default(),
+            found: DiagnosticBatch::default(),
             comparisons_left: Cell::new(MAX_COMPARISONS),
         }
     }
@@ -63,8 +63,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    pub(super) fn push(&mut self, finding: Diagnostic) {
-        self.found.push(finding);
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
     }
 
     /// Counts a finding of which nothing more is told, where so many were told already: then nobody need word it.
@@ -72,7 +72,7 @@ impl<'a> Findings<'a> {
         self.found.tally.only_counts(severity)
     }
 
-    pub(super) fn add_all(&mut self, found: Found) {
+    pub(super) fn add_all(&mut self, found: DiagnosticBatch) {
         self.found.add_all(found);
     }
 
@@ -80,7 +80,7 @@ impl<'a> Findings<'a> {
         self.found.tally.has_errors()
     }
 
-    pub(super) fn finish(self) -> Found {
+    pub(super) fn finish(self) -> DiagnosticBatch {
         self.found
     }
 
@@ -100,11 +100,12 @@ impl<'a> Findings<'a> {
         name: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> Option<&'n str> {
-        self.ranked(name, known).map(|(_, near)| near)
+        self.nearest_with_distance(name, known)
+            .map(|(_, near)| near)
     }
 
     /// The one of `known` that was probably meant by `name`, and its distance.
-    pub(super) fn ranked<'n>(
+    pub(super) fn nearest_with_distance<'n>(
         &self,
         name: &str,
         known: impl IntoIterator<Item = &'n str>,
@@ -114,7 +115,7 @@ impl<'a> Findings<'a> {
             self.comparisons_left.set(left);
             Some(known)
         });
-        ranked(name, known)
+        nearest_with_distance(name, known)
     }
 
     /// The same, where it is the only one that may have been meant.
@@ -142,55 +143,58 @@ impl<'a> Findings<'a> {
             .set(left.saturating_sub(known.len() / 8));
         match self.nearest(name, known.iter().copied()) {
             Some(near) => Some(format!("did you mean `{near}`?")),
-            None => listed(kinds, known),
+            None => name_list(kinds, known),
         }
     }
 
-    fn placed(&self, finding: Diagnostic, place: Place) -> Diagnostic {
-        if self.found.tally.is_full(finding.severity) {
-            return finding;
+    fn placed(&self, diagnostic: Diagnostic, place: Place) -> Diagnostic {
+        if self.found.tally.is_full(diagnostic.severity) {
+            return diagnostic;
         }
-        let mut finding = finding.at(place, self.sources);
-        finding.source.clone_from(&self.text);
-        finding
+        let mut diagnostic = diagnostic.at(place, self.sources);
+        diagnostic.source.clone_from(&self.text);
+        diagnostic
     }
 }
 
 /// What was found, as far as it is told.
 #[derive(Default)]
-pub(super) struct Found {
-    told: Diagnostics,
+pub(super) struct DiagnosticBatch {
+    shown: Diagnostics,
     tally: Tally,
 }
 
-impl Found {
-    fn push(&mut self, finding: Diagnostic) {
-        if self.tally.count(finding.severity) {
-            self.told.push(finding);
+impl DiagnosticBatch {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.tally.count(diagnostic.severity) {
+            self.shown.push(diagnostic);
         }
     }
 
     pub(super) fn add_all(&mut self, found: Self) {
-        for finding in found.told {
-            self.push(finding);
+        for diagnostic in found.shown {
+            self.push(diagnostic);
         }
         self.tally.add_untold(found.tally);
     }
 
     /// Sorts what is told by its place.
     pub(super) fn sort(&mut self) {
-        self.told.sort();
+        self.shown.sort();
     }
 
     /// What is told; the last one says how many more there are.
     pub(super) fn finish(mut self) -> Diagnostics {
-        self.tally.tell_rest(&mut self.told);
-        self.told
+        self.tally.tell_rest(&mut self.shown);
+        self.shown
     }
 }
 
 /// `the KINDS are ...`, sorted, or `the only KIND is ...`; nothing where there are none.
-pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+pub(super) fn name_list<'n>(
+    kinds: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> Option<String> {
     let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable();
     known.dedup();
@@ -198,7 +202,7 @@ pub(super) fn listed<'n>(kinds: &str, known: impl IntoIterator<Item = &'n str>) 
     let mut names: Vec<String> = known
         .iter()
         .take(MAX_LISTED)
-        .map(|name| match name.char_indices().nth(LONGEST_LISTED) {
+        .map(|name| match name.char_indices().nth(MAX_LISTED_CHARS) {
             Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
             None => format!("`{name}`"),
         })

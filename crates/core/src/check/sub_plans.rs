@@ -5,43 +5,44 @@ use std::sync::Arc;
 
 use super::checked_plan::CheckedPlan;
 use super::context::CheckContext;
-use super::reporter::{Findings, Found};
-use super::resolved_plan::Role;
+use super::reporter::{DiagnosticBatch, Reporter};
+use super::resolved_plan::PlanRole;
 use crate::expression::PatternBudget;
 use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
 use crate::{Code, Place, Plan, Sources};
 
 /// Where a plan stands.
-pub(super) struct Surroundings<'a> {
+pub(super) struct PlanOrigin<'a> {
     /// The texts that its places are in.
     pub(super) sources: &'a Sources,
     /// The text's name, where it is not the plan itself that is checked.
     pub(super) text: Option<Arc<str>>,
-    pub(super) role: Role,
+    pub(super) role: PlanRole,
 }
 
 /// The pipeline that checks one plan. A session holds it, so that this module does not depend on the pipeline.
-type CheckPlan = fn(Plan, Surroundings<'_>, &mut Session<'_>) -> (Option<CheckedPlan>, Found);
+type CheckPlan =
+    fn(Plan, PlanOrigin<'_>, &mut CheckSession<'_>) -> (Option<CheckedPlan>, DiagnosticBatch);
 
 /// What one check remembers across the plans that it looks at.
-pub(super) struct Session<'a> {
+pub(super) struct CheckSession<'a> {
     pub(super) context: &'a CheckContext<'a>,
     check_plan: CheckPlan,
     /// The library's plans that are being checked, outermost first.
-    open: Vec<Arc<str>>,
+    call_stack: Vec<Arc<str>>,
     /// Those that were checked, by name and shared slots.
-    known: HashMap<(Arc<str>, Vec<SlotKind>), Option<CheckedPlan>>,
+    cache: HashMap<(Arc<str>, Vec<SlotKind>), Option<CheckedPlan>>,
     /// What is left for the patterns in the schemas of the plan and of those that it runs.
     pub(super) patterns: PatternBudget,
 }
 
-impl<'a> Session<'a> {
+impl<'a> CheckSession<'a> {
     pub(super) fn new(context: &'a CheckContext<'a>, check_plan: CheckPlan) -> Self {
         Self {
             context,
             check_plan,
-            open: Vec::new(),
-            known: HashMap::new(),
+            call_stack: Vec::new(),
+            cache: HashMap::new(),
             patterns: PatternBudget::default(),
         }
     }
@@ -50,9 +51,9 @@ impl<'a> Session<'a> {
 /// The plan of each step that runs a sound one. The findings of the others are added.
 pub(super) fn sub_plans(
     plan: &Plan,
-    surroundings: &Surroundings<'_>,
-    session: &mut Session<'_>,
-    findings: &mut Findings<'_>,
+    origin: &PlanOrigin<'_>,
+    session: &mut CheckSession<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> Vec<Option<CheckedPlan>> {
     plan.steps
         .iter()
@@ -60,56 +61,50 @@ pub(super) fn sub_plans(
             let Action::Plan(call) = &step.action else {
                 return None;
             };
-            let depth = surroundings.role.depth();
+            let depth = origin.role.depth();
             let max_depth = session.context.policy.limits.max_depth;
             if depth >= max_depth {
                 let place = match &call.target {
                     PlanTarget::Named(name) => name.place,
                     PlanTarget::Inline(plan) => plan.place,
                 };
-                too_deep(max_depth, place, findings);
+                too_deep(max_depth, place, reporter);
                 return None;
             }
             match &call.target {
-                PlanTarget::Named(name) => named(call, name, depth, session, findings),
-                PlanTarget::Inline(plan) => {
-                    inline(call, plan, depth, surroundings, session, findings)
-                }
+                PlanTarget::Named(name) => named(call, name, depth, session, reporter),
+                PlanTarget::Inline(plan) => inline(call, plan, depth, origin, session, reporter),
             }
         })
         .collect()
 }
 
-fn too_deep(max_depth: usize, place: Place, findings: &mut Findings<'_>) {
+fn too_deep(max_depth: usize, place: Place, reporter: &mut Reporter<'_>) {
     let message = format!("plans run plans more than {max_depth} deep");
-    let finding = findings.error(Code::PlansTooDeep, place, message);
-    findings.push(finding.help("let fewer plans stand inside of each other"));
+    let diagnostic = reporter.error(Code::PlansTooDeep, place, message);
+    reporter.push(diagnostic.help("let fewer plans stand inside of each other"));
 }
 
 fn inline(
     call: &PlanCall,
     plan: &Plan,
     depth: usize,
-    surroundings: &Surroundings<'_>,
-    session: &mut Session<'_>,
-    findings: &mut Findings<'_>,
+    origin: &PlanOrigin<'_>,
+    session: &mut CheckSession<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> Option<CheckedPlan> {
     let has_text = plan.sources.iter().next().is_some();
     let sources = plan.sources.clone();
-    let inner = Surroundings {
-        sources: if has_text {
-            &sources
-        } else {
-            surroundings.sources
-        },
-        text: surroundings.text.clone(),
-        role: Role::Step {
+    let inner = PlanOrigin {
+        sources: if has_text { &sources } else { origin.sources },
+        text: origin.text.clone(),
+        role: PlanRole::Nested {
             depth: depth + 1,
             scopes: sorted(&call.scopes),
         },
     };
     let (checked, found) = (session.check_plan)(plan.clone(), inner, session);
-    findings.add_all(found);
+    reporter.add_all(found);
     checked
 }
 
@@ -117,38 +112,42 @@ fn named(
     call: &PlanCall,
     name: &Name,
     depth: usize,
-    session: &mut Session<'_>,
-    findings: &mut Findings<'_>,
+    session: &mut CheckSession<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> Option<CheckedPlan> {
     let library = session.context.library;
     let Some(plan) = library.get(&name.text) else {
         if library.is_unreadable(&name.text) {
             let message = format!("the plan `{}` in the library cannot be read", name.text);
-            let finding = findings.error(Code::UnknownPlan, name.place, message);
-            findings.push(finding.help("mend what was found in it"));
+            let diagnostic = reporter.error(Code::UnknownPlan, name.place, message);
+            reporter.push(diagnostic.help("mend what was found in it"));
             return None;
         }
-        let known = library.known_names().map(|name| &**name);
-        let mut finding = findings.error(
+        let cache = library.known_names().map(|name| &**name);
+        let mut diagnostic = reporter.error(
             Code::UnknownPlan,
             name.place,
             format!("there is no plan `{}` in the library", name.text),
         );
-        finding.help = findings
-            .advice(&name.text, "plans", known)
+        diagnostic.help = reporter
+            .advice(&name.text, "plans", cache)
             .or_else(|| Some("the library is empty".to_owned()));
-        findings.push(finding);
+        reporter.push(diagnostic);
         return None;
     };
-    if let Some(start) = session.open.iter().position(|open| *open == name.text) {
+    if let Some(start) = session
+        .call_stack
+        .iter()
+        .position(|call_stack| *call_stack == name.text)
+    {
         let chain: Vec<String> = session
-            .open
+            .call_stack
             .iter()
             .skip(start)
             .chain([&name.text])
             .map(|name| format!("`{name}`"))
             .collect();
-        let finding = findings
+        let diagnostic = reporter
             .error(
                 Code::RecursivePlan,
                 name.place,
@@ -159,39 +158,39 @@ fn named(
                 ),
             )
             .help("a plan that repeats something says `repeat` or `for_each`");
-        findings.push(finding);
+        reporter.push(diagnostic);
         return None;
     }
     let scopes = sorted(&call.scopes);
     let key = (Arc::clone(&name.text), scopes.clone());
-    if let Some(known) = session.known.get(&key) {
+    if let Some(cache) = session.cache.get(&key) {
         // It was checked where fewer plans were around it, perhaps.
         let max_depth = session.context.policy.limits.max_depth;
-        let known = known.clone()?;
-        if depth + 1 + known.extent().depth > max_depth {
-            too_deep(max_depth, name.place, findings);
+        let cache = cache.clone()?;
+        if depth + 1 + cache.size().depth > max_depth {
+            too_deep(max_depth, name.place, reporter);
             return None;
         }
-        return Some(known);
+        return Some(cache);
     }
     let sources = plan.sources.clone();
     let text = sources.iter().next().map_or_else(
         || Arc::clone(&name.text),
         |source| Arc::clone(source.name()),
     );
-    let inner = Surroundings {
+    let inner = PlanOrigin {
         sources: &sources,
         text: Some(text),
-        role: Role::Step {
+        role: PlanRole::Nested {
             depth: depth + 1,
             scopes,
         },
     };
-    session.open.push(Arc::clone(&name.text));
+    session.call_stack.push(Arc::clone(&name.text));
     let (checked, found) = (session.check_plan)((**plan).clone(), inner, session);
-    session.open.pop();
-    findings.add_all(found);
-    session.known.insert(key, checked.clone());
+    session.call_stack.pop();
+    reporter.add_all(found);
+    session.cache.insert(key, checked.clone());
     checked
 }
 

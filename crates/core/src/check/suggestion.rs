@@ -2,18 +2,18 @@
 
 /// Names longer than this are compared with nothing: nobody mistypes them, and comparing costs
 /// their square.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// The shortest name that is looked for inside of others.
-const SHORTEST_PART: usize = 4;
+const MIN_PART_CHARS: usize = 4;
 
 /// The one of `known` that `name` was probably meant to be, and its distance: at most a third of its letters differ, or one is a part of
 /// the other. The distance is the letters that differ, or those that the longer name has more.
-pub(super) fn ranked<'a>(
+pub(super) fn nearest_with_distance<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<(usize, &'a str)> {
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         return None;
     }
     let lower = name.to_lowercase();
@@ -24,7 +24,7 @@ pub(super) fn ranked<'a>(
     };
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
-        if candidate.len() > LONGEST {
+        if candidate.len() > MAX_NAME_BYTES {
             continue;
         }
         let other = candidate.to_lowercase();
@@ -33,8 +33,8 @@ pub(super) fn ranked<'a>(
         } else {
             usize::MAX
         };
-        let is_part = length >= SHORTEST_PART
-            && other.len() >= SHORTEST_PART
+        let is_part = length >= MIN_PART_CHARS
+            && other.len() >= MIN_PART_CHARS
             && (other.contains(&lower) || lower.contains(&other));
         let rank = if distance <= allowed {
             distance
@@ -53,12 +53,12 @@ pub(super) fn ranked<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::ranked;
+    use super::nearest_with_distance;
 
     #[test]
     fn the_nearest_name_is_found() {
         fn check(name: &str, known: &[&str], expected: Option<&str>) {
-            let near = ranked(name, known.iter().copied());
+            let near = nearest_with_distance(name, known.iter().copied());
             assert_eq!(near.map(|(_, near)| near), expected, "{name}");
         }
 

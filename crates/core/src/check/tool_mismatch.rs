@@ -30,12 +30,12 @@ impl CheckedPlan {
     /// tool exists, has the same definition, effects and need for approval, is allowed, and may be given what the plan gives it from
     /// outside. Limits on the size of plans are left to the check.
     pub fn tool_mismatches(&self, context: &CheckContext<'_>) -> Vec<ToolMismatch> {
-        let mut found = Found::default();
+        let mut found = Comparison::default();
         self.compare(context, &mut found);
         found.mismatches
     }
 
-    fn compare(&self, context: &CheckContext<'_>, found: &mut Found) {
+    fn compare(&self, context: &CheckContext<'_>, found: &mut Comparison) {
         for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
             if let Some(plan) = &checked.plan {
                 plan.compare(context, found);
@@ -63,13 +63,13 @@ impl CheckedPlan {
 }
 
 #[derive(Default)]
-struct Found {
+struct Comparison {
     /// The addresses of the tools that were compared. The plan keeps them alive.
     compared: HashSet<usize>,
     mismatches: Vec<ToolMismatch>,
 }
 
-impl Found {
+impl Comparison {
     fn add(&mut self, tool: &Tool, reason: String) {
         let mismatch = ToolMismatch {
             tool: tool.qualified_name().into(),

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::initial_types::Contents;
-use super::resolved_plan::Survey;
-use super::writers::{Overlap, slot_keys};
+use super::initial_types::InitialTypes;
+use super::resolved_plan::ResolvedPlan;
+use super::writers::{OverlappingWriters, slot_keys};
 use crate::plan::{
     Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
     Segment, SlotKind, Source, Targets,
 };
-use crate::schema::{Additional, ListType, ObjectType, Property, Reach, Type};
+use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Plan, Step};
 
 /// How many steps that only reshape are followed behind each other.
@@ -23,15 +23,15 @@ const MAX_DEPTH: usize = 64;
 const MAX_PARTS: usize = 10_000;
 
 /// How many writers of a slot are looked at for each read of it.
-const FEW_WRITERS: usize = 32;
+const MAX_UNCACHED_WRITERS: usize = 32;
 
 /// How many writers of slots with more of them are looked at in all. Beyond, anything may be in such a slot.
-const MAX_LOOKS: usize = 1_000_000;
+const MAX_WRITER_VISITS: usize = 1_000_000;
 
 /// The shapes of a plan's values.
-pub(super) struct Shapes<'a> {
-    survey: &'a Survey<'a>,
-    pub(super) contents: Contents<'a>,
+pub(super) struct TypeInference<'a> {
+    resolved: &'a ResolvedPlan<'a>,
+    pub(super) initial: InitialTypes<'a>,
     outputs: RefCell<Vec<Option<Type>>>,
     /// What their actions give, once, as far as it is known.
     rounds: RefCell<Vec<Option<Type>>>,
@@ -39,32 +39,32 @@ pub(super) struct Shapes<'a> {
     items: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
     /// What is in slots with many writers.
-    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), Reach, Hashing>>,
-    looks_left: Cell<usize>,
+    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), PathLookup, Hashing>>,
+    visits_left: Cell<usize>,
     /// The step whose list is being looked at: a list that speaks of its own items has none.
     listing: Cell<Option<u32>>,
 }
 
 /// What stands at the end of a read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sight {
+pub(super) enum ReadTarget {
     /// What can be said about it.
-    Reach(Reach),
+    Path(PathLookup),
     /// Nothing is ever in the slot.
     EmptySlot,
 }
 
-impl<'a> Shapes<'a> {
-    pub(super) fn new(survey: &'a Survey<'a>) -> Self {
+impl<'a> TypeInference<'a> {
+    pub(super) fn new(resolved: &'a ResolvedPlan<'a>) -> Self {
         Self {
-            survey,
-            contents: Contents::of(survey),
-            outputs: RefCell::new(vec![None; survey.plan.steps.len()]),
-            rounds: RefCell::new(vec![None; survey.plan.steps.len()]),
-            items: RefCell::new(vec![None; survey.plan.steps.len()]),
+            resolved,
+            initial: InitialTypes::of(resolved),
+            outputs: RefCell::new(vec![None; resolved.plan.steps.len()]),
+            rounds: RefCell::new(vec![None; resolved.plan.steps.len()]),
+            items: RefCell::new(vec![None; resolved.plan.steps.len()]),
             depth: Cell::new(0),
             slots: RefCell::default(),
-            looks_left: Cell::new(MAX_LOOKS),
+            visits_left: Cell::new(MAX_WRITER_VISITS),
             listing: Cell::new(None),
         }
     }
@@ -79,16 +79,16 @@ impl<'a> Shapes<'a> {
             Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
             Some(None) => {}
         }
-        remember(&self.outputs, index, Type::Any);
+        store(&self.outputs, index, Type::Any);
         self.depth.set(self.depth.get() + 1);
         let shape = self
-            .survey
+            .resolved
             .step(index)
             .map_or(Type::Any, |step| self.output_of(index, step));
         self.depth.set(self.depth.get() - 1);
         // While a step is looked at, others may be unknown that are known later.
-        forget(&self.items, index);
-        remember(&self.outputs, index, shape.clone());
+        clear(&self.items, index);
+        store(&self.outputs, index, shape.clone());
         shape
     }
 
@@ -135,16 +135,16 @@ impl<'a> Shapes<'a> {
     }
 
     /// Where `read`, in `step`, leads.
-    pub(super) fn read(&self, read: &Read, step: Option<u32>) -> Sight {
-        let whole = match &read.source {
+    pub(super) fn read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
+        let full_writers = match &read.source {
             Source::Slot(kind) => return self.slot(*kind, &read.path),
-            Source::Step(id) => match self.survey.ids.get(id) {
+            Source::Step(id) => match self.resolved.ids.get(id) {
                 // In its own `until`, a step speaks of one round.
                 Some(index) if Some(*index) == step => self.round(*index),
                 Some(index) => self.output(*index),
                 None => Type::Any,
             },
-            Source::Result(id) => match self.survey.ids.get(id) {
+            Source::Result(id) => match self.resolved.ids.get(id) {
                 Some(index) if Some(*index) == step => result_of(Type::Any),
                 Some(index) => result_of(self.output(*index)),
                 None => Type::Any,
@@ -154,14 +154,14 @@ impl<'a> Shapes<'a> {
             Source::Last => Type::Any,
             Source::Outside(..) => Type::Text,
         };
-        Sight::Reach(whole.at(&read.path))
+        ReadTarget::Path(full_writers.at(&read.path))
     }
 
     /// The items that the step's `for_each` goes over.
     fn item(&self, step: Option<u32>) -> Type {
         let Some(index) = step else { return Type::Any };
         let Some(for_each) = self
-            .survey
+            .resolved
             .step(index)
             .and_then(|step| step.for_each.as_ref())
         else {
@@ -178,13 +178,13 @@ impl<'a> Shapes<'a> {
         let list = self.node(&for_each.over, Some(index));
         self.listing.set(before);
         let shape = match list.at(&[Segment::Each]) {
-            Reach::Found(Type::List(list)) => match list.any_item() {
+            PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
                 item => item,
             },
             _ => Type::Any,
         };
-        remember(&self.items, index, shape.clone());
+        store(&self.items, index, shape.clone());
         shape
     }
 
@@ -195,30 +195,36 @@ impl<'a> Shapes<'a> {
             Missing::NullInItems => read.path.contains(&Segment::Each),
         };
         match self.read(read, step) {
-            Sight::Reach(Reach::Found(_)) if lenient && read.path.contains(&Segment::Each) => {
+            ReadTarget::Path(PathLookup::Found(_))
+                if lenient && read.path.contains(&Segment::Each) =>
+            {
                 Type::Any
             }
-            Sight::Reach(Reach::Found(found)) if lenient => Type::union([found, Type::Null]),
-            Sight::Reach(Reach::Found(found)) => found,
+            ReadTarget::Path(PathLookup::Found(found)) if lenient => {
+                Type::union([found, Type::Null])
+            }
+            ReadTarget::Path(PathLookup::Found(found)) => found,
             _ => Type::Any,
         }
     }
 
     fn output_of(&self, index: u32, step: &Step) -> Type {
         let once = self.once(index, step);
-        let whole = if step.for_each.is_some() {
+        let full_writers = if step.for_each.is_some() {
             Type::list_of(once)
         } else {
             once
         };
         match &step.on_error {
-            OnError::Output(instead) => Type::union([whole, self.node(instead, Some(index))]),
-            OnError::Fail | OnError::Continue => whole,
+            OnError::Output(instead) => {
+                Type::union([full_writers, self.node(instead, Some(index))])
+            }
+            OnError::Fail | OnError::Continue => full_writers,
         }
     }
 
     fn round(&self, index: u32) -> Type {
-        match self.survey.step(index) {
+        match self.resolved.step(index) {
             Some(step) if step.for_each.is_none() => self.once(index, step),
             _ => Type::Any,
         }
@@ -231,10 +237,10 @@ impl<'a> Shapes<'a> {
             return shape;
         }
         // Its value may speak of itself: there is a circle then, and nothing to say.
-        remember(&self.rounds, index, Type::Any);
+        store(&self.rounds, index, Type::Any);
         let shape = match &step.action {
             Action::Tool(_) => self
-                .survey
+                .resolved
                 .tool(index)
                 .map_or(Type::Any, |tool| tool.output.structure().clone()),
             Action::Value(node) => {
@@ -243,40 +249,45 @@ impl<'a> Shapes<'a> {
                 if is_small { shape } else { Type::Any }
             }
             Action::Plan(_) => self
-                .survey
+                .resolved
                 .sub_plan(index)
                 .map_or(Type::Any, |plan| output_by_id(plan.plan())),
         };
-        remember(&self.rounds, index, shape.clone());
+        store(&self.rounds, index, shape.clone());
         shape
     }
 
-    fn slot(&self, kind: SlotKind, path: &[Segment]) -> Sight {
+    fn slot(&self, kind: SlotKind, path: &[Segment]) -> ReadTarget {
         let Some((Segment::Key(name), rest)) = path.split_first() else {
-            return Sight::Reach(Reach::Unknown);
+            return ReadTarget::Path(PathLookup::Unknown);
         };
-        let overlap = self.survey.writers.overlapping(kind, slot_keys(path));
-        match (overlap.is_empty(), self.contents.initial(kind, name)) {
-            (true, None) => Sight::EmptySlot,
-            (true, Some(shape)) => Sight::Reach(behind(shape.at(rest), 1)),
-            (false, Some(_)) => Sight::Reach(Reach::Unknown),
-            (false, None) if overlap.most() <= FEW_WRITERS => {
-                Sight::Reach(self.written(&overlap, path))
+        let overlap = self.resolved.writers.overlapping(kind, slot_keys(path));
+        match (overlap.is_empty(), self.initial.slot_type(kind, name)) {
+            (true, None) => ReadTarget::EmptySlot,
+            (true, Some(shape)) => ReadTarget::Path(shifted(shape.at(rest), 1)),
+            (false, Some(_)) => ReadTarget::Path(PathLookup::Unknown),
+            (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
+                ReadTarget::Path(self.written(&overlap, path))
             }
-            (false, None) => Sight::Reach(self.written_by_many(&overlap, kind, path)),
+            (false, None) => ReadTarget::Path(self.written_by_many(&overlap, kind, path)),
         }
     }
 
     /// The same for a slot with so many writers that they are not looked at any number of times.
-    fn written_by_many(&self, overlap: &Overlap<'_>, kind: SlotKind, path: &[Segment]) -> Reach {
+    fn written_by_many(
+        &self,
+        overlap: &OverlappingWriters<'_>,
+        kind: SlotKind,
+        path: &[Segment],
+    ) -> PathLookup {
         let key = (kind, path.to_vec());
         if let Some(known) = self.slots.borrow().get(&key) {
             return known.clone();
         }
-        let Some(left) = self.looks_left.get().checked_sub(overlap.most()) else {
-            return Reach::Unknown;
+        let Some(left) = self.visits_left.get().checked_sub(overlap.max_count()) else {
+            return PathLookup::Unknown;
         };
-        self.looks_left.set(left);
+        self.visits_left.set(left);
         let reach = self.written(overlap, path);
         // While a step is looked at, others may be unknown that are known later.
         if self.depth.get() == 0 {
@@ -286,24 +297,28 @@ impl<'a> Shapes<'a> {
     }
 
     /// Where `path` leads in what its writers write.
-    fn written(&self, overlap: &Overlap<'_>, path: &[Segment]) -> Reach {
-        let mut whole = overlap.whole();
-        whole.retain(|(step, target, _)| self.is_set(*step, *target));
-        whole.dedup_by_key(|(step, ..)| *step);
-        let is_whole = |step: &u32| whole.binary_search_by_key(step, |(step, ..)| *step).is_ok();
+    fn written(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> PathLookup {
+        let mut full_writers = overlap.full_writers();
+        full_writers.retain(|(step, target, _)| self.is_set(*step, *target));
+        full_writers.dedup_by_key(|(step, ..)| *step);
+        let is_complete = |step: &u32| {
+            full_writers
+                .binary_search_by_key(step, |(step, ..)| *step)
+                .is_ok()
+        };
         let mut writers = overlap.lists().flat_map(|(_, steps)| steps);
-        if !writers.all(is_whole) {
-            return Reach::Unknown;
+        if !writers.all(is_complete) {
+            return PathLookup::Unknown;
         }
-        any_of(whole.iter().map(|(step, _, keys)| {
+        any_lookup(full_writers.iter().map(|(step, _, keys)| {
             let rest = path.get(*keys..).unwrap_or_default();
-            behind(self.output(*step).at(rest), *keys)
+            shifted(self.output(*step).at(rest), *keys)
         }))
     }
 
     /// Whether what the step writes to this target of it is its output.
     fn is_set(&self, step: u32, target: usize) -> bool {
-        let step = self.survey.step(step);
+        let step = self.resolved.step(step);
         let writes = step.and_then(|step| step.writes.as_ref());
         writes.is_some_and(|writes| {
             let is_output = match &writes.targets {
@@ -316,14 +331,14 @@ impl<'a> Shapes<'a> {
     }
 }
 
-fn remember(shapes: &RefCell<Vec<Option<Type>>>, index: u32, shape: Type) {
-    if let Some(known) = shapes.borrow_mut().get_mut(index as usize) {
+fn store(types: &RefCell<Vec<Option<Type>>>, index: u32, shape: Type) {
+    if let Some(known) = types.borrow_mut().get_mut(index as usize) {
         *known = Some(shape);
     }
 }
 
-fn forget(shapes: &RefCell<Vec<Option<Type>>>, index: u32) {
-    if let Some(known) = shapes.borrow_mut().get_mut(index as usize) {
+fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
+    if let Some(known) = types.borrow_mut().get_mut(index as usize) {
         *known = None;
     }
 }
@@ -378,28 +393,30 @@ fn result_of(output: Type) -> Type {
 }
 
 /// `reach` as it is seen from `moves` moves earlier.
-fn behind(mut reach: Reach, moves: usize) -> Reach {
-    if let Reach::Impossible { good, .. } | Reach::Unlisted { good, .. } = &mut reach {
-        *good += moves;
+fn shifted(mut reach: PathLookup, moves: usize) -> PathLookup {
+    if let PathLookup::Impossible { matched, .. } | PathLookup::Unlisted { matched, .. } =
+        &mut reach
+    {
+        *matched += moves;
     }
     reach
 }
 
 /// Where a path leads when it starts in one of several values.
-fn any_of(reaches: impl Iterator<Item = Reach>) -> Reach {
+fn any_lookup(reaches: impl Iterator<Item = PathLookup>) -> PathLookup {
     let mut found = Vec::new();
     let mut elsewhere = None;
     for reach in reaches {
         match (reach, &elsewhere) {
-            (Reach::Unknown, _) => return Reach::Unknown,
-            (Reach::Found(shape), _) => found.push(shape),
-            (unlisted @ Reach::Unlisted { .. }, _) => elsewhere = Some(unlisted),
+            (PathLookup::Unknown, _) => return PathLookup::Unknown,
+            (PathLookup::Found(shape), _) => found.push(shape),
+            (unlisted @ PathLookup::Unlisted { .. }, _) => elsewhere = Some(unlisted),
             (impossible, None) => elsewhere = Some(impossible),
             (_, Some(_)) => {}
         }
     }
     match elsewhere {
         Some(elsewhere) if found.is_empty() => elsewhere,
-        _ => Reach::Found(Type::union(found)),
+        _ => PathLookup::Found(Type::union(found)),
     }
 }

@@ -8,14 +8,14 @@ use crate::{Hashing, Step};
 
 /// All writers of a plan, as one tree of keys per kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Writers {
+pub(super) struct SlotWriters {
     kinds: HashMap<SlotKind, usize>,
     /// The slots, each with those that it is a part of before it.
-    branches: Vec<Branch>,
+    nodes: Vec<SlotNode>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Branch {
+struct SlotNode {
     /// The steps that write all of the slot, by position.
     here: Vec<u32>,
     /// For each of them, the position of the first of its targets that is this slot.
@@ -25,7 +25,7 @@ struct Branch {
     below: HashMap<Arc<str>, usize, Hashing>,
 }
 
-impl Writers {
+impl SlotWriters {
     /// The writers among `steps`.
     pub(super) fn of(steps: &[Step]) -> Self {
         let mut writers = Self::default();
@@ -39,28 +39,28 @@ impl Writers {
     }
 
     fn add(&mut self, step: u32, target: usize, kind: SlotKind, keys: &[Arc<str>]) {
-        let next = self.branches.len();
+        let next = self.nodes.len();
         let mut at = *self.kinds.entry(kind).or_insert(next);
         let mut keys = keys.iter();
         loop {
-            if at == self.branches.len() {
-                self.branches.push(Branch::default());
+            if at == self.nodes.len() {
+                self.nodes.push(SlotNode::default());
             }
-            let next = self.branches.len();
-            let Some(branch) = self.branches.get_mut(at) else {
+            let next = self.nodes.len();
+            let Some(node) = self.nodes.get_mut(at) else {
                 return;
             };
-            if branch.inside.last() != Some(&step) {
-                branch.inside.push(step);
+            if node.inside.last() != Some(&step) {
+                node.inside.push(step);
             }
             let Some(key) = keys.next() else {
-                if branch.here.last() != Some(&step) {
-                    branch.here.push(step);
-                    branch.targets.push(target);
+                if node.here.last() != Some(&step) {
+                    node.here.push(step);
+                    node.targets.push(target);
                 }
                 return;
             };
-            at = *branch.below.entry(Arc::clone(key)).or_insert(next);
+            at = *node.below.entry(Arc::clone(key)).or_insert(next);
         }
     }
 
@@ -69,19 +69,19 @@ impl Writers {
         &self,
         kind: SlotKind,
         keys: impl IntoIterator<Item = &'k Arc<str>>,
-    ) -> Overlap<'_> {
-        let mut overlap = Overlap::default();
+    ) -> OverlappingWriters<'_> {
+        let mut overlap = OverlappingWriters::default();
         let mut next = self.kinds.get(&kind).copied();
         let mut keys = keys.into_iter();
         while let Some(number) = next
-            && let Some(branch) = self.branches.get(number)
+            && let Some(node) = self.nodes.get(number)
         {
-            overlap.way.push((number, branch));
+            overlap.path.push((number, node));
             let Some(key) = keys.next() else {
-                overlap.is_whole = true;
+                overlap.is_complete = true;
                 break;
             };
-            next = branch.below.get(key).copied();
+            next = node.below.get(key).copied();
         }
         overlap
     }
@@ -89,23 +89,23 @@ impl Writers {
 
 /// The writers of a slot. Many slots share lists of them, so that whoever looks at many slots looks at each list once.
 #[derive(Default)]
-pub(super) struct Overlap<'w> {
+pub(super) struct OverlappingWriters<'w> {
     /// The slots around it from the outermost on, and itself, as far as somebody writes in them.
-    way: Vec<(usize, &'w Branch)>,
+    path: Vec<(usize, &'w SlotNode)>,
     /// Whether the slot itself is the last of them.
-    is_whole: bool,
+    is_complete: bool,
 }
 
-impl<'w> Overlap<'w> {
+impl<'w> OverlappingWriters<'w> {
     /// The lists of writers, each sorted, with a number by which it is known again.
     pub(super) fn lists(&self) -> impl DoubleEndedIterator<Item = (usize, &'w [u32])> {
-        let last = self.way.len().checked_sub(1).filter(|_| self.is_whole);
-        let way = self.way.iter().enumerate();
-        way.map(move |(depth, (number, branch))| {
+        let last = self.path.len().checked_sub(1).filter(|_| self.is_complete);
+        let path = self.path.iter().enumerate();
+        path.map(move |(depth, (number, node))| {
             if Some(depth) == last {
-                (number * 2 + 1, branch.inside.as_slice())
+                (number * 2 + 1, node.inside.as_slice())
             } else {
-                (number * 2, branch.here.as_slice())
+                (number * 2, node.here.as_slice())
             }
         })
     }
@@ -115,7 +115,7 @@ impl<'w> Overlap<'w> {
     }
 
     /// How many steps there are, where none is in two lists.
-    pub(super) fn most(&self) -> usize {
+    pub(super) fn max_count(&self) -> usize {
         self.lists().map(|(_, steps)| steps.len()).sum()
     }
 
@@ -138,14 +138,14 @@ impl<'w> Overlap<'w> {
 
     /// The steps that write all of the slot or of one around it, each with the position of such a target of it, and how many
     /// keys that has. By position, and then by target.
-    pub(super) fn whole(&self) -> Vec<(u32, usize, usize)> {
-        let mut whole = Vec::new();
-        for (keys, (_, branch)) in self.way.iter().enumerate() {
-            let here = branch.here.iter().zip(&branch.targets);
-            whole.extend(here.map(|(step, target)| (*step, *target, keys)));
+    pub(super) fn full_writers(&self) -> Vec<(u32, usize, usize)> {
+        let mut full_writers = Vec::new();
+        for (keys, (_, node)) in self.path.iter().enumerate() {
+            let here = node.here.iter().zip(&node.targets);
+            full_writers.extend(here.map(|(step, target)| (*step, *target, keys)));
         }
-        whole.sort_unstable();
-        whole
+        full_writers.sort_unstable();
+        full_writers
     }
 }
 

@@ -53,12 +53,12 @@ impl Tally {
         self.errors + self.warnings
     }
 
-    /// Says with the last of the findings that are `told` how many there are besides.
-    pub fn tell_rest(&self, told: &mut Diagnostics) {
+    /// Says with the last of the findings that are `shown` how many there are besides.
+    pub fn tell_rest(&self, shown: &mut Diagnostics) {
         let mut untold = Self::default();
         untold.add_untold(*self);
         if untold.total() > 0 {
-            told.tell_untold(untold.total());
+            shown.tell_untold(untold.total());
         }
     }
 
@@ -79,21 +79,21 @@ mod tests {
         let severities = std::iter::repeat_n(Severity::Error, errors)
             .chain(std::iter::repeat_n(Severity::Warning, warnings));
         let mut tally = Tally::default();
-        let told = severities.filter(|severity| tally.count(*severity)).count();
-        (tally, told)
+        let shown = severities.filter(|severity| tally.count(*severity)).count();
+        (tally, shown)
     }
 
-    fn check(errors: usize, warnings: usize, told: usize, rest: Option<&str>) {
+    fn check(errors: usize, warnings: usize, shown: usize, rest: Option<&str>) {
         let (tally, counted_told) = tally(errors, warnings);
-        assert_eq!(counted_told, told);
+        assert_eq!(counted_told, shown);
         assert_eq!(tally.total(), errors + warnings);
         assert_eq!(tally.has_errors(), errors > 0);
         let only = Diagnostic::warning(Code::UnknownTool, "`a` is unknown");
-        let mut findings: Diagnostics = [only].into_iter().collect();
-        tally.tell_rest(&mut findings);
-        let help = findings.iter().next().and_then(|it| it.help.as_deref());
+        let mut diagnostics: Diagnostics = [only].into_iter().collect();
+        tally.tell_rest(&mut diagnostics);
+        let help = diagnostics.iter().next().and_then(|it| it.help.as_deref());
         assert_eq!(help, rest);
-        assert_eq!(findings.has_untold(), rest.is_some());
+        assert_eq!(diagnostics.has_untold(), rest.is_some());
     }
 
     #[test]

@@ -6,5 +6,5 @@ mod report;
 
 pub use code::Code;
 pub use counter::Tally;
-pub(crate) use report::LONGEST;
+pub(crate) use report::MAX_TEXT_BYTES;
 pub use report::{Diagnostic, Diagnostics, Fix, FixPart, Severity};

@@ -34,10 +34,10 @@ pub struct Diagnostic {
 }
 
 /// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
-pub(crate) const LONGEST: usize = 4096;
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
 /// What stands behind the number of findings that are not told, and behind that of only one.
-const UNTOLD: [&str; 2] = [
+const OMITTED_SUFFIXES: [&str; 2] = [
     " further findings are not shown",
     " further finding is not shown",
 ];
@@ -112,7 +112,7 @@ impl Diagnostic {
     /// Says where: `place`, among `sources`.
     pub fn at(mut self, place: Place, sources: &Sources) -> Self {
         if let Some(source) = sources.source_of(place) {
-            let pointer = source.start_of_pointer(place, LONGEST);
+            let pointer = source.start_of_pointer(place, MAX_TEXT_BYTES);
             self.pointer = pointer.unwrap_or_default();
             self.span = source.span(place);
         }
@@ -126,9 +126,9 @@ impl Diagnostic {
         self
     }
 
-    fn tells_untold(&self) -> bool {
+    fn mentions_omitted(&self) -> bool {
         let help = self.help.as_deref();
-        help.is_some_and(|help| UNTOLD.iter().any(|untold| help.ends_with(untold)))
+        help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|untold| help.ends_with(untold)))
     }
 
     /// Adds the way out.
@@ -177,9 +177,9 @@ impl Diagnostic {
 
 /// Cuts `text` where it is too long. Whether it was.
 fn bound(text: &mut String) -> bool {
-    let is_long = LONGEST < text.len();
+    let is_long = MAX_TEXT_BYTES < text.len();
     if is_long {
-        text.truncate(text.floor_char_boundary(LONGEST));
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
         text.push('…');
     }
     is_long
@@ -273,7 +273,7 @@ impl Diagnostics {
     pub fn tell_untold(&mut self, more: impl fmt::Display) {
         if let Some(last) = self.0.last_mut() {
             let mut more = more.to_string();
-            let [several, only] = UNTOLD;
+            let [several, only] = OMITTED_SUFFIXES;
             more.push_str(if more == "1" { only } else { several });
             last.help = Some(match last.help.take() {
                 Some(help) => format!("{help}; {more}"),
@@ -284,7 +284,7 @@ impl Diagnostics {
 
     /// Whether one of them says that there are more which are [not told](Self::tell_untold).
     pub fn has_untold(&self) -> bool {
-        self.0.iter().any(Diagnostic::tells_untold)
+        self.0.iter().any(Diagnostic::mentions_omitted)
     }
 
     /// Sorts by place in the text, errors before warnings where they share one. Findings in other texts come last.
@@ -301,11 +301,11 @@ impl Diagnostics {
 impl fmt::Display for Diagnostics {
     /// Short text for a model: one finding a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, finding) in self.0.iter().enumerate() {
+        for (index, diagnostic) in self.0.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            finding.fmt(f)?;
+            diagnostic.fmt(f)?;
         }
         Ok(())
     }
@@ -339,38 +339,45 @@ impl<'a> IntoIterator for &'a Diagnostics {
 }
 
 impl FromIterator<Diagnostic> for Diagnostics {
-    fn from_iter<T: IntoIterator<Item = Diagnostic>>(findings: T) -> Self {
-        Self(findings.into_iter().map(Diagnostic::bounded).collect())
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
+        Self(diagnostics.into_iter().map(Diagnostic::bounded).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Diagnostic, Diagnostics, LONGEST};
+    use super::{Code, Diagnostic, Diagnostics, MAX_TEXT_BYTES};
 
     #[test]
     fn findings_are_bounded() {
         let check = |letter: &str, count: usize, expected: &str| {
             let text = letter.repeat(count);
-            let finding = Diagnostic::error(Code::UnknownTool, text.as_str())
+            let diagnostic = Diagnostic::error(Code::UnknownTool, text.as_str())
                 .help(text.as_str())
                 .at_span(text, 0..1)
                 .fix("known");
             let mut pushed = Diagnostics::new();
-            pushed.push(finding.clone());
-            let collected = Diagnostics::from_iter([finding]);
+            pushed.push(diagnostic.clone());
+            let collected = Diagnostics::from_iter([diagnostic]);
             assert_eq!(pushed, collected);
-            for finding in &pushed {
-                assert_eq!(finding.message, expected);
-                assert_eq!(finding.help.as_deref(), Some(expected));
-                assert_eq!(finding.pointer, expected);
+            for diagnostic in &pushed {
+                assert_eq!(diagnostic.message, expected);
+                assert_eq!(diagnostic.help.as_deref(), Some(expected));
+                assert_eq!(diagnostic.pointer, expected);
                 // What was cut leads nowhere.
-                assert_eq!(finding.fix.is_some(), count * letter.len() <= LONGEST);
+                assert_eq!(
+                    diagnostic.fix.is_some(),
+                    count * letter.len() <= MAX_TEXT_BYTES
+                );
             }
         };
-        let whole = "x".repeat(LONGEST);
-        check("x", LONGEST, &whole);
-        check("x", LONGEST + 1, &format!("{whole}…"));
-        check("東", LONGEST, &format!("{}…", "東".repeat(LONGEST / 3)));
+        let whole = "x".repeat(MAX_TEXT_BYTES);
+        check("x", MAX_TEXT_BYTES, &whole);
+        check("x", MAX_TEXT_BYTES + 1, &format!("{whole}…"));
+        check(
+            "東",
+            MAX_TEXT_BYTES,
+            &format!("{}…", "東".repeat(MAX_TEXT_BYTES / 3)),
+        );
     }
 }

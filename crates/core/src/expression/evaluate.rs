@@ -1,8 +1,8 @@
 //! Computing the value of an expression. Every operation spends from the budget.
 
-use super::limits::Budget;
+use super::limits::EvaluationBudget;
 use super::operator::{self, Operator, whole_index};
-use super::tree::{Loop, Move, Tree};
+use super::tree::{Accessor, Loop, Tree};
 use super::{EvaluationError, function};
 use crate::Hashing;
 use crate::Value;
@@ -16,12 +16,12 @@ type Result<T> = std::result::Result<T, EvaluationError>;
 pub(super) struct Evaluation<'a> {
     values: &'a [Value],
     locals: Vec<Value>,
-    budget: Budget,
+    budget: EvaluationBudget,
 }
 
 impl<'a> Evaluation<'a> {
     /// An evaluation with the values of the expression's bindings.
-    pub(super) fn new(values: &'a [Value], budget: Budget) -> Self {
+    pub(super) fn new(values: &'a [Value], budget: EvaluationBudget) -> Self {
         Self {
             values,
             locals: Vec::new(),
@@ -40,7 +40,7 @@ impl<'a> Evaluation<'a> {
                 .get(*index)
                 .cloned()
                 .ok_or_else(|| failed("a value that the expression reads was not given")),
-            Tree::Local(position) => {
+            Tree::LoopVariable(position) => {
                 let index = self.locals.len().checked_sub(position + 1);
                 index
                     .and_then(|index| self.locals.get(index))
@@ -52,8 +52,8 @@ impl<'a> Evaluation<'a> {
             Tree::Not(part) => Ok((!self.condition(part, "!")?).into()),
             Tree::Negate(part) => operator::negate(&self.value_of(part)?),
             Tree::Chain(first, rest) => self.chain(first, rest),
-            Tree::And(parts) => self.settle(parts, "&&", false),
-            Tree::Or(parts) => self.settle(parts, "||", true),
+            Tree::And(parts) => self.short_circuit(parts, "&&", false),
+            Tree::Or(parts) => self.short_circuit(parts, "||", true),
             Tree::Choice(cases, otherwise) => {
                 for (condition, value) in cases {
                     if self.condition(condition, "?")? {
@@ -72,11 +72,11 @@ impl<'a> Evaluation<'a> {
                 }
                 found
             }
-            Tree::Then(base, moves) => {
+            Tree::Access(base, accessors) => {
                 let mut value = self.value_of(base)?;
-                for next in moves {
+                for next in accessors {
                     self.budget.spend(1)?;
-                    value = self.make(value, next)?;
+                    value = self.access(value, next)?;
                 }
                 Ok(value)
             }
@@ -125,22 +125,22 @@ impl<'a> Evaluation<'a> {
 
     /// `&&` (`decisive` is false) or `||` (true): a decisive part settles it, even where another one fails. That is
     /// how CEL has it, so that the order of the parts does not matter.
-    fn settle(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
+    fn short_circuit(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
         let mut failure = None;
         for part in parts {
             match self.condition(part, sign) {
                 Ok(value) if value == decisive => return Ok(value.into()),
                 Ok(_) => {}
-                Err(error) => note(&mut failure, error)?,
+                Err(error) => record_failure(&mut failure, error)?,
             }
         }
         failure.map_or(Ok((!decisive).into()), Err)
     }
 
-    fn make(&mut self, value: Value, next: &Move) -> Result<Value> {
+    fn access(&mut self, value: Value, next: &Accessor) -> Result<Value> {
         match next {
-            Move::Part(path, missing) => self.part(&value, path, *missing),
-            Move::Item(index) => {
+            Accessor::Part(path, missing) => self.part(&value, path, *missing),
+            Accessor::Item(index) => {
                 let segment = match self.value_of(index)? {
                     Value::Text(key) => Segment::Key(key),
                     Value::Number(number) => whole_index(&number)
@@ -153,14 +153,14 @@ impl<'a> Evaluation<'a> {
                 };
                 self.part(&value, &[segment], Missing::Fail)
             }
-            Move::Call(function, arguments) => {
+            Accessor::Call(function, arguments) => {
                 let mut all = Vec::with_capacity(arguments.len() + 1);
                 all.push(value);
                 all.extend(self.values_of(arguments)?);
                 (function.run)(&all, &mut self.budget)
             }
-            Move::Matches(regex) => function::search(&value, regex, &mut self.budget),
-            Move::Loop(kind, trees) => self.run(*kind, &value, trees),
+            Accessor::Matches(regex) => function::search(&value, regex, &mut self.budget),
+            Accessor::Loop(kind, trees) => self.run_loop(*kind, &value, trees),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Evaluation<'a> {
         follow_path(value, path, missing, &mut |items| self.budget.spend(items))
     }
 
-    fn run(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
+    fn run_loop(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
         let items = match over {
             Value::List(items) => items.to_vec(),
             // The keys of an object have no order to be changed.
@@ -184,8 +184,8 @@ impl<'a> Evaluation<'a> {
         };
         self.budget.spend(items.len())?;
         match (kind, trees) {
-            (Loop::All, [condition]) => self.settle_items(items, condition, false),
-            (Loop::Exists, [condition]) => self.settle_items(items, condition, true),
+            (Loop::All, [condition]) => self.short_circuit_items(items, condition, false),
+            (Loop::Exists, [condition]) => self.short_circuit_items(items, condition, true),
             (Loop::ExistsOne, [condition]) => {
                 let found = self.filter(items, condition)?;
                 Ok((found.len() == 1).into())
@@ -212,13 +212,13 @@ impl<'a> Evaluation<'a> {
     }
 
     fn filter(&mut self, items: Vec<Value>, condition: &Tree) -> Result<Vec<Value>> {
-        let mut kept = Vec::new();
+        let mut selected = Vec::new();
         for item in items {
             if truth(&self.with_item(item.clone(), condition)?, "the condition")? {
-                kept.push(item);
+                selected.push(item);
             }
         }
-        Ok(kept)
+        Ok(selected)
     }
 
     fn map(&mut self, items: Vec<Value>, tree: &Tree) -> Result<Vec<Value>> {
@@ -228,7 +228,12 @@ impl<'a> Evaluation<'a> {
             .collect()
     }
 
-    fn settle_items(&mut self, items: Vec<Value>, tree: &Tree, decisive: bool) -> Result<Value> {
+    fn short_circuit_items(
+        &mut self,
+        items: Vec<Value>,
+        tree: &Tree,
+        decisive: bool,
+    ) -> Result<Value> {
         let mut failure = None;
         for item in items {
             let value = self
@@ -237,7 +242,7 @@ impl<'a> Evaluation<'a> {
             match value {
                 Ok(value) if value == decisive => return Ok(value.into()),
                 Ok(_) => {}
-                Err(error) => note(&mut failure, error)?,
+                Err(error) => record_failure(&mut failure, error)?,
             }
         }
         failure.map_or(Ok((!decisive).into()), Err)
@@ -245,7 +250,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// Keeps the first failure for later; that of the budget ends everything.
-fn note(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
+fn record_failure(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
     if matches!(error, EvaluationError::TooCostly { .. }) {
         return Err(error);
     }

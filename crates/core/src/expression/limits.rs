@@ -6,7 +6,7 @@ use super::EvaluationError;
 pub const LONGEST_TEXT: usize = 4000;
 
 /// The most brackets, arguments and branches inside of each other.
-pub const MOST_NESTED: usize = 32;
+pub const MAX_EXPRESSION_DEPTH: usize = 32;
 
 /// What one evaluation is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl Default for EvaluationLimits {
 
 /// What is left of the allowance.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct EvaluationBudget {
     limit: u64,
     left: u64,
 }
 
-impl Budget {
+impl EvaluationBudget {
     pub(super) fn new(limits: &EvaluationLimits) -> Self {
         Self {
             limit: limits.cost,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::EvaluationError;
-use super::limits::Budget;
+use super::limits::EvaluationBudget;
 use crate::path::with_article;
 use crate::{Number, Value};
 
@@ -55,7 +55,7 @@ impl Operator {
         self,
         left: &Value,
         right: &Value,
-        budget: &mut Budget,
+        budget: &mut EvaluationBudget,
     ) -> Result<Value, EvaluationError> {
         let value = match self {
             Self::Equal => equal(left, right, budget)?.into(),
@@ -69,7 +69,7 @@ impl Operator {
             Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder => {
                 match (left, right) {
                     (Value::Number(left), Value::Number(right)) => self.calculate(left, right)?,
-                    _ => return Err(self.unfit(left, right)),
+                    _ => return Err(self.unsupported(left, right)),
                 }
             }
         };
@@ -80,12 +80,12 @@ impl Operator {
         self,
         left: &Value,
         right: &Value,
-        budget: &mut Budget,
+        budget: &mut EvaluationBudget,
     ) -> Result<Ordering, EvaluationError> {
         if let (Value::Text(left), Value::Text(right)) = (left, right) {
             budget.spend_text(left.len().min(right.len()))?;
         }
-        compare(left, right).ok_or_else(|| self.unfit(left, right))
+        compare(left, right).ok_or_else(|| self.unsupported(left, right))
     }
 
     fn calculate(self, left: &Number, right: &Number) -> Result<Value, EvaluationError> {
@@ -114,7 +114,7 @@ impl Operator {
         })
     }
 
-    fn unfit(self, left: &Value, right: &Value) -> EvaluationError {
+    fn unsupported(self, left: &Value, right: &Value) -> EvaluationError {
         EvaluationError::Failed(format!(
             "`{}` cannot stand between {} and {}",
             self.sign(),
@@ -128,7 +128,7 @@ impl Operator {
 pub(super) fn equal(
     left: &Value,
     right: &Value,
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> Result<bool, EvaluationError> {
     budget.spend(1)?;
     match (left, right) {
@@ -268,7 +268,11 @@ fn order_mixed(whole: i128, double: f64) -> Ordering {
     })
 }
 
-fn add(left: &Value, right: &Value, budget: &mut Budget) -> Result<Value, EvaluationError> {
+fn add(
+    left: &Value,
+    right: &Value,
+    budget: &mut EvaluationBudget,
+) -> Result<Value, EvaluationError> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Operator::Add.calculate(left, right),
         (Value::Text(left), Value::Text(right)) => {
@@ -279,11 +283,15 @@ fn add(left: &Value, right: &Value, budget: &mut Budget) -> Result<Value, Evalua
             budget.spend(left.len() + right.len())?;
             Ok(Value::list(left.iter().chain(right.iter()).cloned()))
         }
-        _ => Err(Operator::Add.unfit(left, right)),
+        _ => Err(Operator::Add.unsupported(left, right)),
     }
 }
 
-fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, EvaluationError> {
+fn contains(
+    all: &Value,
+    wanted: &Value,
+    budget: &mut EvaluationBudget,
+) -> Result<bool, EvaluationError> {
     match all {
         Value::List(items) => {
             for item in items.iter() {
@@ -297,8 +305,8 @@ fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, Ev
             Value::Text(key) => Ok(fields.contains_key(key)),
             // CEL's maps may have these as keys, those of JSON never do.
             Value::Number(_) | Value::Bool(_) => Ok(false),
-            _ => Err(Operator::In.unfit(wanted, all)),
+            _ => Err(Operator::In.unsupported(wanted, all)),
         },
-        _ => Err(Operator::In.unfit(wanted, all)),
+        _ => Err(Operator::In.unsupported(wanted, all)),
     }
 }

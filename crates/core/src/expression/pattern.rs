@@ -3,11 +3,11 @@
 use regex::{Regex, RegexBuilder};
 
 /// The most bytes that a compiled pattern may take.
-const LARGEST: usize = 1 << 18;
+const MAX_COMPILED_BYTES: usize = 1 << 18;
 
 /// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
 /// again in the other case, which takes some milliseconds.
-const MOST_SETS: usize = 24;
+const MAX_CHARACTER_SETS: usize = 24;
 
 /// How many sets of characters patterns that ignore case may have, all those of one text together. Only those count that may
 /// have letters beyond ASCII: each of them is looked up in the other case.
@@ -20,7 +20,7 @@ pub struct PatternBudget {
 
 impl PatternBudget {
     /// How many they are in a text that is read with the default.
-    pub const MOST: usize = 240;
+    pub const MAX_SETS: usize = 240;
 
     /// For a text that has no business with patterns.
     pub fn none() -> Self {
@@ -36,16 +36,16 @@ impl PatternBudget {
         if !has_flag(pattern, b'i') {
             return Ok(());
         }
-        let sets = Sets::of(pattern).costly();
-        if sets > MOST_SETS {
+        let sets = CharacterSets::of(pattern).costly();
+        if sets > MAX_CHARACTER_SETS {
             return Err(format!(
-                "ignores case and has more than {MOST_SETS} sets of characters"
+                "ignores case and has more than {MAX_CHARACTER_SETS} sets of characters"
             ));
         }
         let left = self.left.checked_sub(sets).ok_or_else(|| {
             format!(
                 "ignores case, and with those before it has more than {} sets of characters",
-                Self::MOST
+                Self::MAX_SETS
             )
         })?;
         self.left = left;
@@ -55,32 +55,35 @@ impl PatternBudget {
 
 impl Default for PatternBudget {
     fn default() -> Self {
-        Self { left: Self::MOST }
+        Self {
+            left: Self::MAX_SETS,
+        }
     }
 }
 
 /// How many operations compiling `pattern` counts as, where it is not known ahead: it costs far more than any other operation.
-pub(super) fn operations(pattern: &str) -> usize {
-    const EACH: usize = 5_000;
-    const EACH_LETTER: usize = 50;
-    const EACH_SET: usize = 4_000;
-    let sets = Sets::of(pattern);
+pub(super) fn compile_cost(pattern: &str) -> usize {
+    const BASE_COST: usize = 5_000;
+    const COST_PER_BYTE: usize = 50;
+    const COST_PER_SET: usize = 4_000;
+    let sets = CharacterSets::of(pattern);
     let sets = if has_flag(pattern, b'i') {
         sets.all()
     } else {
         sets.bracketed
     };
-    EACH.saturating_add(pattern.len().saturating_mul(EACH_LETTER))
-        .saturating_add(sets.saturating_mul(EACH_SET))
+    BASE_COST
+        .saturating_add(pattern.len().saturating_mul(COST_PER_BYTE))
+        .saturating_add(sets.saturating_mul(COST_PER_SET))
 }
 
 /// What is the matter with a pattern, and the way out.
-pub(super) struct Fault {
+pub(super) struct PatternError {
     pub(super) message: String,
     pub(super) help: Option<&'static str>,
 }
 
-impl From<String> for Fault {
+impl From<String> for PatternError {
     fn from(message: String) -> Self {
         Self {
             message,
@@ -94,18 +97,19 @@ impl From<String> for Fault {
 /// # Errors
 ///
 /// What is the matter with it.
-pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, Fault> {
-    if Sets::of(pattern).bracketed > MOST_SETS {
-        let message =
-            format!("the pattern has more than {MOST_SETS} sets of characters in brackets");
+pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, PatternError> {
+    if CharacterSets::of(pattern).bracketed > MAX_CHARACTER_SETS {
+        let message = format!(
+            "the pattern has more than {MAX_CHARACTER_SETS} sets of characters in brackets"
+        );
         return Err(message.into());
     }
-    budget.spend(pattern).map_err(|matter| Fault {
+    budget.spend(pattern).map_err(|matter| PatternError {
         message: format!("the pattern {matter}"),
         help: Some("let fewer patterns ignore case, or write both cases, as `[aA]`"),
     })?;
     RegexBuilder::new(pattern)
-        .size_limit(LARGEST)
+        .size_limit(MAX_COMPILED_BYTES)
         .nest_limit(64)
         .build()
         .map_err(|error| match error {
@@ -116,16 +120,16 @@ pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex
 
 /// The sets of characters in a pattern.
 #[derive(Default)]
-struct Sets {
+struct CharacterSets {
     /// Those in brackets.
     bracketed: usize,
     /// Those in brackets that have letters of ASCII, digits and blanks alone.
-    narrow: usize,
+    ascii_only: usize,
     /// Those that are named, as `\p{L}`, or made of two, as `a&&b`.
     others: usize,
 }
 
-impl Sets {
+impl CharacterSets {
     fn of(pattern: &str) -> Self {
         // Where blanks do not count, it is less clear where a set ends.
         let is_plain = !has_flag(pattern, b'x');
@@ -136,8 +140,8 @@ impl Sets {
             match byte {
                 b'[' => {
                     sets.bracketed += 1;
-                    if is_plain && let Some(outside) = after_narrow(after) {
-                        sets.narrow += 1;
+                    if is_plain && let Some(outside) = after_ascii_set(after) {
+                        sets.ascii_only += 1;
                         rest = outside;
                     }
                 }
@@ -161,12 +165,12 @@ impl Sets {
 
     /// Those that cost much where each of their letters is looked up in the other case.
     fn costly(&self) -> usize {
-        self.all() - self.narrow
+        self.all() - self.ascii_only
     }
 }
 
 /// What follows a set whose inside `text` begins with, where only letters of ASCII, digits and blanks are in it.
-fn after_narrow(text: &[u8]) -> Option<&[u8]> {
+fn after_ascii_set(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| *byte == b']')?;
     let (inside, after) = text.split_at_checked(end)?;
     if matches!(inside, [] | [b'^']) {
@@ -203,10 +207,10 @@ fn has_flag(pattern: &str, flag: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PatternBudget, Sets};
+    use super::{CharacterSets, PatternBudget};
 
     fn check(pattern: &str, bracketed: usize, costly: usize) {
-        let sets = Sets::of(pattern);
+        let sets = CharacterSets::of(pattern);
         assert_eq!(
             (sets.bracketed, sets.costly()),
             (bracketed, costly),
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn patterns_share_a_budget() {
         let mut budget = PatternBudget::default();
-        for _ in 0..PatternBudget::MOST {
+        for _ in 0..PatternBudget::MAX_SETS {
             assert_eq!(budget.spend(r"(?i)\pL [a-z]"), Ok(()));
         }
         assert_eq!(

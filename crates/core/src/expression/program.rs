@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::evaluate::Evaluation;
-use super::limits::Budget;
+use super::limits::EvaluationBudget;
 use super::parser::form_of;
-use super::tree::{Coalesced, Move, Tree};
+use super::tree::{Accessor, CoalesceOperand, Tree};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;
 use crate::plan::{Alternative, Form, Missing, Read};
@@ -16,10 +16,10 @@ use crate::plan::{Alternative, Form, Missing, Read};
 /// Numbers are JSON numbers: whole ones stay whole among themselves (and `7 / 2` is `3`), everything else is a
 /// double, and both compare and calculate with each other.
 #[derive(Clone, Debug)]
-pub struct Expression(Arc<Parsed>);
+pub struct Expression(Arc<ExpressionData>);
 
 #[derive(Debug)]
-struct Parsed {
+struct ExpressionData {
     text: Arc<str>,
     tree: Tree,
     bindings: Vec<Form>,
@@ -35,7 +35,7 @@ impl PartialEq for Expression {
 
 impl Expression {
     pub(super) fn new(text: Arc<str>, tree: Tree, bindings: Vec<Form>, reads: Vec<Read>) -> Self {
-        Self(Arc::new(Parsed {
+        Self(Arc::new(ExpressionData {
             text,
             tree,
             bindings,
@@ -71,7 +71,7 @@ impl Expression {
         values: &[Value],
         limits: &EvaluationLimits,
     ) -> Result<Value, EvaluationError> {
-        Evaluation::new(values, Budget::new(limits)).value_of(&self.0.tree)
+        Evaluation::new(values, EvaluationBudget::new(limits)).value_of(&self.0.tree)
     }
 }
 
@@ -101,7 +101,7 @@ impl<'t> Binder<'t> {
     /// Replaces what comes from outside. `guarded` parts may be missing, so nobody should judge their paths.
     fn walk(&mut self, tree: &mut Tree, guarded: bool) {
         match tree {
-            Tree::Literal(_) | Tree::Bound(_) | Tree::Local(_) => {}
+            Tree::Literal(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
             Tree::Read(read) => {
                 let read = read.clone();
                 *tree = self.read(read, guarded);
@@ -111,7 +111,7 @@ impl<'t> Binder<'t> {
                     let form = form_of(std::mem::take(alternatives), self.text);
                     let reads = form_reads(&form);
                     self.reads
-                        .extend(reads.into_iter().map(|read| judged(read, guarded)));
+                        .extend(reads.into_iter().map(|read| with_leniency(read, guarded)));
                     *tree = Tree::Bound(self.binding(form));
                     return;
                 }
@@ -126,7 +126,7 @@ impl<'t> Binder<'t> {
     }
 
     fn read(&mut self, read: Read, guarded: bool) -> Tree {
-        self.reads.push(judged(read.clone(), guarded));
+        self.reads.push(with_leniency(read.clone(), guarded));
         if read.missing == Missing::Null {
             let form = Form::First(vec![Alternative::Read(read)]);
             return Tree::Bound(self.binding(form));
@@ -136,7 +136,10 @@ impl<'t> Binder<'t> {
         if read.path.is_empty() {
             return root;
         }
-        Tree::Then(Box::new(root), vec![Move::Part(read.path, read.missing)])
+        Tree::Access(
+            Box::new(root),
+            vec![Accessor::Part(read.path, read.missing)],
+        )
     }
 
     fn binding(&mut self, form: Form) -> usize {
@@ -148,7 +151,7 @@ impl<'t> Binder<'t> {
     }
 }
 
-fn judged(mut read: Read, guarded: bool) -> Read {
+fn with_leniency(mut read: Read, guarded: bool) -> Read {
     if guarded {
         read.missing = Missing::Null;
     }
@@ -171,7 +174,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
     let all = |trees: &[Tree]| trees.iter().all(|tree| is_closed(tree, loops));
     match tree {
         Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) => true,
-        Tree::Local(position) => *position < loops,
+        Tree::LoopVariable(position) => *position < loops,
         Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => all(parts),
         Tree::Object(fields) => fields
             .iter()
@@ -188,14 +191,14 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
         }
         Tree::FirstOf(alternatives) => alternatives
             .iter()
-            .all(|Coalesced { tree, .. }| is_closed(tree, loops)),
-        Tree::Then(base, moves) => {
+            .all(|CoalesceOperand { tree, .. }| is_closed(tree, loops)),
+        Tree::Access(base, accessors) => {
             is_closed(base, loops)
-                && moves.iter().all(|next| match next {
-                    Move::Part(..) | Move::Matches(_) => true,
-                    Move::Item(index) => is_closed(index, loops),
-                    Move::Call(_, arguments) => all(arguments),
-                    Move::Loop(_, trees) => trees.iter().all(|tree| is_closed(tree, loops + 1)),
+                && accessors.iter().all(|next| match next {
+                    Accessor::Part(..) | Accessor::Matches(_) => true,
+                    Accessor::Item(index) => is_closed(index, loops),
+                    Accessor::Call(_, arguments) => all(arguments),
+                    Accessor::Loop(_, trees) => trees.iter().all(|tree| is_closed(tree, loops + 1)),
                 })
         }
     }
@@ -204,7 +207,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
 /// Calls `visit` with each direct part of `tree`.
 fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
     match tree {
-        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::Local(_) => {}
+        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
         Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => {
             parts.iter_mut().for_each(visit);
         }
@@ -233,13 +236,13 @@ fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
                 visit(&mut alternative.tree);
             }
         }
-        Tree::Then(base, moves) => {
+        Tree::Access(base, accessors) => {
             visit(base);
-            for next in moves {
+            for next in accessors {
                 match next {
-                    Move::Part(..) | Move::Matches(_) => {}
-                    Move::Item(index) => visit(index),
-                    Move::Call(_, parts) | Move::Loop(_, parts) => {
+                    Accessor::Part(..) | Accessor::Matches(_) => {}
+                    Accessor::Item(index) => visit(index),
+                    Accessor::Call(_, parts) | Accessor::Loop(_, parts) => {
                         for part in parts {
                             visit(part);
                         }

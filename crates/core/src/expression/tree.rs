@@ -20,7 +20,7 @@ pub(super) enum Tree {
     /// The value of the binding `index`.
     Bound(usize),
     /// The variable of an enclosing loop; 0 is the innermost.
-    Local(usize),
+    LoopVariable(usize),
     /// A list with these items.
     List(Vec<Tree>),
     /// An object with these keys and values.
@@ -38,9 +38,9 @@ pub(super) enum Tree {
     /// `condition ? value : condition ? value : … : otherwise`.
     Choice(Vec<(Tree, Tree)>, Box<Tree>),
     /// The first of these that exists (`??`). Binding takes out those that use no variable of an enclosing loop.
-    FirstOf(Vec<Coalesced>),
+    FirstOf(Vec<CoalesceOperand>),
     /// Something, and what is then done to it, one after the other.
-    Then(Box<Tree>, Vec<Move>),
+    Access(Box<Tree>, Vec<Accessor>),
     /// A call of a function that is not a method.
     Call(&'static Function, Vec<Tree>),
     /// Whether the path exists.
@@ -49,14 +49,14 @@ pub(super) enum Tree {
 
 /// One of several alternatives, with the stretch of text where it was written.
 #[derive(Clone, Debug)]
-pub(super) struct Coalesced {
+pub(super) struct CoalesceOperand {
     pub(super) tree: Tree,
     pub(super) span: Range<usize>,
 }
 
 /// Something that is done to a value.
 #[derive(Clone, Debug)]
-pub(super) enum Move {
+pub(super) enum Accessor {
     /// Takes the part that a constant path leads to.
     Part(Path, Missing),
     /// Takes the item or field that a computed value names.

@@ -5,7 +5,7 @@ use crate::Value;
 
 /// Whether values of one type fit another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum Compatibility {
     /// All of them do, by their structure.
     Yes,
     /// None of them ever does.
@@ -15,17 +15,17 @@ pub enum Fit {
 }
 
 impl Type {
-    /// Whether values of `other` can go where this type is wanted. [`Fit::No`] is certain: no value
+    /// Whether values of `other` can go where this type is wanted. [`Compatibility::No`] is certain: no value
     /// is in both. An empty list is in any two types of lists.
-    pub fn accepts(&self, other: &Type) -> Fit {
+    pub fn accepts(&self, other: &Type) -> Compatibility {
         if matches!(other, Type::Never) {
-            Fit::Unknown
+            Compatibility::Unknown
         } else if disjoint(self, other) {
-            Fit::No
+            Compatibility::No
         } else if includes(self, other) {
-            Fit::Yes
+            Compatibility::Yes
         } else {
-            Fit::Unknown
+            Compatibility::Unknown
         }
     }
 }

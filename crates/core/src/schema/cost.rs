@@ -7,33 +7,33 @@ use super::type_reader::resolve_pointer;
 use crate::{Object, Value};
 
 /// How many subschemas may have to be looked at for one value.
-const MOST: u64 = 1 << 16;
+const MAX_SUBSCHEMAS: u64 = 1 << 16;
 
 /// How many of them may lead to one another in a row.
-const HIGHEST: u32 = 128;
+const MAX_HEIGHT: u32 = 128;
 
 /// How many places references may lead to, as far as can be told without reading what they are relative to.
-const MOST_TARGETS: usize = 1_000_000;
+const MAX_TARGETS: usize = 1_000_000;
 
 /// The keywords that lead to one subschema for the same value.
-const ONE: [&str; 4] = ["not", "if", "then", "else"];
+const SCHEMA_KEYWORDS: [&str; 4] = ["not", "if", "then", "else"];
 
 /// Those that lead to a list of them.
-const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const LIST_KEYWORDS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
 /// Those that lead to one of them for each name.
-const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
+const MAP_KEYWORDS: [&str; 2] = ["dependentSchemas", "dependencies"];
 
 /// What a schema may take for one value, whatever value that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unfolding {
+pub(super) struct SchemaCost {
     /// How many subschemas are looked at.
     pub(super) subschemas: u64,
     /// How many of them lead to one another in a row.
     pub(super) height: u32,
 }
 
-impl Unfolding {
+impl SchemaCost {
     pub(super) const LEAF: Self = Self {
         subschemas: 1,
         height: 1,
@@ -45,21 +45,21 @@ impl Unfolding {
     ///
     /// What is the matter where that is more than anybody has time for, or has no end.
     pub(super) fn of(document: &Value) -> Result<Self, String> {
-        let mut survey = Survey {
+        let mut index = SchemaIndex {
             resources: Vec::new(),
-            belonging: HashMap::new(),
+            owners: HashMap::new(),
             anchors: HashMap::new(),
             known: HashMap::new(),
-            targets_left: MOST_TARGETS,
+            targets_left: MAX_TARGETS,
         };
-        survey.enter(document, None);
+        index.enter(document, None);
         let mut most = Self::LEAF;
         let mut objects = vec![document];
         while let Some(value) = objects.pop() {
             if let Value::Object(fields) = value {
-                let unfolding = survey.unfolding(fields, 1)?;
-                most.subschemas = most.subschemas.max(unfolding.subschemas);
-                most.height = most.height.max(unfolding.height);
+                let cost = index.cost(fields, 1)?;
+                most.subschemas = most.subschemas.max(cost.subschemas);
+                most.height = most.height.max(cost.height);
             }
             objects.extend(parts(value));
         }
@@ -77,19 +77,19 @@ fn parts(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
 }
 
 /// What is known of a schema's text. Objects are known by where they are in memory; any of them may be a subschema.
-struct Survey<'a> {
+struct SchemaIndex<'a> {
     /// What references are relative to: the whole, and each part with an `$id`.
     resources: Vec<&'a Value>,
     /// To which of these an object belongs.
-    belonging: HashMap<*const Object, usize>,
+    owners: HashMap<*const Object, usize>,
     /// What has a name.
     anchors: HashMap<&'a str, Vec<&'a Value>>,
     /// What objects take; nothing for those that are being looked at.
-    known: HashMap<*const Object, Option<Unfolding>>,
+    known: HashMap<*const Object, Option<SchemaCost>>,
     targets_left: usize,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> SchemaIndex<'a> {
     fn enter(&mut self, value: &'a Value, resource: Option<usize>) {
         let mut resource = resource;
         if let Value::Object(fields) = value {
@@ -102,8 +102,7 @@ impl<'a> Survey<'a> {
                 }
             };
             resource = Some(number);
-            self.belonging
-                .insert(ptr::from_ref::<Object>(fields), number);
+            self.owners.insert(ptr::from_ref::<Object>(fields), number);
             for keyword in ["$anchor", "$dynamicAnchor"] {
                 if let Some(name) = fields.get(keyword).and_then(Value::as_text) {
                     self.anchors.entry(name).or_default().push(value);
@@ -115,7 +114,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn unfolding(&mut self, fields: &'a Object, depth: u32) -> Result<Unfolding, String> {
+    fn cost(&mut self, fields: &'a Object, depth: u32) -> Result<SchemaCost, String> {
         let identity = ptr::from_ref(fields);
         match self.known.get(&identity) {
             Some(Some(known)) => return Ok(*known),
@@ -124,43 +123,43 @@ impl<'a> Survey<'a> {
             }
             None => {}
         }
-        if depth > HIGHEST {
-            return Err(too_high());
+        if depth > MAX_HEIGHT {
+            return Err(too_high_error());
         }
         self.known.insert(identity, None);
-        let mut unfolding = Unfolding::LEAF;
+        let mut cost = SchemaCost::LEAF;
         for subschema in in_place(fields) {
-            let inner = self.unfolding(subschema, depth + 1)?;
-            unfolding.subschemas = unfolding.subschemas.saturating_add(inner.subschemas);
-            unfolding.height = unfolding.height.max(inner.height + 1);
+            let inner = self.cost(subschema, depth + 1)?;
+            cost.subschemas = cost.subschemas.saturating_add(inner.subschemas);
+            cost.height = cost.height.max(inner.height + 1);
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let Some(target) = fields.get(keyword).and_then(Value::as_text) else {
                 continue;
             };
-            let mut most = Unfolding::LEAF;
+            let mut most = SchemaCost::LEAF;
             // One of them is meant.
             for target in self.targets(fields, keyword, target)? {
                 if ptr::eq(target, fields) {
                     continue;
                 }
-                let inner = self.unfolding(target, depth + 1)?;
+                let inner = self.cost(target, depth + 1)?;
                 most.subschemas = most.subschemas.max(inner.subschemas);
                 most.height = most.height.max(inner.height);
             }
-            unfolding.subschemas = unfolding.subschemas.saturating_add(most.subschemas);
-            unfolding.height = unfolding.height.max(most.height + 1);
+            cost.subschemas = cost.subschemas.saturating_add(most.subschemas);
+            cost.height = cost.height.max(most.height + 1);
         }
-        if unfolding.subschemas > MOST {
+        if cost.subschemas > MAX_SUBSCHEMAS {
             return Err(format!(
-                "more than {MOST} subschemas have to be looked at for one value"
+                "more than {MAX_SUBSCHEMAS} subschemas have to be looked at for one value"
             ));
         }
-        if unfolding.height > HIGHEST {
-            return Err(too_high());
+        if cost.height > MAX_HEIGHT {
+            return Err(too_high_error());
         }
-        self.known.insert(identity, Some(unfolding));
-        Ok(unfolding)
+        self.known.insert(identity, Some(cost));
+        Ok(cost)
     }
 
     /// Where `target`, which stands in `fields`, may lead in this text.
@@ -177,7 +176,7 @@ impl<'a> Survey<'a> {
             .targets_left
             .checked_sub(candidates)
             .ok_or("its references may lead to too many places")?;
-        let own = self.belonging.get(&ptr::from_ref(fields));
+        let own = self.owners.get(&ptr::from_ref(fields));
         let own = own.and_then(|number| self.resources.get(*number)).copied();
         let resources: Vec<&'a Value> = if keyword == "$recursiveRef" {
             self.resources.clone()
@@ -215,26 +214,32 @@ fn has_id(resource: &Value, base: &str) -> bool {
 /// The subschemas in `fields` that are for the same value.
 fn in_place(fields: &Object) -> impl Iterator<Item = &Object> {
     let of = |keyword: &&str| fields.get(*keyword);
-    let one = ONE.iter().filter_map(of);
-    let listed = LISTS.iter().filter_map(of).filter_map(Value::as_list);
-    let named = NAMED.iter().filter_map(of).filter_map(Value::as_object);
+    let one = SCHEMA_KEYWORDS.iter().filter_map(of);
+    let listed = LIST_KEYWORDS
+        .iter()
+        .filter_map(of)
+        .filter_map(Value::as_list);
+    let named = MAP_KEYWORDS
+        .iter()
+        .filter_map(of)
+        .filter_map(Value::as_object);
     one.chain(listed.flat_map(|list| list.iter()))
         .chain(named.flat_map(Object::values))
         .filter_map(Value::as_object)
 }
 
-fn too_high() -> String {
-    format!("more than {HIGHEST} subschemas lead to one another for the same value")
+fn too_high_error() -> String {
+    format!("more than {MAX_HEIGHT} subschemas lead to one another for the same value")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Unfolding;
+    use super::SchemaCost;
     use crate::Value;
 
     fn check(schema: &str, expected: Result<(u64, u32), &str>) {
         let schema = Value::from_json(schema).unwrap();
-        let found = Unfolding::of(&schema).map(|it| (it.subschemas, it.height));
+        let found = SchemaCost::of(&schema).map(|it| (it.subschemas, it.height));
         assert_eq!(
             found,
             expected.map_err(str::to_owned),

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
-use super::cost::Unfolding;
-use super::fault::HiddenParts;
-use super::instance::{Budget, Looked, ValueJson};
-use super::type_reader::Reading;
-use super::{Holes, SchemaFault, Type, fast_accept, fault, type_reader};
+use super::cost::SchemaCost;
+use super::fault::SecretParts;
+use super::instance::{InstanceNode, ValidationBudget, ValueJson};
+use super::type_reader::InferredType;
+use super::{Placeholders, SchemaFault, Type, fast_accept, fault, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
 
@@ -18,7 +18,7 @@ const PATTERN_SIZE_LIMIT: usize = 1 << 20;
 
 /// The most bytes of a pattern: before it is known how much it takes when it is compiled, it was read, and a few letters may
 /// stand for thousands of ranges of characters.
-const LONGEST_PATTERN: usize = 1 << 14;
+const MAX_PATTERN_BYTES: usize = 1 << 14;
 
 /// How often a pattern that needs backtracking may go back before it is given up.
 const BACKTRACK_LIMIT: usize = 10_000;
@@ -26,18 +26,18 @@ const BACKTRACK_LIMIT: usize = 10_000;
 /// A JSON Schema (2020-12 where it does not say otherwise), read once. Cloning it is cheap, and
 /// clones share what was read.
 #[derive(Clone)]
-pub struct Schema(Arc<Document>);
+pub struct Schema(Arc<SchemaData>);
 
-struct Document {
+struct SchemaData {
     text: Value,
-    reading: OnceLock<Reading>,
-    compiled: OnceLock<Result<Compiled, String>>,
+    inferred: OnceLock<InferredType>,
+    compiled: OnceLock<Result<CompiledSchema, String>>,
 }
 
 /// What values are held against.
-struct Compiled {
+struct CompiledSchema {
     validator: Validator<ValueJson>,
-    unfolding: Unfolding,
+    cost: SchemaCost,
 }
 
 impl Schema {
@@ -57,9 +57,9 @@ impl Schema {
         } else {
             text
         };
-        Self(Arc::new(Document {
+        Self(Arc::new(SchemaData {
             text,
-            reading: OnceLock::new(),
+            inferred: OnceLock::new(),
             compiled: OnceLock::new(),
         }))
     }
@@ -81,18 +81,18 @@ impl Schema {
     /// What values that fit look like, as far as that can be said ahead: never narrower than the
     /// schema, and [`Type::Any`] for a malformed one.
     pub fn structure(&self) -> &Type {
-        &self.reading().structure
+        &self.inferred().structure
     }
 
     /// Whether something in the schema was not understood, so that it may be malformed. Where
     /// nothing was, a pattern may still be.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        self.reading().is_doubtful
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.inferred().is_incomplete
     }
 
-    /// Whether `value` fits beyond doubt, whatever stands in its `holes`. Cheap; `false` says nothing.
-    pub(crate) fn surely_takes(&self, value: &Value, holes: &Holes) -> bool {
-        fast_accept::fits(&self.0.text, value, holes)
+    /// Whether `value` fits beyond doubt, whatever stands in its `placeholders`. Cheap; `false` says nothing.
+    pub(crate) fn definitely_accepts(&self, value: &Value, placeholders: &Placeholders) -> bool {
+        fast_accept::accepts(&self.0.text, value, placeholders)
     }
 
     /// The type of the field `name` of objects that fit; nothing where they have no such field.
@@ -117,21 +117,21 @@ impl Schema {
     /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied. Where it takes too long to
     /// find out, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
-        if self.surely_takes(value, &Holes::none()) {
+        if self.definitely_accepts(value, &Placeholders::none()) {
             return Vec::new();
         }
         match self.compiled() {
-            Ok(compiled) => match compiled.takes(value) {
+            Ok(compiled) => match compiled.accepts(value) {
                 Some(true) => Vec::new(),
                 Some(false) => fault::faults(
                     &compiled.validator,
                     value,
-                    compiled.unfolding,
-                    &HiddenParts::of(&self.0.text, value),
+                    compiled.cost,
+                    &SecretParts::of(&self.0.text, value),
                 ),
                 None => vec![fault::too_long(
                     value,
-                    &HiddenParts::of(&self.0.text, value),
+                    &SecretParts::of(&self.0.text, value),
                 )],
             },
             Err(_) => Vec::new(),
@@ -140,20 +140,20 @@ impl Schema {
 
     /// Whether `value` fits; a malformed schema takes anything. Where it takes too long to find out, it does not.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.surely_takes(value, &Holes::none())
+        self.definitely_accepts(value, &Placeholders::none())
             || match self.compiled() {
-                Ok(compiled) => compiled.takes(value) == Some(true),
+                Ok(compiled) => compiled.accepts(value) == Some(true),
                 Err(_) => true,
             }
     }
 
-    fn reading(&self) -> &Reading {
+    fn inferred(&self) -> &InferredType {
         self.0
-            .reading
-            .get_or_init(|| type_reader::reading(&self.0.text))
+            .inferred
+            .get_or_init(|| type_reader::infer_type(&self.0.text))
     }
 
-    fn compiled(&self) -> Result<&Compiled, &str> {
+    fn compiled(&self) -> Result<&CompiledSchema, &str> {
         self.0
             .compiled
             .get_or_init(|| compile(&self.0.text))
@@ -162,12 +162,12 @@ impl Schema {
     }
 }
 
-impl Compiled {
+impl CompiledSchema {
     /// Whether `value` fits; nothing where it takes too long to find out.
-    fn takes(&self, value: &Value) -> Option<bool> {
-        let budget = Budget::new(value, self.unfolding);
-        let takes = self.validator.is_valid(Looked::at(value, &budget));
-        (!budget.is_spent()).then_some(takes)
+    fn accepts(&self, value: &Value) -> Option<bool> {
+        let budget = ValidationBudget::new(value, self.cost);
+        let accepts = self.validator.is_valid(InstanceNode::at(value, &budget));
+        (!budget.is_spent()).then_some(accepts)
     }
 }
 
@@ -191,8 +191,8 @@ impl fmt::Debug for Schema {
 
 /// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
 /// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
-fn compile(text: &Value) -> Result<Compiled, String> {
-    let unfolding = Unfolding::of(text)?;
+fn compile(text: &Value) -> Result<CompiledSchema, String> {
+    let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
     let options = jsonschema::options_for::<ValueJson>().offline();
@@ -205,10 +205,7 @@ fn compile(text: &Value) -> Result<Compiled, String> {
         .with_pattern_options(linear)
         .build(&schema)
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
-        .map(|validator| Compiled {
-            validator,
-            unfolding,
-        })
+        .map(|validator| CompiledSchema { validator, cost })
         .map_err(|error| fault::malformed(&error))
 }
 
@@ -237,9 +234,9 @@ fn spend(text: &Value, budget: &mut PatternBudget) -> Result<(), String> {
 }
 
 fn spend_pattern(pattern: &str, budget: &mut PatternBudget) -> Result<(), String> {
-    if pattern.len() > LONGEST_PATTERN {
+    if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!(
-            "a pattern in it has more than {LONGEST_PATTERN} bytes"
+            "a pattern in it has more than {MAX_PATTERN_BYTES} bytes"
         ));
     }
     budget

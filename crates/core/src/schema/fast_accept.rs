@@ -3,41 +3,41 @@
 
 use crate::{Object, PointerSegment, Value};
 
-use super::{Holes, equality};
+use super::{Placeholders, equality};
 
 /// Up to here, every whole number is exact as a double.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whether `value` fits `document` beyond doubt. `false` says nothing. What stands in its `holes`
+/// Whether `value` fits `document` beyond doubt. `false` says nothing. What stands in its `placeholders`
 /// is not looked at.
-pub(super) fn fits(document: &Value, value: &Value, holes: &Holes) -> bool {
+pub(super) fn accepts(document: &Value, value: &Value, placeholders: &Placeholders) -> bool {
     let draft = document.get("$schema").map(Value::as_text);
     let is_familiar = draft.is_none_or(|draft| {
         draft.is_some_and(|draft| draft.contains("2020-12") || draft.contains("draft-07"))
     });
-    let holes = (!holes.is_empty()).then_some(holes);
-    is_familiar && schema_takes(document, value, holes)
+    let placeholders = (!placeholders.is_empty()).then_some(placeholders);
+    is_familiar && schema_accepts(document, value, placeholders)
 }
 
-fn schema_takes(schema: &Value, value: &Value, holes: Option<&Holes>) -> bool {
-    if matches!(holes, Some(Holes::Whole)) {
+fn schema_accepts(schema: &Value, value: &Value, placeholders: Option<&Placeholders>) -> bool {
+    if matches!(placeholders, Some(Placeholders::Whole)) {
         return true;
     }
     match schema {
         Value::Bool(anything) => *anything,
         Value::Object(rules) => rules
             .iter()
-            .all(|(keyword, rule)| rule_takes(keyword, rule, rules, value, holes)),
+            .all(|(keyword, rule)| keyword_accepts(keyword, rule, rules, value, placeholders)),
         _ => false,
     }
 }
 
-fn rule_takes(
+fn keyword_accepts(
     keyword: &str,
     rule: &Value,
     rules: &Object,
     value: &Value,
-    holes: Option<&Holes>,
+    placeholders: Option<&Placeholders>,
 ) -> bool {
     match keyword {
         "title" | "description" | "default" | "examples" | "deprecated" | "readOnly"
@@ -52,10 +52,10 @@ fn rule_takes(
         },
         "enum" => {
             let options = rule.as_list().unwrap_or_default();
-            holes.is_none() && options.iter().any(|option| equality::same(option, value))
+            placeholders.is_none() && options.iter().any(|option| equality::same(option, value))
         }
-        "const" => holes.is_none() && equality::same(rule, value),
-        "properties" => properties_take(rule, value, holes),
+        "const" => placeholders.is_none() && equality::same(rule, value),
+        "properties" => properties_accept(rule, value, placeholders),
         "required" => match (value, rule) {
             (Value::Object(fields), Value::List(names)) => names
                 .iter()
@@ -63,24 +63,26 @@ fn rule_takes(
             (Value::Object(_), _) => false,
             _ => true,
         },
-        "additionalProperties" => additional_take(rule, rules, value, holes),
+        "additionalProperties" => additional_accepts(rule, rules, value, placeholders),
         "items" => match value {
             Value::List(items) => {
                 let is_plain = !rules.contains_key("prefixItems") && rule.as_list().is_none();
                 is_plain
                     && items.iter().enumerate().all(|(index, item)| {
-                        let below = below(holes, &PointerSegment::Index(index));
-                        schema_takes(rule, item, below)
+                        let child = child(placeholders, &PointerSegment::Index(index));
+                        schema_accepts(rule, item, child)
                     })
             }
             _ => true,
         },
-        "allOf" => rule
-            .as_list()
-            .is_some_and(|all| all.iter().all(|one| schema_takes(one, value, holes))),
-        "anyOf" => rule
-            .as_list()
-            .is_some_and(|all| all.iter().any(|one| schema_takes(one, value, holes))),
+        "allOf" => rule.as_list().is_some_and(|all| {
+            all.iter()
+                .all(|one| schema_accepts(one, value, placeholders))
+        }),
+        "anyOf" => rule.as_list().is_some_and(|all| {
+            all.iter()
+                .any(|one| schema_accepts(one, value, placeholders))
+        }),
         "format" | "pattern" => value.as_text().is_none(),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => match value {
             Value::Number(_) => is_within(keyword, rule, value),
@@ -93,21 +95,26 @@ fn rule_takes(
     }
 }
 
-fn properties_take(rule: &Value, value: &Value, holes: Option<&Holes>) -> bool {
+fn properties_accept(rule: &Value, value: &Value, placeholders: Option<&Placeholders>) -> bool {
     let Value::Object(fields) = value else {
         return true;
     };
     rule.as_object().is_some_and(|described| {
         described.iter().all(|(name, schema)| {
             fields.get(name).is_none_or(|field| {
-                let below = below(holes, &PointerSegment::Key(name.clone()));
-                schema_takes(schema, field, below)
+                let child = child(placeholders, &PointerSegment::Key(name.clone()));
+                schema_accepts(schema, field, child)
             })
         })
     })
 }
 
-fn additional_take(rule: &Value, rules: &Object, value: &Value, holes: Option<&Holes>) -> bool {
+fn additional_accepts(
+    rule: &Value,
+    rules: &Object,
+    value: &Value,
+    placeholders: Option<&Placeholders>,
+) -> bool {
     let Value::Object(fields) = value else {
         return true;
     };
@@ -118,13 +125,16 @@ fn additional_take(rule: &Value, rules: &Object, value: &Value, holes: Option<&H
                 return true;
             }
             // That there is such a field is known, whatever it holds.
-            let below = below(holes, &PointerSegment::Key(name.clone()));
-            *rule != Value::Bool(false) && schema_takes(rule, field, below)
+            let child = child(placeholders, &PointerSegment::Key(name.clone()));
+            *rule != Value::Bool(false) && schema_accepts(rule, field, child)
         })
 }
 
-fn below<'h>(holes: Option<&'h Holes>, part: &PointerSegment) -> Option<&'h Holes> {
-    holes?.below(part)
+fn child<'h>(
+    placeholders: Option<&'h Placeholders>,
+    part: &PointerSegment,
+) -> Option<&'h Placeholders> {
+    placeholders?.child(part)
 }
 
 fn is_kind(value: &Value, kind: &str) -> bool {
@@ -145,7 +155,7 @@ fn is_within(keyword: &str, limit: &Value, value: &Value) -> bool {
         return false;
     };
     // Beyond, two different numbers may look alike.
-    let is_exact = limit.abs() < EXACT && value.abs() < EXACT;
+    let is_exact = limit.abs() < MAX_EXACT && value.abs() < MAX_EXACT;
     is_exact
         && match keyword {
             "minimum" => value >= limit,

@@ -7,8 +7,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use jsonschema::{JsonType, ValidationError, Validator};
 
-use super::cost::Unfolding;
-use super::instance::{Budget, Looked, ValueJson};
+use super::cost::SchemaCost;
+use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::secret::{PartPath, secret_parts};
 use super::shown;
 use crate::{PointerSegment, Value};
@@ -20,7 +20,7 @@ const MAX_OPTIONS: usize = 12;
 const MAX_FAULTS: usize = 100;
 
 /// How often a value is looked at in order to find all of them. Each look may find one, and takes room for it.
-const LOOKS_FOR_ALL: u64 = 200_000;
+const MAX_VISITS_FOR_ALL: u64 = 200_000;
 
 /// One way in which a value does not fit a schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,22 +49,22 @@ pub enum FaultKind {
 
 /// The parts of a value that no message may quote.
 #[derive(Debug)]
-pub(super) struct HiddenParts(Vec<PartPath>);
+pub(super) struct SecretParts(Vec<PartPath>);
 
-impl HiddenParts {
+impl SecretParts {
     /// Those that `schema` declares secret.
     pub(super) fn of(schema: &Value, value: &Value) -> Self {
         Self(secret_parts(schema, value))
     }
 
     /// The way to the secret that the part at `path` belongs to.
-    fn around(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
+    fn containing(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
         let mut parts = self.0.iter();
         parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
     }
 
     /// Whether the part at `path` is secret, or holds something that is.
-    fn concerns(&self, path: &[PointerSegment]) -> bool {
+    fn overlaps(&self, path: &[PointerSegment]) -> bool {
         let mut parts = self.0.iter();
         parts.any(|part| path.starts_with(part) || part.starts_with(path))
     }
@@ -106,13 +106,13 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
 pub(super) fn faults(
     validator: &Validator<ValueJson>,
     value: &Value,
-    unfolding: Unfolding,
-    hidden: &HiddenParts,
+    cost: SchemaCost,
+    secrets: &SecretParts,
 ) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
-    let budget = Budget::small(LOOKS_FOR_ALL, unfolding);
-    for error in validator.iter_errors(Looked::at(value, &budget)) {
-        add(&mut faults, &error, value, None, hidden);
+    let budget = ValidationBudget::small(MAX_VISITS_FOR_ALL, cost);
+    for error in validator.iter_errors(InstanceNode::at(value, &budget)) {
+        add(&mut faults, &error, value, None, secrets);
         if faults.len() >= MAX_FAULTS {
             break;
         }
@@ -121,18 +121,18 @@ pub(super) fn faults(
         return faults;
     }
     faults.clear();
-    let budget = Budget::new(value, unfolding);
-    let first = validator.validate(Looked::at(value, &budget));
+    let budget = ValidationBudget::new(value, cost);
+    let first = validator.validate(InstanceNode::at(value, &budget));
     if let (Err(error), false) = (&first, budget.is_spent()) {
-        add(&mut faults, error, value, None, hidden);
+        add(&mut faults, error, value, None, secrets);
         return faults;
     }
-    vec![too_long(value, hidden)]
+    vec![too_long(value, secrets)]
 }
 
 /// What is said of a value that takes too long.
-pub(super) fn too_long(value: &Value, hidden: &HiddenParts) -> SchemaFault {
-    let quote = if hidden.concerns(&[]) {
+pub(super) fn too_long(value: &Value, secrets: &SecretParts) -> SchemaFault {
+    let quote = if secrets.overlaps(&[]) {
         Quote::Hidden
     } else {
         Quote::Shown(value)
@@ -150,15 +150,15 @@ fn add(
     error: &ValidationError<'_>,
     root: &Value,
     decided_by: Option<&[PointerSegment]>,
-    hidden: &HiddenParts,
+    secrets: &SecretParts,
 ) {
     let (path, at) = located(error, root);
-    let quote = if hidden.concerns(&path) {
+    let quote = if secrets.overlaps(&path) {
         Quote::Hidden
     } else {
         Quote::Shown(at)
     };
-    let secret = hidden.around(&path);
+    let secret = secrets.containing(&path);
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
         // One error may be about as many fields as there are.
@@ -217,10 +217,10 @@ fn add(
             }
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            match meant_branch(context, root, &path) {
+            match intended_branch(context, root, &path) {
                 Some(branch) => {
                     for error in branch {
-                        add(faults, error, root, decided_by.or(Some(&path)), hidden);
+                        add(faults, error, root, decided_by.or(Some(&path)), secrets);
                     }
                 }
                 None => push(FaultKind::Wrong, alternatives(context, root, quote, &path)),
@@ -254,7 +254,7 @@ fn is_conditional(error: &ValidationError<'_>) -> bool {
 }
 
 /// The alternative that was probably meant: the only one whose kind of value is right.
-fn meant_branch<'e>(
+fn intended_branch<'e>(
     context: &'e [Vec<ValidationError<'static>>],
     root: &Value,
     path: &[PointerSegment],

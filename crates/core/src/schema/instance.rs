@@ -7,23 +7,23 @@ use std::sync::Arc;
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object};
 
-use super::cost::Unfolding;
+use super::cost::SchemaCost;
 use super::equality;
 use crate::value::Number;
 use crate::{Object as Fields, Value};
 
 /// How often a value is looked at before its size counts.
-const LOOKS: u64 = 1_000_000;
+const BASE_VISITS: u64 = 1_000_000;
 
 /// How often each of its parts may be looked at besides, and how often for each subschema that has to be looked at there.
-const LOOKS_AT_PART: u64 = 1_000;
-const LOOKS_FOR_SUBSCHEMA: u64 = 2;
+const VISITS_PER_PART: u64 = 1_000;
+const VISITS_PER_SUBSCHEMA: u64 = 2;
 
 /// How many subschemas may be looked at inside of one another: more would not fit on the stack.
-const DEEPEST: u32 = 2_048;
+const MAX_DEPTH: u32 = 2_048;
 
 /// So many subschemas for one value cost as much as a look at it.
-const SUBSCHEMAS_PER_LOOK: u64 = 64;
+const SUBSCHEMAS_PER_VISIT: u64 = 64;
 
 /// Our own representation of JSON.
 #[derive(Debug)]
@@ -32,38 +32,38 @@ pub(super) struct ValueJson;
 /// How much may still be looked at. Once nothing may, lists and objects look as if they were none: nothing goes deeper then, and
 /// it ends. What was found until then says nothing.
 #[derive(Debug)]
-pub(super) struct Budget<'a> {
+pub(super) struct ValidationBudget<'a> {
     left: Cell<u64>,
     /// The value, while its size does not count yet.
-    whole: Cell<Option<&'a Value>>,
+    unmeasured: Cell<Option<&'a Value>>,
     is_spent: Cell<bool>,
     /// What it takes to go on with a part of a value.
-    for_part: u64,
+    part_cost: u64,
     /// What there is besides for each part.
-    besides: u64,
+    visits_per_part: u64,
     /// How deep a value may be.
-    deepest: u32,
+    max_depth: u32,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> ValidationBudget<'a> {
     /// For `value` and a schema that takes that much.
-    pub(super) fn new(value: &'a Value, unfolding: Unfolding) -> Self {
+    pub(super) fn new(value: &'a Value, cost: SchemaCost) -> Self {
         Self {
-            left: Cell::new(LOOKS),
-            whole: Cell::new(Some(value)),
-            ..Self::small(LOOKS, unfolding)
+            left: Cell::new(BASE_VISITS),
+            unmeasured: Cell::new(Some(value)),
+            ..Self::small(BASE_VISITS, cost)
         }
     }
 
     /// For so many looks, however large the value is.
-    pub(super) fn small(looks: u64, unfolding: Unfolding) -> Self {
+    pub(super) fn small(visits: u64, cost: SchemaCost) -> Self {
         Self {
-            left: Cell::new(looks),
-            whole: Cell::new(None),
+            left: Cell::new(visits),
+            unmeasured: Cell::new(None),
             is_spent: Cell::new(false),
-            for_part: 1 + unfolding.subschemas / SUBSCHEMAS_PER_LOOK,
-            besides: LOOKS_AT_PART + LOOKS_FOR_SUBSCHEMA * unfolding.subschemas,
-            deepest: DEEPEST / unfolding.height.max(1),
+            part_cost: 1 + cost.subschemas / SUBSCHEMAS_PER_VISIT,
+            visits_per_part: VISITS_PER_PART + VISITS_PER_SUBSCHEMA * cost.subschemas,
+            max_depth: MAX_DEPTH / cost.height.max(1),
         }
     }
 
@@ -72,34 +72,35 @@ impl<'a> Budget<'a> {
         self.is_spent.get()
     }
 
-    fn take(&self, looks: u64) -> bool {
+    fn take(&self, visits: u64) -> bool {
         if self.is_spent.get() {
             return false;
         }
-        if let Some(left) = self.left.get().checked_sub(looks) {
+        if let Some(left) = self.left.get().checked_sub(visits) {
             self.left.set(left);
             return true;
         }
-        if let Some(whole) = self.whole.take() {
-            self.left.set(self.besides.saturating_mul(parts_of(whole)));
-            return self.take(looks);
+        if let Some(unmeasured) = self.unmeasured.take() {
+            self.left
+                .set(self.visits_per_part.saturating_mul(parts_of(unmeasured)));
+            return self.take(visits);
         }
         self.is_spent.set(true);
         false
     }
 
     fn take_part(&self, depth: u32) -> bool {
-        if depth > self.deepest {
+        if depth > self.max_depth {
             self.is_spent.set(true);
         }
-        self.take(self.for_part)
+        self.take(self.part_cost)
     }
 }
 
-/// How many values there are in `whole`, itself included.
-fn parts_of(whole: &Value) -> u64 {
+/// How many values there are in `unmeasured`, itself included.
+fn parts_of(unmeasured: &Value) -> u64 {
     let mut count = 0;
-    let mut left = vec![whole];
+    let mut left = vec![unmeasured];
     while let Some(value) = left.pop() {
         count += 1;
         match value {
@@ -113,45 +114,45 @@ fn parts_of(whole: &Value) -> u64 {
 
 /// A value, or a part of one, that is looked at.
 #[derive(Debug)]
-pub(super) struct Looked<'a, T: ?Sized> {
-    it: &'a T,
+pub(super) struct InstanceNode<'a, T: ?Sized> {
+    inner: &'a T,
     depth: u32,
-    budget: &'a Budget<'a>,
+    budget: &'a ValidationBudget<'a>,
 }
 
-impl<T: ?Sized> Clone for Looked<'_, T> {
+impl<T: ?Sized> Clone for InstanceNode<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: ?Sized> Copy for Looked<'_, T> {}
+impl<T: ?Sized> Copy for InstanceNode<'_, T> {}
 
-impl<'a> Looked<'a, Value> {
+impl<'a> InstanceNode<'a, Value> {
     /// The whole value.
-    pub(super) fn at(value: &'a Value, budget: &'a Budget<'a>) -> Self {
+    pub(super) fn at(value: &'a Value, budget: &'a ValidationBudget<'a>) -> Self {
         Self {
-            it: value,
+            inner: value,
             depth: 1,
             budget,
         }
     }
 }
 
-impl<'a, T: ?Sized> Looked<'a, T> {
+impl<'a, T: ?Sized> InstanceNode<'a, T> {
     /// `part` of it, as far as there is time for that.
-    fn part(self, part: &'a Value) -> Option<Looked<'a, Value>> {
+    fn part(self, part: &'a Value) -> Option<InstanceNode<'a, Value>> {
         let depth = self.depth + 1;
-        self.budget.take_part(depth).then_some(Looked {
-            it: part,
+        self.budget.take_part(depth).then_some(InstanceNode {
+            inner: part,
             depth,
             budget: self.budget,
         })
     }
 
-    fn with<U: ?Sized>(self, it: &'a U) -> Looked<'a, U> {
-        Looked {
-            it,
+    fn with<U: ?Sized>(self, inner: &'a U) -> InstanceNode<'a, U> {
+        InstanceNode {
+            inner,
             depth: self.depth,
             budget: self.budget,
         }
@@ -159,7 +160,7 @@ impl<'a, T: ?Sized> Looked<'a, T> {
 }
 
 impl Json for ValueJson {
-    type Node<'a> = Looked<'a, Value>;
+    type Node<'a> = InstanceNode<'a, Value>;
     type PreparedKey = String;
     type StringBuffer = Value;
 
@@ -174,47 +175,47 @@ impl Json for ValueJson {
     ) -> T {
         *buffer = Value::text(string);
         // Nothing is inside of a name.
-        let budget = Budget::small(LOOKS, Unfolding::LEAF);
-        f(Looked::at(buffer, &budget))
+        let budget = ValidationBudget::small(BASE_VISITS, SchemaCost::LEAF);
+        f(InstanceNode::at(buffer, &budget))
     }
 }
 
-impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
-    type Object = Looked<'a, Fields>;
-    type Array = Looked<'a, [Value]>;
+impl<'a> Node<'a, ValueJson> for InstanceNode<'a, Value> {
+    type Object = InstanceNode<'a, Fields>;
+    type Array = InstanceNode<'a, [Value]>;
     type Number = &'a Number;
 
     fn as_object(&self) -> Option<Self::Object> {
-        let fields = Value::as_object(self.it)?;
+        let fields = Value::as_object(self.inner)?;
         self.budget.take(1).then_some(self.with(fields))
     }
 
     fn as_array(&self) -> Option<Self::Array> {
-        let items = Value::as_list(self.it)?;
+        let items = Value::as_list(self.inner)?;
         self.budget.take(1).then_some(self.with(items))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        Value::as_text(self.it).map(Cow::Borrowed)
+        Value::as_text(self.inner).map(Cow::Borrowed)
     }
 
     fn as_number(&self) -> Option<Self::Number> {
-        match self.it {
+        match self.inner {
             Value::Number(number) => Some(number),
             _ => None,
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        Value::as_bool(self.it)
+        Value::as_bool(self.inner)
     }
 
     fn is_null(&self) -> bool {
-        Value::is_null(self.it)
+        Value::is_null(self.inner)
     }
 
     fn json_type(&self) -> JsonType {
-        match self.it {
+        match self.inner {
             Value::Null => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
             Value::Number(_) => JsonType::Number,
@@ -225,13 +226,13 @@ impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
     }
 
     fn equals_value(&self, expected: &serde_json::Value) -> bool {
-        equality::to_serde(self.it, expected)
+        equality::to_serde(self.inner, expected)
     }
 
     /// The crate asks for this only to put it into its errors, which we never show: we look the
     /// part up in our own value. So lists and objects, which may be large, stand there as `null`.
     fn to_value(&self) -> Cow<'a, serde_json::Value> {
-        Cow::Owned(match self.it {
+        Cow::Owned(match self.inner {
             Value::List(_) | Value::Object(_) => serde_json::Value::Null,
             scalar => serde_json::Value::from(scalar),
         })
@@ -239,60 +240,60 @@ impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
 
     fn identity(&self) -> Option<NodeIdentity> {
         Some(NodeIdentity::new(
-            std::ptr::from_ref::<Value>(self.it).addr(),
+            std::ptr::from_ref::<Value>(self.inner).addr(),
         ))
     }
 }
 
-impl<'a> Object<'a, ValueJson> for Looked<'a, Fields> {
-    type Node = Looked<'a, Value>;
+impl<'a> Object<'a, ValueJson> for InstanceNode<'a, Fields> {
+    type Node = InstanceNode<'a, Value>;
     type MemberName = &'a str;
     type MembersIter = Members<'a>;
 
     fn len(&self) -> usize {
-        Fields::len(self.it)
+        Fields::len(self.inner)
     }
 
-    fn get(&self, key: &String) -> Option<Looked<'a, Value>> {
-        self.part(Fields::get(self.it, key.as_str())?)
+    fn get(&self, key: &String) -> Option<InstanceNode<'a, Value>> {
+        self.part(Fields::get(self.inner, key.as_str())?)
     }
 
     fn members(&self) -> Members<'a> {
         Members {
             fields: *self,
-            left: self.it.iter(),
+            left: self.inner.iter(),
         }
     }
 }
 
-impl<'a> Array<'a, ValueJson> for Looked<'a, [Value]> {
-    type Node = Looked<'a, Value>;
+impl<'a> Array<'a, ValueJson> for InstanceNode<'a, [Value]> {
+    type Node = InstanceNode<'a, Value>;
     type ElementsIter = Elements<'a>;
 
     fn len(&self) -> usize {
-        <[Value]>::len(self.it)
+        <[Value]>::len(self.inner)
     }
 
     fn elements(&self) -> Elements<'a> {
         Elements {
             list: *self,
-            left: self.it.iter(),
+            left: self.inner.iter(),
         }
     }
 
     fn is_unique(&self) -> bool {
-        equality::all_distinct(self.it)
+        equality::all_distinct(self.inner)
     }
 }
 
 /// The fields of an object, one after the other.
 pub(super) struct Members<'a> {
-    fields: Looked<'a, Fields>,
+    fields: InstanceNode<'a, Fields>,
     left: indexmap::map::Iter<'a, Arc<str>, Value>,
 }
 
 impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, Looked<'a, Value>);
+    type Item = (&'a str, InstanceNode<'a, Value>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (key, value) = self.left.next()?;
@@ -302,12 +303,12 @@ impl<'a> Iterator for Members<'a> {
 
 /// The items of a list, one after the other.
 pub(super) struct Elements<'a> {
-    list: Looked<'a, [Value]>,
+    list: InstanceNode<'a, [Value]>,
     left: std::slice::Iter<'a, Value>,
 }
 
 impl<'a> Iterator for Elements<'a> {
-    type Item = Looked<'a, Value>;
+    type Item = InstanceNode<'a, Value>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.list.part(self.left.next()?)

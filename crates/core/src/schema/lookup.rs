@@ -7,26 +7,26 @@ use crate::Value;
 use crate::plan::Segment;
 
 /// From how many items on a list that is known is not looked through item by item.
-const LONG_LIST: usize = 256;
+const MAX_LIST_ITEMS: usize = 256;
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reach {
+pub enum PathLookup {
     /// To values of this type, where it leads anywhere.
     Found(Type),
     /// Nowhere, in any value of the type.
     Impossible {
         /// The fields that there are where the path breaks off.
-        known: Fields,
+        known: KnownFields,
         /// How many moves lead somewhere.
-        good: usize,
+        matched: usize,
     },
     /// To a field that is not described, though others are.
     Unlisted {
         /// The fields that are described there.
-        known: Fields,
+        known: KnownFields,
         /// How many moves lead to what is described.
-        good: usize,
+        matched: usize,
     },
     /// Nothing can be said.
     Unknown,
@@ -34,9 +34,9 @@ pub enum Reach {
 
 /// The fields that there are somewhere. They are listed when somebody asks: there may be many.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fields(Type);
+pub struct KnownFields(Type);
 
-impl Fields {
+impl KnownFields {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.members().iter().flat_map(|member| {
@@ -51,7 +51,7 @@ impl Fields {
     }
 }
 
-enum Moved {
+enum SegmentLookup {
     To(Type),
     Impossible,
     Unlisted,
@@ -59,112 +59,112 @@ enum Moved {
 }
 
 impl Type {
-    /// Where `path` leads. [`Reach::Impossible`] is certain, but for lists that turn out to be empty.
-    pub fn at(&self, path: &[Segment]) -> Reach {
+    /// Where `path` leads. [`PathLookup::Impossible`] is certain, but for lists that turn out to be empty.
+    pub fn at(&self, path: &[Segment]) -> PathLookup {
         let mut at = self.clone();
         let mut mapping = false;
-        for (good, segment) in path.iter().enumerate() {
+        for (matched, segment) in path.iter().enumerate() {
             mapping |= *segment == Segment::Each;
             match step(&at, segment) {
                 Ok(next) => at = next,
-                Err(broken) => return broken.after(good),
+                Err(failure) => return failure.after(matched),
             }
         }
-        Reach::Found(if mapping { Type::list_of(at) } else { at })
+        PathLookup::Found(if mapping { Type::list_of(at) } else { at })
     }
 }
 
 /// Why a move leads nowhere that is known.
-enum Broken {
-    Impossible(Fields),
-    Unlisted(Fields),
+enum LookupFailure {
+    Impossible(KnownFields),
+    Unlisted(KnownFields),
     Unknown,
 }
 
-impl Broken {
-    fn after(self, good: usize) -> Reach {
+impl LookupFailure {
+    fn after(self, matched: usize) -> PathLookup {
         match self {
-            Self::Impossible(known) => Reach::Impossible { known, good },
-            Self::Unlisted(known) => Reach::Unlisted { known, good },
-            Self::Unknown => Reach::Unknown,
+            Self::Impossible(known) => PathLookup::Impossible { known, matched },
+            Self::Unlisted(known) => PathLookup::Unlisted { known, matched },
+            Self::Unknown => PathLookup::Unknown,
         }
     }
 }
 
 /// One move into any of the members: it succeeds where one of them allows it.
-fn step(from: &Type, segment: &Segment) -> Result<Type, Broken> {
+fn step(from: &Type, segment: &Segment) -> Result<Type, LookupFailure> {
     let mut found = Vec::new();
     let mut unlisted = None;
     for member in from.members() {
         match step_into(member, segment) {
-            Moved::To(Type::Never) | Moved::Impossible => {}
-            Moved::To(next) => found.push(next),
-            Moved::Unknown => return Err(Broken::Unknown),
-            Moved::Unlisted => unlisted = Some(member),
+            SegmentLookup::To(Type::Never) | SegmentLookup::Impossible => {}
+            SegmentLookup::To(next) => found.push(next),
+            SegmentLookup::Unknown => return Err(LookupFailure::Unknown),
+            SegmentLookup::Unlisted => unlisted = Some(member),
         }
     }
     match (found.is_empty(), unlisted, segment) {
         (false, ..) => Ok(Type::union(found)),
-        (true, Some(member), _) => Err(Broken::Unlisted(Fields(member.clone()))),
-        (true, None, Segment::Key(_)) => Err(Broken::Impossible(Fields(from.clone()))),
-        (true, None, _) => Err(Broken::Impossible(Fields(Type::Never))),
+        (true, Some(member), _) => Err(LookupFailure::Unlisted(KnownFields(member.clone()))),
+        (true, None, Segment::Key(_)) => Err(LookupFailure::Impossible(KnownFields(from.clone()))),
+        (true, None, _) => Err(LookupFailure::Impossible(KnownFields(Type::Never))),
     }
 }
 
-fn step_into(from: &Type, segment: &Segment) -> Moved {
+fn step_into(from: &Type, segment: &Segment) -> SegmentLookup {
     match (from, segment) {
-        (Type::Any, _) => Moved::Unknown,
+        (Type::Any, _) => SegmentLookup::Unknown,
         (Type::Literal(value), segment) => step_into_value(value, segment),
         (Type::Object(object), Segment::Key(key)) => field(object, key),
         (Type::List(list), Segment::Key(key)) => match whole_number(key) {
             Some(index) => item(list, index),
-            None => Moved::Impossible,
+            None => SegmentLookup::Impossible,
         },
         (Type::List(list), Segment::Index(index)) => item(list, *index),
-        (Type::List(list), Segment::Each) => Moved::To(match any_item(list) {
+        (Type::List(list), Segment::Each) => SegmentLookup::To(match any_item(list) {
             // A list that is always empty maps to an empty list.
             Type::Never => Type::Any,
             item => item,
         }),
-        _ => Moved::Impossible,
+        _ => SegmentLookup::Impossible,
     }
 }
 
-fn field(object: &ObjectType, key: &str) -> Moved {
+fn field(object: &ObjectType, key: &str) -> SegmentLookup {
     match (object.properties.get(key), &object.additional) {
-        (Some(property), _) if property.shape == Type::Never => Moved::Impossible,
-        (Some(property), _) => Moved::To(property.shape.clone()),
-        (None, Additional::Closed | Additional::Open(Type::Never)) => Moved::Impossible,
-        (None, Additional::Open(shape)) => Moved::To(shape.clone()),
-        (None, Additional::Unsaid) if object.properties.is_empty() => Moved::Unknown,
-        (None, Additional::Unsaid) => Moved::Unlisted,
+        (Some(property), _) if property.shape == Type::Never => SegmentLookup::Impossible,
+        (Some(property), _) => SegmentLookup::To(property.shape.clone()),
+        (None, Additional::Closed | Additional::Open(Type::Never)) => SegmentLookup::Impossible,
+        (None, Additional::Open(shape)) => SegmentLookup::To(shape.clone()),
+        (None, Additional::Unsaid) if object.properties.is_empty() => SegmentLookup::Unknown,
+        (None, Additional::Unsaid) => SegmentLookup::Unlisted,
     }
 }
 
-fn item(list: &ListType, index: i64) -> Moved {
+fn item(list: &ListType, index: i64) -> SegmentLookup {
     let shape = match usize::try_from(index) {
         Ok(index) => list.item(index).clone(),
         Err(_) => any_item(list),
     };
     match shape {
-        Type::Never => Moved::Impossible,
-        shape => Moved::To(shape),
+        Type::Never => SegmentLookup::Impossible,
+        shape => SegmentLookup::To(shape),
     }
 }
 
 /// Any item; a long list is not looked through.
 fn any_item(list: &ListType) -> Type {
-    if list.prefix.len() > LONG_LIST {
+    if list.prefix.len() > MAX_LIST_ITEMS {
         Type::Any
     } else {
         list.any_item()
     }
 }
 
-fn step_into_value(value: &Value, segment: &Segment) -> Moved {
+fn step_into_value(value: &Value, segment: &Segment) -> SegmentLookup {
     let literal = |value: Option<&Value>| match value {
-        Some(value) => Moved::To(Type::Literal(value.clone())),
-        None => Moved::Impossible,
+        Some(value) => SegmentLookup::To(Type::Literal(value.clone())),
+        None => SegmentLookup::Impossible,
     };
     match (value, segment) {
         (Value::Object(fields), Segment::Key(key)) => literal(fields.get(key)),
@@ -174,13 +174,13 @@ fn step_into_value(value: &Value, segment: &Segment) -> Moved {
         (Value::List(items), Segment::Index(index)) => literal(value_item(items, *index)),
         (Value::List(items), Segment::Each) => {
             // An empty list maps to an empty list; a long one is not looked through.
-            if items.is_empty() || items.len() > LONG_LIST {
-                Moved::To(Type::Any)
+            if items.is_empty() || items.len() > MAX_LIST_ITEMS {
+                SegmentLookup::To(Type::Any)
             } else {
-                Moved::To(Type::union(items.iter().cloned().map(Type::Literal)))
+                SegmentLookup::To(Type::union(items.iter().cloned().map(Type::Literal)))
             }
         }
-        _ => Moved::Impossible,
+        _ => SegmentLookup::Impossible,
     }
 }
 

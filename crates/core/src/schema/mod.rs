@@ -14,13 +14,13 @@ mod template;
 mod type_reader;
 mod types;
 
-pub use compatibility::Fit;
+pub use compatibility::Compatibility;
 pub(crate) use display::shown;
 pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
-pub use lookup::{Fields, Reach};
+pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
-pub(crate) use template::{Frame, Holes};
+pub(crate) use template::{Placeholders, TemplateValue};
 pub(crate) use type_reader::resolve_pointer;
 pub use types::{Additional, ListType, ObjectType, Property, Type};
 

@@ -11,13 +11,13 @@ use crate::{Hashing, Object, PointerSegment, Value};
 pub type PartPath = Vec<PointerSegment>;
 
 /// Keywords whose schemas, or lists of them, are about the same value.
-const ABOUT_THE_SAME: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
+const SAME_VALUE_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
 
 /// Keywords whose schema is about items that no other keyword describes by their position.
-const ABOUT_ITEMS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
+const ITEM_KEYWORDS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
 
 /// Keywords whose schema is about fields that no other keyword describes by their name.
-const ABOUT_OTHER_FIELDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
+const FIELD_KEYWORDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
 
 /// Whether `schema` itself, at its top, declares what fits it secret.
 pub fn is_secret(schema: &Value) -> bool {
@@ -40,14 +40,14 @@ pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
     if !declares_secrets(schema) {
         return Vec::new();
     }
-    let mut walk = Walk {
+    let mut search = SecretSearch {
         document: schema,
         seen: HashSet::default(),
         path: Vec::new(),
         found: Vec::new(),
     };
-    walk.visit(schema, value);
-    outermost(walk.found)
+    search.visit(schema, value);
+    outermost(search.found)
 }
 
 /// `value` with `replacement` in place of the parts at `paths`.
@@ -73,7 +73,7 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     if paths.iter().any(|path| path.is_empty()) {
         return replacement.clone();
     }
-    let below = |segment: &PointerSegment| -> Vec<&[PointerSegment]> {
+    let child = |segment: &PointerSegment| -> Vec<&[PointerSegment]> {
         let inner = paths.iter().filter_map(|path| path.split_first());
         inner
             .filter(|(first, _)| *first == segment)
@@ -82,11 +82,11 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     };
     match value {
         Value::List(items) => Value::list(items.iter().enumerate().map(|(index, item)| {
-            replaced(item, &below(&PointerSegment::Index(index)), replacement)
+            replaced(item, &child(&PointerSegment::Index(index)), replacement)
         })),
         Value::Object(fields) => Value::object(fields.iter().map(|(key, field)| {
-            let below = below(&PointerSegment::Key(key.clone()));
-            (key.clone(), replaced(field, &below, replacement))
+            let child = child(&PointerSegment::Key(key.clone()));
+            (key.clone(), replaced(field, &child, replacement))
         })),
         scalar => scalar.clone(),
     }
@@ -95,17 +95,17 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
 /// Those of `paths` that no other one leads to.
 fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
     paths.sort_by_key(Vec::len);
-    let mut kept: Vec<PartPath> = Vec::new();
+    let mut outer_paths: Vec<PartPath> = Vec::new();
     for path in paths {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
-            kept.push(path);
+        if !outer_paths.iter().any(|outer| path.starts_with(outer)) {
+            outer_paths.push(path);
         }
     }
-    kept
+    outer_paths
 }
 
 /// A walk through a value along its schema.
-struct Walk<'s> {
+struct SecretSearch<'s> {
     document: &'s Value,
     /// The schemas that were held against each part, by their addresses: references may lead in cycles.
     seen: HashSet<(usize, PartPath), Hashing>,
@@ -113,7 +113,7 @@ struct Walk<'s> {
     found: Vec<PartPath>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> SecretSearch<'s> {
     fn visit(&mut self, schema: &'s Value, value: &Value) {
         let Some(keywords) = schema.as_object() else {
             return;
@@ -128,7 +128,7 @@ impl<'s> Walk<'s> {
             self.found.push(self.path.clone());
             return;
         }
-        for keyword in ABOUT_THE_SAME {
+        for keyword in SAME_VALUE_KEYWORDS {
             match keywords.get(*keyword) {
                 Some(Value::List(schemas)) => {
                     for schema in schemas.iter() {
@@ -147,7 +147,7 @@ impl<'s> Walk<'s> {
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let reference = keywords.get(keyword).and_then(Value::as_text);
-            if let Some(schema) = reference.and_then(|to| referred(self.document, to)) {
+            if let Some(schema) = reference.and_then(|to| resolve_reference(self.document, to)) {
                 self.visit(schema, value);
             }
         }
@@ -163,15 +163,15 @@ impl<'s> Walk<'s> {
             let schemas = keywords.get(keyword).and_then(Value::as_list);
             let pairs = schemas.unwrap_or_default().iter().zip(items);
             for (index, (schema, item)) in pairs.enumerate() {
-                self.below(PointerSegment::Index(index), schema, item);
+                self.child(PointerSegment::Index(index), schema, item);
             }
         }
-        for schema in ABOUT_ITEMS
+        for schema in ITEM_KEYWORDS
             .iter()
             .filter_map(|keyword| keywords.get(*keyword))
         {
             for (index, item) in items.iter().enumerate() {
-                self.below(PointerSegment::Index(index), schema, item);
+                self.child(PointerSegment::Index(index), schema, item);
             }
         }
     }
@@ -190,7 +190,7 @@ impl<'s> Walk<'s> {
             let mut is_described = false;
             if let Some(schema) = by_name.and_then(|schemas| schemas.get(name)) {
                 is_described = true;
-                self.below(segment(), schema, field);
+                self.child(segment(), schema, field);
             }
             for (pattern, schema) in &patterns {
                 if pattern
@@ -198,21 +198,21 @@ impl<'s> Walk<'s> {
                     .is_none_or(|pattern| pattern.is_match(name))
                 {
                     is_described = true;
-                    self.below(segment(), schema, field);
+                    self.child(segment(), schema, field);
                 }
             }
             if is_described {
                 continue;
             }
-            for keyword in ABOUT_OTHER_FIELDS {
+            for keyword in FIELD_KEYWORDS {
                 if let Some(schema) = keywords.get(*keyword) {
-                    self.below(segment(), schema, field);
+                    self.child(segment(), schema, field);
                 }
             }
         }
     }
 
-    fn below(&mut self, segment: PointerSegment, schema: &'s Value, value: &Value) {
+    fn child(&mut self, segment: PointerSegment, schema: &'s Value, value: &Value) {
         self.path.push(segment);
         self.visit(schema, value);
         self.path.pop();
@@ -220,16 +220,16 @@ impl<'s> Walk<'s> {
 }
 
 /// The part of `document` that a reference inside of it leads to.
-fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
+fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
     let Some(fragment) = reference.strip_prefix('#') else {
-        return identified(document, "$id", reference);
+        return find_identified(document, "$id", reference);
     };
     if fragment.is_empty() {
         return Some(document);
     }
     let Some(pointer) = fragment.strip_prefix('/') else {
-        return identified(document, "$anchor", fragment)
-            .or_else(|| identified(document, "$dynamicAnchor", fragment));
+        return find_identified(document, "$anchor", fragment)
+            .or_else(|| find_identified(document, "$dynamicAnchor", fragment));
     };
     pointer.split('/').try_fold(document, |part, name| {
         let name = name
@@ -244,18 +244,18 @@ fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
 }
 
 /// The schema in `part` that bears a name.
-fn identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
+fn find_identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
     match part {
         Value::Object(fields) => {
             let is_named = part.get(keyword).and_then(Value::as_text) == Some(name);
             let mut inner = fields.values();
             is_named
                 .then_some(part)
-                .or_else(|| inner.find_map(|field| identified(field, keyword, name)))
+                .or_else(|| inner.find_map(|field| find_identified(field, keyword, name)))
         }
         Value::List(items) => items
             .iter()
-            .find_map(|item| identified(item, keyword, name)),
+            .find_map(|item| find_identified(item, keyword, name)),
         _ => None,
     }
 }

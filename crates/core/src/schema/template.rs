@@ -8,25 +8,25 @@ use crate::{Hashing, Object, PointerSegment, Value};
 
 /// Where in a value something is that nobody knows yet. What is below one part is found without a look at the others.
 #[derive(Debug)]
-pub(crate) enum Holes {
+pub(crate) enum Placeholders {
     /// All of it is one hole.
     Whole,
     /// These parts have holes, and nothing else has. Each is a hole or has some below it.
-    Parts(HashMap<PointerSegment, Holes, Hashing>),
+    Parts(HashMap<PointerSegment, Placeholders, Hashing>),
 }
 
-impl Holes {
+impl Placeholders {
     /// No holes.
     pub(crate) fn none() -> Self {
         Self::Parts(HashMap::default())
     }
 
-    /// Says that the part called `part` has `holes`.
-    pub(crate) fn add(&mut self, part: PointerSegment, holes: Self) {
+    /// Says that the part called `part` has `placeholders`.
+    pub(crate) fn add(&mut self, part: PointerSegment, placeholders: Self) {
         if let Self::Parts(parts) = self
-            && !holes.is_empty()
+            && !placeholders.is_empty()
         {
-            parts.insert(part, holes);
+            parts.insert(part, placeholders);
         }
     }
 
@@ -35,7 +35,7 @@ impl Holes {
     }
 
     /// The holes below one part; nothing where it has none.
-    pub(super) fn below(&self, part: &PointerSegment) -> Option<&Self> {
+    pub(super) fn child(&self, part: &PointerSegment) -> Option<&Self> {
         match self {
             Self::Whole => None,
             Self::Parts(parts) => parts.get(part),
@@ -43,11 +43,11 @@ impl Holes {
     }
 
     /// Whether what stands at `path` is in a hole.
-    pub(crate) fn cover(&self, path: &[PointerSegment]) -> bool {
+    pub(crate) fn covers(&self, path: &[PointerSegment]) -> bool {
         let mut at = self;
         for segment in path {
-            match at.below(segment) {
-                Some(below) => at = below,
+            match at.child(segment) {
+                Some(child) => at = child,
                 None => break,
             }
         }
@@ -55,46 +55,50 @@ impl Holes {
     }
 
     /// Whether what stands at `path` is a hole, or has one below it.
-    pub(crate) fn touch(&self, path: &[PointerSegment]) -> bool {
-        let below = path.iter().try_fold(self, |at, segment| at.below(segment));
-        below.is_some_and(|below| !below.is_empty())
+    pub(crate) fn touches(&self, path: &[PointerSegment]) -> bool {
+        let child = path.iter().try_fold(self, |at, segment| at.child(segment));
+        child.is_some_and(|child| !child.is_empty())
     }
 }
 
 /// A value with holes in it.
-pub(crate) struct Frame {
+pub(crate) struct TemplateValue {
     /// The value; `null` in each hole.
     pub(crate) value: Value,
-    pub(crate) holes: Holes,
+    pub(crate) placeholders: Placeholders,
 }
 
-impl Frame {
+impl TemplateValue {
     /// What is known of `node`.
     pub(crate) fn of(node: &Node) -> Self {
-        let (value, holes) = known(node);
-        Self { value, holes }
+        let (value, placeholders) = split(node);
+        Self {
+            value,
+            placeholders,
+        }
     }
 
     /// Whether the fault is there whatever comes into the holes.
     pub(crate) fn is_certain(&self, fault: &SchemaFault) -> bool {
-        let in_hole = self.holes.cover(&fault.path);
-        let around_hole = fault.kind == FaultKind::Wrong && self.holes.touch(&fault.path);
+        let in_placeholder = self.placeholders.covers(&fault.path);
+        let around_placeholder =
+            fault.kind == FaultKind::Wrong && self.placeholders.touches(&fault.path);
         let decided_by = fault.decided_by.as_ref();
-        let depends = decided_by.is_some_and(|decided| self.holes.touch(decided));
-        !(in_hole || around_hole || depends)
+        let depends = decided_by.is_some_and(|decided| self.placeholders.touches(decided));
+        !(in_placeholder || around_placeholder || depends)
     }
 }
 
-fn known(node: &Node) -> (Value, Holes) {
-    let mut holes = Holes::none();
+fn split(node: &Node) -> (Value, Placeholders) {
+    let mut placeholders = Placeholders::none();
     let value = match &node.kind {
         NodeKind::Literal(value) => value.clone(),
-        NodeKind::Reference(_) | NodeKind::Text(_) => return (Value::Null, Holes::Whole),
+        NodeKind::Reference(_) | NodeKind::Text(_) => return (Value::Null, Placeholders::Whole),
         NodeKind::List(items) => {
             let mut values = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
-                let (value, inside) = known(item);
-                holes.add(PointerSegment::Index(index), inside);
+                let (value, inside) = split(item);
+                placeholders.add(PointerSegment::Index(index), inside);
                 values.push(value);
             }
             values.into()
@@ -102,12 +106,12 @@ fn known(node: &Node) -> (Value, Holes) {
         NodeKind::Object(fields) => {
             let mut values = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
             for field in fields {
-                let (value, inside) = known(&field.value);
-                holes.add(PointerSegment::Key(field.key.clone()), inside);
+                let (value, inside) = split(&field.value);
+                placeholders.add(PointerSegment::Key(field.key.clone()), inside);
                 values.insert(field.key.clone(), value);
             }
             values.into()
         }
     };
-    (value, holes)
+    (value, placeholders)
 }

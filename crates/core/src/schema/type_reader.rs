@@ -21,25 +21,25 @@ const MAX_COMBINED: usize = 64;
 
 /// What a schema says.
 #[derive(Clone, Debug)]
-pub(super) struct Reading {
+pub(super) struct InferredType {
     /// The type that it describes.
     pub(super) structure: Type,
     /// Whether something in it makes no sense, or was not looked at.
-    pub(super) is_doubtful: bool,
+    pub(super) is_incomplete: bool,
 }
 
 /// Reads the schema `document`.
-pub(super) fn reading(document: &Value) -> Reading {
-    let mut reader = Reader {
+pub(super) fn infer_type(document: &Value) -> InferredType {
+    let mut reader = TypeReader {
         document,
         siblings_count: !has_old_draft(document),
         known: HashMap::new(),
         parts_left: MAX_PARTS,
-        is_doubtful: false,
+        is_incomplete: false,
     };
-    Reading {
+    InferredType {
         structure: reader.schema(document, 0),
-        is_doubtful: reader.is_doubtful,
+        is_incomplete: reader.is_incomplete,
     }
 }
 
@@ -51,33 +51,33 @@ fn has_old_draft(document: &Value) -> bool {
         .is_some_and(|draft| draft.contains("draft-0"))
 }
 
-struct Reader<'a> {
+struct TypeReader<'a> {
     document: &'a Value,
     siblings_count: bool,
     /// What each `$ref` leads to; nothing for those that are being read, whose inner mentions of
     /// themselves count as anything.
     known: HashMap<&'a str, Option<(Type, u32)>>,
     parts_left: u32,
-    is_doubtful: bool,
+    is_incomplete: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TypeReader<'a> {
     fn schema(&mut self, schema: &'a Value, depth: u32) -> Type {
         self.parts_left = self.parts_left.saturating_sub(1);
         if depth >= MAX_DEPTH || self.parts_left == 0 {
-            return self.doubt();
+            return self.unknown();
         }
         match schema {
             Value::Bool(false) => Type::Never,
             Value::Bool(true) => Type::Any,
             Value::Object(fields) => self.object_schema(fields, depth),
-            _ => self.doubt(),
+            _ => self.unknown(),
         }
     }
 
     /// What is not understood may be anything.
-    fn doubt(&mut self) -> Type {
-        self.is_doubtful = true;
+    fn unknown(&mut self) -> Type {
+        self.is_incomplete = true;
         Type::Any
     }
 
@@ -89,13 +89,13 @@ impl<'a> Reader<'a> {
                 return result;
             }
         }
-        result = both(result, self.by_kind(fields, depth));
+        result = intersection(result, self.by_kind(fields, depth));
         if let Some(Value::List(values)) = fields.get("enum") {
             let values = Type::union(values.iter().cloned().map(Type::Literal));
-            result = both(result, values);
+            result = intersection(result, values);
         }
         if let Some(value) = fields.get("const") {
-            result = both(result, Type::Literal(value.clone()));
+            result = intersection(result, Type::Literal(value.clone()));
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::List(branches)) = fields.get(keyword) {
@@ -103,13 +103,13 @@ impl<'a> Reader<'a> {
                     .iter()
                     .map(|branch| self.schema(branch, depth + 1))
                     .collect();
-                result = both(result, Type::union(branches));
+                result = intersection(result, Type::union(branches));
             }
         }
         if let Some(Value::List(branches)) = fields.get("allOf") {
             for branch in branches.iter() {
                 let branch = self.schema(branch, depth + 1);
-                result = both(result, branch);
+                result = intersection(result, branch);
             }
         }
         if fields.get("nullable") == Some(&Value::Bool(true)) {
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             .strip_prefix('#')
             .and_then(|pointer| resolve_pointer(self.document, pointer))
         else {
-            return self.doubt();
+            return self.unknown();
         };
         let parts_before = self.parts_left;
         self.known.insert(target, None);
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         let kinds: Vec<&str> = match fields.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
-            Some(_) => return self.doubt(),
+            Some(_) => return self.unknown(),
             None if describes_parts(fields) => {
                 vec!["null", "boolean", "number", "string", "array", "object"]
             }
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                     "string" => Type::Text,
                     "array" => self.list(fields, depth),
                     "object" => self.object(fields, depth),
-                    _ => self.doubt(),
+                    _ => self.unknown(),
                 })
                 .collect::<Vec<_>>(),
         )
@@ -279,18 +279,21 @@ fn decoded(segment: &str) -> String {
 }
 
 /// A type with at least the values that are in both.
-fn both(left: Type, right: Type) -> Type {
+fn intersection(left: Type, right: Type) -> Type {
     match (&left, &right) {
         (Type::Any, _) => right,
         (_, Type::Any) => left,
         (Type::Union(_), _) | (_, Type::Union(_)) => {
             let (many, few) = (left.members(), right.members());
             if many.len().saturating_mul(few.len()) > MAX_COMBINED {
-                return filtered(&left, &right);
+                return overlapping_members(&left, &right);
             }
             Type::union(
                 many.iter()
-                    .flat_map(|one| few.iter().map(|other| both(one.clone(), other.clone())))
+                    .flat_map(|one| {
+                        few.iter()
+                            .map(|other| intersection(one.clone(), other.clone()))
+                    })
                     .collect::<Vec<_>>(),
             )
         }
@@ -301,13 +304,13 @@ fn both(left: Type, right: Type) -> Type {
             let longest = one.prefix.len().max(other.prefix.len());
             Type::List(Arc::new(ListType {
                 prefix: (0..longest)
-                    .map(|index| both(one.item(index).clone(), other.item(index).clone()))
+                    .map(|index| intersection(one.item(index).clone(), other.item(index).clone()))
                     .collect(),
-                items: both(one.items.clone(), other.items.clone()),
+                items: intersection(one.items.clone(), other.items.clone()),
             }))
         }
         (Type::Object(one), Type::Object(other)) => {
-            Type::Object(Arc::new(both_objects(one, other)))
+            Type::Object(Arc::new(object_intersection(one, other)))
         }
         _ => left,
     }
@@ -315,21 +318,22 @@ fn both(left: Type, right: Type) -> Type {
 
 /// The members of one side that have something in common with the other: wider than both, but of
 /// bounded size.
-fn filtered(left: &Type, right: &Type) -> Type {
-    let (kept, against) = if left.members().len() >= right.members().len() {
+fn overlapping_members(left: &Type, right: &Type) -> Type {
+    let (members, against) = if left.members().len() >= right.members().len() {
         (left, right)
     } else {
         (right, left)
     };
     Type::union(
-        kept.members()
+        members
+            .members()
             .iter()
             .filter(|member| !disjoint(member, against))
             .cloned(),
     )
 }
 
-fn both_objects(one: &ObjectType, other: &ObjectType) -> ObjectType {
+fn object_intersection(one: &ObjectType, other: &ObjectType) -> ObjectType {
     let mut properties = IndexMap::new();
     for name in one.properties.keys().chain(other.properties.keys()) {
         if properties.contains_key(name) {
@@ -342,7 +346,7 @@ fn both_objects(one: &ObjectType, other: &ObjectType) -> ObjectType {
                 .is_some_and(|property| property.required)
         };
         let property = Property {
-            shape: both(one.field(name).clone(), other.field(name).clone()),
+            shape: intersection(one.field(name).clone(), other.field(name).clone()),
             required: is_required(one) || is_required(other),
         };
         properties.insert(Arc::clone(name), property);
@@ -351,7 +355,7 @@ fn both_objects(one: &ObjectType, other: &ObjectType) -> ObjectType {
         (Additional::Closed, _) | (_, Additional::Closed) => Additional::Closed,
         (Additional::Unsaid, said) | (said, Additional::Unsaid) => said.clone(),
         (Additional::Open(one), Additional::Open(other)) => {
-            Additional::Open(both(one.clone(), other.clone()))
+            Additional::Open(intersection(one.clone(), other.clone()))
         }
     };
     ObjectType {

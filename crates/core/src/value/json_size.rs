@@ -8,7 +8,7 @@ use super::{Hashing, Number, Value};
 
 /// The size of a value as compact JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrittenSize {
+pub struct JsonSize {
     /// The bytes of the JSON; [`u64::MAX`] if there are more than that.
     pub bytes: u64,
     /// The nesting of lists and objects: 0 for a scalar.
@@ -17,10 +17,10 @@ pub struct WrittenSize {
 
 /// The parts that are visited before shared ones are remembered: most values have fewer, and hashing would cost more than
 /// visiting them again.
-const PLAIN_PARTS: u32 = 128;
+const MAX_UNCACHED_PARTS: u32 = 128;
 
 /// The shortest text that is worth being remembered.
-const LONG_TEXT: usize = 64;
+const MIN_SHARED_TEXT_BYTES: usize = 64;
 
 /// The identity of a part that several values hold. It is that of no other part while any of them is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ impl Value {
             Self::Null | Self::Bool(_) | Self::Number(_) => return None,
             Self::Text(text) => (
                 Arc::strong_count(text),
-                text.len() >= LONG_TEXT,
+                text.len() >= MIN_SHARED_TEXT_BYTES,
                 Arc::as_ptr(text).cast(),
             ),
             Self::List(items) => (
@@ -53,26 +53,26 @@ impl Value {
 
     /// The size of the value as JSON, computed in time linear in its size in memory: a part that is shared is visited once.
     /// `None` if it is nested deeper than `levels`.
-    pub fn written_size(&self, levels: usize) -> Option<WrittenSize> {
-        let mut left = PLAIN_PARTS;
-        match plain(self, levels, &mut left) {
-            Plain::Size(size) => Some(size),
-            Plain::TooDeep => None,
-            Plain::Large => shared(self, levels, &mut HashMap::default()),
+    pub fn written_size(&self, levels: usize) -> Option<JsonSize> {
+        let mut left = MAX_UNCACHED_PARTS;
+        match bounded_size(self, levels, &mut left) {
+            BoundedSize::Size(size) => Some(size),
+            BoundedSize::TooDeep => None,
+            BoundedSize::Large => cached_size(self, levels, &mut HashMap::default()),
         }
     }
 }
 
-enum Plain {
-    Size(WrittenSize),
+enum BoundedSize {
+    Size(JsonSize),
     TooDeep,
-    /// It has more than [`PLAIN_PARTS`] parts.
+    /// It has more than [`MAX_UNCACHED_PARTS`] parts.
     Large,
 }
 
-fn plain(value: &Value, levels: usize, left: &mut u32) -> Plain {
+fn bounded_size(value: &Value, levels: usize, left: &mut u32) -> BoundedSize {
     let Some(rest) = left.checked_sub(1) else {
-        return Plain::Large;
+        return BoundedSize::Large;
     };
     *left = rest;
     let (own, items) = match value {
@@ -81,27 +81,27 @@ fn plain(value: &Value, levels: usize, left: &mut u32) -> Plain {
             brackets(fields.len()).saturating_add(names(fields.keys())),
             Parts::Fields(fields.values()),
         ),
-        scalar => return Plain::Size(scalar_size(scalar)),
+        scalar => return BoundedSize::Size(scalar_size(scalar)),
     };
     let Some(inner) = levels.checked_sub(1) else {
-        return Plain::TooDeep;
+        return BoundedSize::TooDeep;
     };
-    let mut size = WrittenSize {
+    let mut size = JsonSize {
         bytes: own,
         levels: 1,
     };
     for item in items {
-        match plain(item, inner, left) {
-            Plain::Size(part) => size.add(part),
+        match bounded_size(item, inner, left) {
+            BoundedSize::Size(part) => size.add(part),
             other => return other,
         }
     }
-    Plain::Size(size)
+    BoundedSize::Size(size)
 }
 
-type Sizes = HashMap<SharedPart, WrittenSize, Hashing>;
+type Sizes = HashMap<SharedPart, JsonSize, Hashing>;
 
-fn shared(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<WrittenSize> {
+fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<JsonSize> {
     let identity = value.shared_part();
     if let Some(known) = identity.and_then(|part| sizes.get(&part)) {
         return (known.levels <= levels).then_some(*known);
@@ -121,12 +121,12 @@ fn shared(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<WrittenSize
         }
     };
     let inner = levels.checked_sub(1)?;
-    let mut size = WrittenSize {
+    let mut size = JsonSize {
         bytes: own,
         levels: 1,
     };
     for item in items {
-        size.add(shared(item, inner, sizes)?);
+        size.add(cached_size(item, inner, sizes)?);
     }
     if let Some(part) = identity {
         sizes.insert(part, size);
@@ -134,7 +134,7 @@ fn shared(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<WrittenSize
     Some(size)
 }
 
-impl WrittenSize {
+impl JsonSize {
     fn add(&mut self, part: Self) {
         self.bytes = self.bytes.saturating_add(part.bytes);
         self.levels = self.levels.max(part.levels.saturating_add(1));
@@ -170,7 +170,7 @@ fn names<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> u64 {
     })
 }
 
-fn scalar_size(value: &Value) -> WrittenSize {
+fn scalar_size(value: &Value) -> JsonSize {
     let bytes = match value {
         Value::Null | Value::Bool(true) => 4,
         Value::Bool(false) => 5,
@@ -178,7 +178,7 @@ fn scalar_size(value: &Value) -> WrittenSize {
         Value::Text(text) => text_bytes(text),
         Value::List(_) | Value::Object(_) => 0,
     };
-    WrittenSize { bytes, levels: 0 }
+    JsonSize { bytes, levels: 0 }
 }
 
 fn number_bytes(number: &Number) -> u64 {

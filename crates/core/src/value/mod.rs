@@ -5,5 +5,5 @@ mod json_size;
 pub mod number;
 
 pub use json::{Hashing, Object, Value};
-pub use json_size::{SharedPart, WrittenSize};
+pub use json_size::{JsonSize, SharedPart};
 pub use serde_json::Number;

@@ -3,7 +3,7 @@
 use super::Number;
 
 /// The length of the shortest integer that may exceed 64 bits, in digits.
-const SHORTEST_OVERSIZED: usize = 19;
+const MIN_OVERSIZED_DIGITS: usize = 19;
 
 /// The number that `written`, a number of JSON, stands for; `None` if 64 bits cannot represent it.
 pub fn kept_number(written: &str) -> Option<Number> {
@@ -22,11 +22,11 @@ pub fn kept_number(written: &str) -> Option<Number> {
 
 /// The first number in `json`, which is well-formed, that 64 bits cannot represent: reading it would round it.
 pub fn unkept_number(json: &str) -> Option<&str> {
-    first_unkept(json, |_| true)
+    first_unrepresentable(json, |_| true)
 }
 
-/// The first number in `json` that 64 bits cannot represent and that is `such`.
-fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
+/// The first number in `json` that 64 bits cannot represent and that is `is_candidate`.
+fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
     let mut rest = json;
     while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
@@ -36,7 +36,7 @@ fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
             continue;
         }
         let (number, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-        if such(number) && kept_number(number).is_none() {
+        if is_candidate(number) && kept_number(number).is_none() {
             return Some(number);
         }
         rest = after;
@@ -47,10 +47,10 @@ fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
 /// The first integer in `json`, which is well-formed, that does not fit into 64 bits. It touches few bytes unless there are long runs of
 /// digits.
 pub fn oversized_integer(json: &[u8]) -> Option<&str> {
-    let mut at = SHORTEST_OVERSIZED - 1;
+    let mut at = MIN_OVERSIZED_DIGITS - 1;
     while let Some(byte) = json.get(at) {
         if !byte.is_ascii_digit() {
-            at += SHORTEST_OVERSIZED;
+            at += MIN_OVERSIZED_DIGITS;
             continue;
         }
         let (head, tail) = json.split_at(at);
@@ -59,11 +59,11 @@ pub fn oversized_integer(json: &[u8]) -> Option<&str> {
         };
         let before = run(&mut head.iter().rev());
         let after = run(&mut tail.iter());
-        if before + after >= SHORTEST_OVERSIZED {
+        if before + after >= MIN_OVERSIZED_DIGITS {
             let text = std::str::from_utf8(json).ok()?;
-            return first_unkept(text, |number| !number.contains(['.', 'e', 'E']));
+            return first_unrepresentable(text, |number| !number.contains(['.', 'e', 'E']));
         }
-        at += after.max(1) + SHORTEST_OVERSIZED - 1;
+        at += after.max(1) + MIN_OVERSIZED_DIGITS - 1;
     }
     None
 }

@@ -6,50 +6,50 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::receiver::{Receiver, fitting_fields, may_be_text, properties, with_shape};
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
-use crate::check::type_inference::Shapes;
+use super::receiver::{ArgumentReceiver, fitting_fields, may_be_text, properties, with_shape};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
-use crate::schema::Frame;
-use crate::schema::{Additional, FaultKind, Fit, SchemaFault, Type};
+use crate::schema::TemplateValue;
+use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, Type};
 use crate::{Code, Hashing, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
 
 pub(in crate::check) fn check(
-    survey: &Survey<'_>,
-    shapes: &Shapes<'_>,
-    findings: &mut Findings<'_>,
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
     let mut malformed = HashSet::new();
-    for (index, step) in survey.steps() {
-        let pass = CallPass {
-            shapes,
+    for (index, step) in resolved.steps() {
+        let pass = ArgumentPass {
+            types,
             index,
             step,
             fields: OnceCell::new(),
         };
-        pass.list(findings);
+        pass.list(reporter);
         match &step.action {
             Action::Tool(name) => {
-                let Some(tool) = survey.tool(index).filter(|tool| !tool.input.is_any()) else {
+                let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
                     continue;
                 };
-                if let Some(matter) = pass.tool(tool, findings)
+                if let Some(matter) = pass.tool(tool, reporter)
                     && malformed.insert(tool.qualified_name())
                 {
                     let message = format!(
                         "the input schema of the tool `{}` is malformed: {matter}",
                         tool.name
                     );
-                    let finding = findings
+                    let diagnostic = reporter
                         .warning(Code::InvalidSchema, name.place, message)
                         .help("its arguments are not checked");
-                    findings.push(finding);
+                    reporter.push(diagnostic);
                 }
             }
             Action::Plan(call) => {
-                if let Some(plan) = survey.sub_plan(index) {
-                    pass.plan(call, plan.plan(), findings);
+                if let Some(plan) = resolved.sub_plan(index) {
+                    pass.plan(call, plan.plan(), reporter);
                 }
             }
             Action::Value(_) => {}
@@ -57,8 +57,8 @@ pub(in crate::check) fn check(
     }
 }
 
-struct CallPass<'a> {
-    shapes: &'a Shapes<'a>,
+struct ArgumentPass<'a> {
+    types: &'a TypeInference<'a>,
     index: u32,
     step: &'a Step,
     /// The arguments by name, where that much is known, once somebody asked.
@@ -67,10 +67,10 @@ struct CallPass<'a> {
 
 type Fields = IndexMap<Arc<str>, Node, Hashing>;
 
-impl CallPass<'_> {
+impl ArgumentPass<'_> {
     /// Gives what makes the tool's schema malformed, where that is so.
-    fn tool<'t>(&self, tool: &'t Tool, findings: &mut Findings<'_>) -> Option<&'t str> {
-        let receiver = Receiver {
+    fn tool<'t>(&self, tool: &'t Tool, reporter: &mut Reporter<'_>) -> Option<&'t str> {
+        let receiver = ArgumentReceiver {
             schema: &tool.input,
             name: format!("the tool `{}`", tool.name),
             argument: None,
@@ -82,15 +82,15 @@ impl CallPass<'_> {
         } else {
             &self.step.args
         };
-        let malformed = self.receive(&receiver, args, findings);
+        let malformed = self.receive(&receiver, args, reporter);
         if malformed.is_none() {
-            self.unlisted(&receiver, findings);
+            self.unlisted(&receiver, reporter);
         }
         malformed
     }
 
     /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore what they do not know.
-    fn unlisted(&self, receiver: &Receiver<'_>, findings: &mut Findings<'_>) {
+    fn unlisted(&self, receiver: &ArgumentReceiver<'_>, reporter: &mut Reporter<'_>) {
         let shape = receiver.schema.structure();
         let lists = |member: &Type| match member {
             Type::Object(object) => {
@@ -103,24 +103,25 @@ impl CallPass<'_> {
             return;
         }
         let known = properties(shape);
-        let Some(fields) = self.fields(findings) else {
+        let Some(fields) = self.fields(reporter) else {
             return;
         };
         for (field, node) in fields {
-            if known.contains(field) || findings.only_counts(Severity::Warning) {
+            if known.contains(field) || reporter.only_counts(Severity::Warning) {
                 continue;
             }
             let message = format!("{} lists no parameter `{field}`", receiver.name);
-            let mut finding = findings.warning(Code::UnknownArgument, node.place, message);
-            finding.help = findings.advice(field, "parameters", known.iter().map(|name| &**name));
-            findings.push(match self.surely(field, &known, findings) {
-                Some(name) => finding.rename(name),
-                None => finding,
+            let mut diagnostic = reporter.warning(Code::UnknownArgument, node.place, message);
+            diagnostic.help =
+                reporter.advice(field, "parameters", known.iter().map(|name| &**name));
+            reporter.push(match self.unambiguous_parameter(field, &known, reporter) {
+                Some(name) => diagnostic.rename(name),
+                None => diagnostic,
             });
         }
     }
 
-    fn plan(&self, call: &PlanCall, plan: &Plan, findings: &mut Findings<'_>) {
+    fn plan(&self, call: &PlanCall, plan: &Plan, reporter: &mut Reporter<'_>) {
         // A plan that declares nothing takes whatever it is called with.
         if plan.inputs.is_empty() {
             return;
@@ -129,7 +130,7 @@ impl CallPass<'_> {
             PlanTarget::Named(name) => format!("the plan `{}`", name.text),
             PlanTarget::Inline(_) => format!("the plan of `{}`", self.step.id),
         };
-        let Some(fields) = self.fields(findings) else {
+        let Some(fields) = self.fields(reporter) else {
             return;
         };
         for input in &plan.inputs {
@@ -139,54 +140,54 @@ impl CallPass<'_> {
                     if schema.is_any() {
                         continue;
                     }
-                    let receiver = Receiver {
+                    let receiver = ArgumentReceiver {
                         schema: &schema,
                         name: name.clone(),
                         argument: Some(Arc::clone(&input.name)),
                     };
                     // Where the schema is malformed, the plan's own findings say so.
-                    let _ = self.receive(&receiver, node, findings);
+                    let _ = self.receive(&receiver, node, reporter);
                 }
-                None if input.default.is_none() && !findings.only_counts(Severity::Error) => {
+                None if input.default.is_none() && !reporter.only_counts(Severity::Error) => {
                     let message = format!("{name} needs the argument `{}`", input.name);
-                    let finding = findings.error(Code::MissingArgument, self.place(), message);
+                    let diagnostic = reporter.error(Code::MissingArgument, self.place(), message);
                     let schema = Schema::from_value(input.schema.clone());
-                    findings.push(with_shape(finding, Some(schema.structure().clone())));
+                    reporter.push(with_shape(diagnostic, Some(schema.structure().clone())));
                 }
                 None => {}
             }
         }
         let known: HashSet<&str, Hashing> = plan.inputs.iter().map(|input| &*input.name).collect();
         for (key, node) in fields {
-            if known.contains(&**key) || findings.only_counts(Severity::Error) {
+            if known.contains(&**key) || reporter.only_counts(Severity::Error) {
                 continue;
             }
             let message = format!("{name} has no input `{key}`");
-            let mut finding = findings.error(Code::UnknownArgument, node.place, message);
+            let mut diagnostic = reporter.error(Code::UnknownArgument, node.place, message);
             let inputs = plan.inputs.iter().map(|input| &*input.name);
-            finding.help = findings.advice(key, "inputs", inputs);
-            findings.push(finding);
+            diagnostic.help = reporter.advice(key, "inputs", inputs);
+            reporter.push(diagnostic);
         }
     }
 
     /// The parameter that is surely meant by `written`: the only one near it, and not given yet.
-    fn surely<'n>(
+    fn unambiguous_parameter<'n>(
         &self,
         written: &str,
         known: &'n [Arc<str>],
-        findings: &Findings<'_>,
+        reporter: &Reporter<'_>,
     ) -> Option<&'n str> {
-        let near = findings.only_near(written, known.iter().map(|name| &**name))?;
+        let near = reporter.only_near(written, known.iter().map(|name| &**name))?;
         let is_given = |fields: &Fields| fields.contains_key(near);
-        (!self.fields(findings).is_some_and(is_given)).then_some(near)
+        (!self.fields(reporter).is_some_and(is_given)).then_some(near)
     }
 
-    fn fields(&self, findings: &Findings<'_>) -> Option<&Fields> {
-        let fields = self.fields.get_or_init(|| self.read_fields(findings));
+    fn fields(&self, reporter: &Reporter<'_>) -> Option<&Fields> {
+        let fields = self.fields.get_or_init(|| self.read_fields(reporter));
         fields.as_ref()
     }
 
-    fn read_fields(&self, findings: &Findings<'_>) -> Option<Fields> {
+    fn read_fields(&self, reporter: &Reporter<'_>) -> Option<Fields> {
         let args = &self.step.args;
         match &args.kind {
             NodeKind::Object(fields) => Some(
@@ -201,7 +202,7 @@ impl CallPass<'_> {
                     .iter()
                     .map(|(key, value)| {
                         let inside = [PointerSegment::Key(Arc::clone(key))];
-                        let place = findings.inside(args.place, &inside);
+                        let place = reporter.inside(args.place, &inside);
                         (Arc::clone(key), Node::literal(value.clone(), place))
                     })
                     .collect(),
@@ -211,56 +212,56 @@ impl CallPass<'_> {
     }
 
     /// Whether a `for_each` goes over a list.
-    fn list(&self, findings: &mut Findings<'_>) {
+    fn list(&self, reporter: &mut Reporter<'_>) {
         let Some(for_each) = &self.step.for_each else {
             return;
         };
-        let given = self.shapes.node(&for_each.over, Some(self.index));
-        if Type::any_list().accepts(&given) == Fit::No {
+        let given = self.types.node(&for_each.over, Some(self.index));
+        if Type::any_list().accepts(&given) == Compatibility::No {
             let message = format!(
                 "`for_each` of `{}` goes over a list, not over {given}",
                 self.step.id
             );
-            let finding = findings.error(Code::WrongReferenceType, for_each.over.place, message);
-            findings.push(finding);
+            let diagnostic = reporter.error(Code::WrongReferenceType, for_each.over.place, message);
+            reporter.push(diagnostic);
         }
     }
 
     /// Gives what makes the schema malformed, where that is so: then it takes anything.
     fn receive<'s>(
         &self,
-        receiver: &Receiver<'s>,
+        receiver: &ArgumentReceiver<'s>,
         node: &Node,
-        findings: &mut Findings<'_>,
+        reporter: &mut Reporter<'_>,
     ) -> Option<&'s str> {
         let schema = receiver.schema;
-        let frame = Frame::of(node);
-        let is_sure = schema.surely_takes(&frame.value, &frame.holes);
-        if (!is_sure || schema.is_doubtful())
+        let template = TemplateValue::of(node);
+        let is_accepted = schema.definitely_accepts(&template.value, &template.placeholders);
+        if (!is_accepted || schema.is_incomplete())
             && let Some(matter) = schema.malformed()
         {
             return Some(matter);
         }
-        if !is_sure {
-            for fault in schema.validate(&frame.value) {
-                if frame.is_certain(&fault) && !findings.only_counts(Severity::Error) {
-                    self.fault(receiver, node, fault, findings);
+        if !is_accepted {
+            for fault in schema.validate(&template.value) {
+                if template.is_certain(&fault) && !reporter.only_counts(Severity::Error) {
+                    self.fault(receiver, node, fault, reporter);
                 }
             }
         }
-        if !frame.holes.is_empty() {
+        if !template.placeholders.is_empty() {
             let mut path = Vec::new();
-            self.types(receiver, schema.structure(), node, &mut path, findings);
+            self.check_types(receiver, schema.structure(), node, &mut path, reporter);
         }
         None
     }
 
     fn fault(
         &self,
-        receiver: &Receiver<'_>,
+        receiver: &ArgumentReceiver<'_>,
         node: &Node,
         fault: SchemaFault,
-        findings: &mut Findings<'_>,
+        reporter: &mut Reporter<'_>,
     ) {
         let SchemaFault {
             mut path,
@@ -274,63 +275,63 @@ impl CallPass<'_> {
         if let FaultKind::Unknown(field) = &kind {
             path.push(PointerSegment::Key(Arc::clone(field)));
         }
-        let place = self.inside(node, &path, findings);
-        let finding = match kind {
+        let place = self.inside(node, &path, reporter);
+        let diagnostic = match kind {
             FaultKind::Missing(field) if is_top => {
                 let message = format!("{name} needs the argument `{field}`");
-                let finding = findings.error(Code::MissingArgument, place, message);
-                with_shape(finding, receiver.schema.property(&field))
+                let diagnostic = reporter.error(Code::MissingArgument, place, message);
+                with_shape(diagnostic, receiver.schema.property(&field))
             }
             FaultKind::Unknown(field) if is_top => {
                 let message = format!("{name} has no parameter `{field}`");
-                let mut finding = findings.error(Code::UnknownArgument, place, message);
+                let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
                 let known = properties(receiver.schema.structure());
-                finding.help = findings
+                diagnostic.help = reporter
                     .advice(&field, "parameters", known.iter().map(|name| &**name))
                     .or_else(|| Some("it takes no parameters".to_owned()));
-                match self.surely(&field, &known, findings) {
-                    Some(name) => finding.rename(name),
-                    None => finding,
+                match self.unambiguous_parameter(&field, &known, reporter) {
+                    Some(name) => diagnostic.rename(name),
+                    None => diagnostic,
                 }
             }
             kind => {
                 let message = format!("the argument {argument} of {name} does not fit: {message}");
-                let mut finding = findings.error(Code::InvalidLiteral, place, message);
+                let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
                 match kind {
                     FaultKind::Missing(field) => {
                         let shape = receiver.shape(&path).property(&field);
-                        finding = with_shape(finding, shape);
+                        diagnostic = with_shape(diagnostic, shape);
                     }
                     FaultKind::Unknown(field) => {
                         path.pop();
                         let known = properties(&receiver.shape(&path));
                         let known = known.iter().map(|name| &**name);
-                        finding.help = findings.advice(&field, "fields", known);
+                        diagnostic.help = reporter.advice(&field, "fields", known);
                     }
                     FaultKind::Wrong => {}
                 }
-                finding
+                diagnostic
             }
         };
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 
     /// Holds what comes from elsewhere against the type that is wanted there.
-    fn types(
+    fn check_types(
         &self,
-        receiver: &Receiver<'_>,
+        receiver: &ArgumentReceiver<'_>,
         wanted: &Type,
         node: &Node,
         path: &mut Vec<PointerSegment>,
-        findings: &mut Findings<'_>,
+        reporter: &mut Reporter<'_>,
     ) {
         match &node.kind {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
-                let given = self.shapes.reference(reference, Some(self.index));
-                if wanted.accepts(&given) == Fit::No
+                let given = self.types.reference(reference, Some(self.index));
+                if wanted.accepts(&given) == Compatibility::No
                     && !(wanted.takes_text() && may_be_text(reference, &given))
-                    && !findings.only_counts(Severity::Error)
+                    && !reporter.only_counts(Severity::Error)
                 {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but `{}` gives {given}",
@@ -338,44 +339,45 @@ impl CallPass<'_> {
                         receiver.name,
                         reference.shown()
                     );
-                    let mut finding =
-                        findings.error(Code::WrongReferenceType, reference.place, message);
-                    finding.help = fitting_fields(wanted, &given);
-                    findings.push(finding);
+                    let mut diagnostic =
+                        reporter.error(Code::WrongReferenceType, reference.place, message);
+                    diagnostic.help = fitting_fields(wanted, &given);
+                    reporter.push(diagnostic);
                 }
             }
             NodeKind::Text(_) => {
-                if wanted.accepts(&Type::Text) == Fit::No && !findings.only_counts(Severity::Error)
+                if wanted.accepts(&Type::Text) == Compatibility::No
+                    && !reporter.only_counts(Severity::Error)
                 {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
                         receiver.named(path),
                         receiver.name,
                     );
-                    let finding = findings
+                    let diagnostic = reporter
                         .error(Code::WrongReferenceType, node.place, message)
                         .help("a reference that stands alone keeps its type");
-                    findings.push(finding);
+                    reporter.push(diagnostic);
                 }
             }
             NodeKind::List(items) => {
-                if self.composite(receiver, wanted, &Type::any_list(), node, path, findings) {
+                if self.composite(receiver, wanted, &Type::any_list(), node, path, reporter) {
                     for (index, item) in items.iter().enumerate() {
                         path.push(PointerSegment::Index(index));
-                        self.types(receiver, &wanted.item(index), item, path, findings);
+                        self.check_types(receiver, &wanted.item(index), item, path, reporter);
                         path.pop();
                     }
                 }
             }
             NodeKind::Object(fields) => {
-                if self.composite(receiver, wanted, &Type::any_object(), node, path, findings) {
+                if self.composite(receiver, wanted, &Type::any_object(), node, path, reporter) {
                     for field in fields {
                         // A field that there must not be is a finding already.
                         let Some(wanted) = wanted.property(&field.key) else {
                             continue;
                         };
                         path.push(PointerSegment::Key(Arc::clone(&field.key)));
-                        self.types(receiver, &wanted, &field.value, path, findings);
+                        self.check_types(receiver, &wanted, &field.value, path, reporter);
                         path.pop();
                     }
                 }
@@ -386,17 +388,17 @@ impl CallPass<'_> {
     /// Whether a list or an object may stand here at all.
     fn composite(
         &self,
-        receiver: &Receiver<'_>,
+        receiver: &ArgumentReceiver<'_>,
         wanted: &Type,
         given: &Type,
         node: &Node,
         path: &[PointerSegment],
-        findings: &mut Findings<'_>,
+        reporter: &mut Reporter<'_>,
     ) -> bool {
-        if wanted.accepts(given) != Fit::No {
+        if wanted.accepts(given) != Compatibility::No {
             return true;
         }
-        if findings.only_counts(Severity::Error) {
+        if reporter.only_counts(Severity::Error) {
             return false;
         }
         let message = format!(
@@ -404,8 +406,8 @@ impl CallPass<'_> {
             receiver.named(path),
             receiver.name
         );
-        let finding = findings.error(Code::InvalidLiteral, self.or_step(node), message);
-        findings.push(finding);
+        let diagnostic = reporter.error(Code::InvalidLiteral, self.or_step(node), message);
+        reporter.push(diagnostic);
         false
     }
 
@@ -414,16 +416,16 @@ impl CallPass<'_> {
         &self,
         node: &Node,
         path: &[PointerSegment],
-        findings: &Findings<'_>,
+        reporter: &Reporter<'_>,
     ) -> crate::Place {
         if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
             (&node.kind, path.split_first())
             && let Some(field) = fields.iter().find(|field| field.key == *key)
             && field.value.place != crate::Place::NOWHERE
         {
-            return self.inside(&field.value, rest, findings);
+            return self.inside(&field.value, rest, reporter);
         }
-        findings.inside(self.or_step(node), path)
+        reporter.inside(self.or_step(node), path)
     }
 
     fn place(&self) -> crate::Place {

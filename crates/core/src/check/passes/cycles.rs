@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Graph, shortest_cycle};
+use super::graph::{DependencyGraph, shortest_cycle};
 use crate::check::checked_plan::DependencyKind;
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::writers::slot_keys;
 use crate::plan::{Ordering, Source};
 use crate::{Code, Hashing, Place, Severity, Step};
@@ -14,40 +14,40 @@ use crate::{Code, Hashing, Place, Severity, Step};
 const MAX_NAMED: usize = 30;
 
 /// How many circles are told.
-const MAX_TOLD: usize = 50;
+const MAX_REPORTED: usize = 50;
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     // Where the order of the steps counts, a reference to a later step is a finding of its own.
-    let listed = survey.plan.ordering == Ordering::Listed;
-    if listed {
-        later(survey, findings);
+    let is_listed = resolved.plan.ordering == Ordering::Listed;
+    if is_listed {
+        report_later_steps(resolved, reporter);
     }
-    let edges = survey
-        .waits
+    let edges = resolved
+        .dependencies
         .iter()
         .zip(0_u32..)
-        .map(|(waits, step)| {
-            waits
-                .dependencies
+        .map(|(dependencies, step)| {
+            dependencies
+                .all
                 .iter()
                 .map(|dependency| dependency.on)
-                .filter(|on| if listed { *on == step } else { true })
+                .filter(|on| if is_listed { *on == step } else { true })
                 .collect()
         })
         .collect();
-    let mut graph = Graph::new(edges);
-    let mut told = 0;
+    let mut graph = DependencyGraph::new(edges);
+    let mut reported = 0;
     loop {
-        let circles = graph.circles();
-        if circles.is_empty() || told >= MAX_TOLD {
+        let components = graph.cyclic_components();
+        if components.is_empty() || reported >= MAX_REPORTED {
             break;
         }
-        for circle in circles {
-            let Some(cycle) = shortest_cycle(&graph, &circle) else {
+        for component in components {
+            let Some(cycle) = shortest_cycle(&graph, &component) else {
                 continue;
             };
-            tell(survey, &cycle, findings);
-            told += 1;
+            report_cycle(resolved, &cycle, reporter);
+            reported += 1;
             // What is left of the knot may hold circles of its own.
             graph.remove(&cycle);
         }
@@ -56,11 +56,14 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
 
 /// Where the order of the steps counts, none can wait for a later one. References to its output are
 /// found where references are looked at.
-fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    for ((index, step), waits) in survey.steps().zip(survey.waits) {
-        let mut mentioned = None;
-        for dependency in &waits.dependencies {
-            let Some(other) = survey.step(dependency.on).filter(|_| dependency.on > index) else {
+fn report_later_steps(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    for ((index, step), dependencies) in resolved.steps().zip(resolved.dependencies) {
+        let mut places = None;
+        for dependency in &dependencies.all {
+            let Some(other) = resolved
+                .step(dependency.on)
+                .filter(|_| dependency.on > index)
+            else {
                 continue;
             };
             let reads = match dependency.kind {
@@ -68,7 +71,7 @@ fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 DependencyKind::Order => false,
                 DependencyKind::Data | DependencyKind::Listed => continue,
             };
-            if findings.only_counts(Severity::Error) {
+            if reporter.only_counts(Severity::Error) {
                 continue;
             }
             let (id, other) = (&step.id, &other.id);
@@ -78,33 +81,33 @@ fn later(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 format!("the step `{id}` comes after the later step `{other}`")
             };
             let help = format!("the steps run as they are listed: move `{other}` up");
-            let mentioned = mentioned.get_or_insert_with(|| mentions(survey, step));
-            let place = mentioned.get(&dependency.on).copied();
+            let places = places.get_or_insert_with(|| reference_places(resolved, step));
+            let place = places.get(&dependency.on).copied();
             let place = place.unwrap_or(step.place);
-            let finding = findings.error(Code::LaterStep, place, message).help(help);
-            findings.push(finding);
+            let diagnostic = reporter.error(Code::LaterStep, place, message).help(help);
+            reporter.push(diagnostic);
         }
     }
 }
 
-fn tell(survey: &Survey<'_>, cycle: &[u32], findings: &mut Findings<'_>) {
+fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Reporter<'_>) {
     let Some((&first, rest)) = cycle.split_first() else {
         return;
     };
     let next = rest.first().copied().unwrap_or(first);
-    let place = place_of(survey, first, next);
+    let place = place_of(resolved, first, next);
     let message = if rest.is_empty() {
-        format!("the step {} waits for itself", name(survey, first))
+        format!("the step {} waits for itself", name(resolved, first))
     } else {
         let mut names: Vec<String> = cycle
             .iter()
             .take(MAX_NAMED)
-            .map(|step| name(survey, *step))
+            .map(|step| name(resolved, *step))
             .collect();
         if cycle.len() > MAX_NAMED {
             names.push(format!("{} more", cycle.len() - MAX_NAMED));
         }
-        names.push(name(survey, first));
+        names.push(name(resolved, first));
         format!(
             "steps wait for each other in a circle: {}",
             names.join(" → ")
@@ -115,45 +118,46 @@ fn tell(survey: &Survey<'_>, cycle: &[u32], findings: &mut Findings<'_>) {
     } else {
         format!(
             "here {} waits for {}: take away one of the references of the circle",
-            name(survey, first),
-            name(survey, next)
+            name(resolved, first),
+            name(resolved, next)
         )
     };
-    let finding = findings.error(Code::Cycle, place, message).help(help);
-    findings.push(finding);
+    let diagnostic = reporter.error(Code::Cycle, place, message).help(help);
+    reporter.push(diagnostic);
 }
 
-fn name(survey: &Survey<'_>, step: u32) -> String {
-    survey
+fn name(resolved: &ResolvedPlan<'_>, step: u32) -> String {
+    resolved
         .step(step)
         .map_or_else(String::new, |step| format!("`{}`", step.id))
 }
 
 /// Where the step at `from` says that it waits for the one at `on`.
-fn place_of(survey: &Survey<'_>, from: u32, on: u32) -> Place {
-    let Some(step) = survey.step(from) else {
+fn place_of(resolved: &ResolvedPlan<'_>, from: u32, on: u32) -> Place {
+    let Some(step) = resolved.step(from) else {
         return Place::NOWHERE;
     };
-    let place = mentions(survey, step).get(&on).copied();
+    let place = reference_places(resolved, step).get(&on).copied();
     place.unwrap_or(step.place)
 }
 
 /// Where the step first says that it waits for each of those that it waits for.
-fn mentions(survey: &Survey<'_>, step: &Step) -> HashMap<u32, Place, Hashing> {
+fn reference_places(resolved: &ResolvedPlan<'_>, step: &Step) -> HashMap<u32, Place, Hashing> {
     let mut places = HashMap::default();
-    let mut met = HashSet::new();
+    let mut visited = HashSet::new();
     step.each_node(&mut |node, _| {
         node.each_reference(&mut |reference| {
             for read in reference.reads() {
                 match &read.source {
                     Source::Step(id) | Source::Result(id) => {
-                        if let Some(on) = survey.ids.get(id) {
+                        if let Some(on) = resolved.ids.get(id) {
                             places.entry(*on).or_insert(reference.place);
                         }
                     }
                     Source::Slot(kind) => {
-                        let overlap = survey.writers.overlapping(*kind, slot_keys(&read.path));
-                        for (_, steps) in overlap.lists().filter(|(list, _)| met.insert(*list)) {
+                        let overlap = resolved.writers.overlapping(*kind, slot_keys(&read.path));
+                        for (_, steps) in overlap.lists().filter(|(list, _)| visited.insert(*list))
+                        {
                             for on in steps {
                                 places.entry(*on).or_insert(reference.place);
                             }
@@ -165,7 +169,7 @@ fn mentions(survey: &Survey<'_>, step: &Step) -> HashMap<u32, Place, Hashing> {
         });
     });
     for name in &step.after {
-        if let Some(on) = survey.ids.get(&*name.text) {
+        if let Some(on) = resolved.ids.get(&*name.text) {
             places.entry(*on).or_insert(name.place);
         }
     }

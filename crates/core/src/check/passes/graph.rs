@@ -4,28 +4,28 @@ use std::collections::{HashMap, VecDeque};
 
 /// Steps by position and those that each waits for.
 #[derive(Clone, Debug)]
-pub(in crate::check) struct Graph {
+pub(in crate::check) struct DependencyGraph {
     edges: Vec<Vec<u32>>,
-    gone: Vec<bool>,
+    removed: Vec<bool>,
 }
 
-impl Graph {
+impl DependencyGraph {
     pub(in crate::check) fn new(edges: Vec<Vec<u32>>) -> Self {
-        let gone = vec![false; edges.len()];
-        Self { edges, gone }
+        let removed = vec![false; edges.len()];
+        Self { edges, removed }
     }
 
     /// Takes `steps` out.
     pub(in crate::check) fn remove(&mut self, steps: &[u32]) {
         for step in steps {
-            if let Some(gone) = self.gone.get_mut(*step as usize) {
-                *gone = true;
+            if let Some(removed) = self.removed.get_mut(*step as usize) {
+                *removed = true;
             }
         }
     }
 
     fn next(&self, step: u32) -> impl Iterator<Item = u32> {
-        let from = if self.is_gone(step) {
+        let from = if self.is_removed(step) {
             None
         } else {
             self.edges.get(step as usize)
@@ -33,11 +33,11 @@ impl Graph {
         from.into_iter()
             .flatten()
             .copied()
-            .filter(|next| !self.is_gone(*next))
+            .filter(|next| !self.is_removed(*next))
     }
 
-    fn is_gone(&self, step: u32) -> bool {
-        self.gone.get(step as usize).copied().unwrap_or(true)
+    fn is_removed(&self, step: u32) -> bool {
+        self.removed.get(step as usize).copied().unwrap_or(true)
     }
 
     /// The sets of steps that all wait for each other, directly or not, each sorted, the set with
@@ -45,8 +45,8 @@ impl Graph {
     ///
     /// This is Tarjan's algorithm for strongly connected components (SIAM Journal on Computing 1,
     /// 1972), with its recursion kept in a list.
-    pub(in crate::check) fn circles(&self) -> Vec<Vec<u32>> {
-        let mut search = Search {
+    pub(in crate::check) fn cyclic_components(&self) -> Vec<Vec<u32>> {
+        let mut search = TarjanSearch {
             numbers: vec![None; self.edges.len()],
             lowest: vec![0; self.edges.len()],
             on_stack: vec![false; self.edges.len()],
@@ -55,7 +55,7 @@ impl Graph {
         };
         let mut found = Vec::new();
         for start in 0..u32::try_from(self.edges.len()).unwrap_or(u32::MAX) {
-            if !self.is_gone(start) && search.number(start).is_none() {
+            if !self.is_removed(start) && search.number(start).is_none() {
                 search.from(self, start, &mut found);
             }
         }
@@ -71,7 +71,7 @@ impl Graph {
     }
 }
 
-struct Search {
+struct TarjanSearch {
     numbers: Vec<Option<u32>>,
     lowest: Vec<u32>,
     on_stack: Vec<bool>,
@@ -79,7 +79,7 @@ struct Search {
     counter: u32,
 }
 
-impl Search {
+impl TarjanSearch {
     fn number(&self, step: u32) -> Option<u32> {
         self.numbers.get(step as usize).copied().flatten()
     }
@@ -113,7 +113,7 @@ impl Search {
         self.set_on_stack(step, true);
     }
 
-    fn from(&mut self, graph: &Graph, start: u32, found: &mut Vec<Vec<u32>>) {
+    fn from(&mut self, graph: &DependencyGraph, start: u32, found: &mut Vec<Vec<u32>>) {
         self.enter(start);
         let mut path = vec![(start, graph.next(start).collect::<Vec<u32>>().into_iter())];
         while let Some((step, rest)) = path.last_mut() {
@@ -151,10 +151,13 @@ impl Search {
     }
 }
 
-/// The shortest way from the first step of `circle` back to itself, inside of it: each step waits
+/// The shortest way from the first step of `component` back to itself, inside of it: each step waits
 /// for the one behind it, the last for the first.
-pub(in crate::check) fn shortest_cycle(graph: &Graph, circle: &[u32]) -> Option<Vec<u32>> {
-    let start = *circle.first()?;
+pub(in crate::check) fn shortest_cycle(
+    graph: &DependencyGraph,
+    component: &[u32],
+) -> Option<Vec<u32>> {
+    let start = *component.first()?;
     let mut came_from: HashMap<u32, u32> = HashMap::new();
     let mut open = VecDeque::from([start]);
     while let Some(step) = open.pop_front() {
@@ -169,7 +172,7 @@ pub(in crate::check) fn shortest_cycle(graph: &Graph, circle: &[u32]) -> Option<
                 cycle.reverse();
                 return Some(cycle);
             }
-            if circle.binary_search(&next).is_ok() && !came_from.contains_key(&next) {
+            if component.binary_search(&next).is_ok() && !came_from.contains_key(&next) {
                 came_from.insert(next, step);
                 open.push_back(next);
             }

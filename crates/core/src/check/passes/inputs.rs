@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
 use crate::schema::{SchemaFault, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
@@ -23,12 +23,12 @@ pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
     values
 }
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    let read = names_read(survey);
-    for input in &survey.plan.inputs {
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let read = names_read(resolved);
+    for input in &resolved.plan.inputs {
         let schema = Schema::from_value(input.schema.clone());
         if let Some(matter) = schema.malformed() {
-            let finding = findings
+            let diagnostic = reporter
                 .warning(
                     Code::InvalidSchema,
                     input.place,
@@ -39,19 +39,19 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                     ),
                 )
                 .help("until it is mended, any value is taken");
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
         if let Some(default) = &input.default {
             let what = format!("the default of the {} `{}`", noun(input), input.name);
-            value(input, &schema, default, &what, Some("default"), findings);
+            value(input, &schema, default, &what, Some("default"), reporter);
         }
-        match survey.given.get(&input.name) {
+        match resolved.given.get(&input.name) {
             Some(given) => {
                 let what = format!("what the {} `{}` is given", noun(input), input.name);
-                value(input, &schema, given, &what, None, findings);
+                value(input, &schema, given, &what, None, reporter);
             }
-            None if input.default.is_none() && survey.role.is_main() => {
-                let finding = findings
+            None if input.default.is_none() && resolved.role.is_main() => {
+                let diagnostic = reporter
                     .error(
                         Code::MissingInput,
                         input.place,
@@ -62,22 +62,22 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                         ),
                     )
                     .help("give it a value, or declare a default");
-                findings.push(finding);
+                reporter.push(diagnostic);
             }
             None => {}
         }
         if !read.contains(&*input.name) {
-            let finding = findings
+            let diagnostic = reporter
                 .warning(
                     Code::UnusedInput,
                     input.place,
                     format!("the {} `{}` is never read", noun(input), input.name),
                 )
                 .help("take it away, or refer to it");
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
     }
-    unknown_given(survey, &read, findings);
+    unknown_given(resolved, &read, reporter);
 }
 
 fn noun(input: &Input) -> &'static str {
@@ -93,7 +93,7 @@ fn value(
     value: &Value,
     what: &str,
     below: Option<&str>,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
     for SchemaFault { path, message, .. } in schema.validate(value) {
         let place = match below {
@@ -102,44 +102,44 @@ fn value(
                     .into_iter()
                     .chain(path)
                     .collect();
-                findings.inside(input.place, &inside)
+                reporter.inside(input.place, &inside)
             }
             None => input.place,
         };
         let message = format!("{what} does not fit its schema: {message}");
-        let mut finding = findings.error(Code::InvalidInputValue, place, message);
+        let mut diagnostic = reporter.error(Code::InvalidInputValue, place, message);
         if input.default.is_some() && declares_secrets(&input.schema) {
             // The default stands there, and is not to be quoted.
-            finding.span = None;
+            diagnostic.span = None;
         }
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 }
 
 /// What is given under a name that the plan neither declares nor reads is probably misspelt.
-fn unknown_given(survey: &Survey<'_>, read: &HashSet<&str>, findings: &mut Findings<'_>) {
-    let inputs = &survey.plan.inputs;
+fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &mut Reporter<'_>) {
+    let inputs = &resolved.plan.inputs;
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
-    for name in survey.given.keys() {
+    for name in resolved.given.keys() {
         if read.contains(&**name) || declared.contains(&**name) {
             continue;
         }
-        let mut finding = findings.warning(
+        let mut diagnostic = reporter.warning(
             Code::UnknownInput,
             Place::NOWHERE,
             format!("a value is given for `{name}`, which the plan does not know"),
         );
-        finding.help = findings.advice(name, "inputs", inputs.iter().map(|input| &*input.name));
-        findings.push(finding);
+        diagnostic.help = reporter.advice(name, "inputs", inputs.iter().map(|input| &*input.name));
+        reporter.push(diagnostic);
     }
 }
 
 /// The names of the inputs and variables that somebody reads.
-fn names_read<'a>(survey: &'a Survey<'a>) -> HashSet<&'a str> {
-    let inputs = survey.plan.inputs.iter();
+fn names_read<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
+    let inputs = resolved.plan.inputs.iter();
     let mut read = HashSet::new();
     let mut whole_kinds = Vec::new();
-    survey.each_use(&mut |place| {
+    resolved.each_use(&mut |place| {
         for one in place.reference.reads() {
             let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
                 continue;
@@ -152,7 +152,7 @@ fn names_read<'a>(survey: &'a Survey<'a>) -> HashSet<&'a str> {
             }
         }
     });
-    for (_, step) in survey.steps() {
+    for (_, step) in resolved.steps() {
         if let Action::Plan(call) = &step.action {
             whole_kinds.extend(&call.scopes);
         }
@@ -171,7 +171,7 @@ fn names_read<'a>(survey: &'a Survey<'a>) -> HashSet<&'a str> {
         .iter()
         .any(|kind| matches!(kind, SlotKind::Inputs | SlotKind::Vars))
     {
-        read.extend(survey.given.keys().map(|name| &**name));
+        read.extend(resolved.given.keys().map(|name| &**name));
     }
     read
 }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::check::checked_plan::Extent;
+use crate::check::checked_plan::PlanSize;
 use crate::check::policy::Limits;
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::PatternBudget;
 use crate::plan::{Alternative, Form, Reference};
 use crate::{Code, Place, Plan, PointerSegment, Schema, Step};
@@ -19,18 +19,18 @@ pub(in crate::check) fn size(
     plan: &Plan,
     limits: &Limits,
     patterns: &mut PatternBudget,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> ControlFlow<()> {
-    steps(plan, limits, findings)?;
-    slots(plan, findings)?;
-    schemas(plan, patterns, findings)
+    steps(plan, limits, reporter)?;
+    slots(plan, reporter)?;
+    schemas(plan, patterns, reporter)
 }
 
 /// A schema that takes too long to read for itself is malformed; together, they may do so, too.
 fn schemas(
     plan: &Plan,
     patterns: &mut PatternBudget,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> ControlFlow<()> {
     for input in &plan.inputs {
         let schema = Schema::from_value(input.schema.clone());
@@ -42,8 +42,8 @@ fn schemas(
                 "the schema of `{}` takes too long to read: {matter}",
                 input.name
             );
-            let finding = findings.error(Code::InvalidSchema, input.place, message);
-            findings.push(finding.help("let fewer patterns ignore case"));
+            let diagnostic = reporter.error(Code::InvalidSchema, input.place, message);
+            reporter.push(diagnostic.help("let fewer patterns ignore case"));
             return ControlFlow::Break(());
         }
     }
@@ -51,24 +51,24 @@ fn schemas(
 }
 
 /// Whether the plan is small enough together with the plans and instances that it runs.
-pub(in crate::check) fn extent(
+pub(in crate::check) fn total_size(
     plan: &Plan,
-    extent: Extent,
+    size: PlanSize,
     limits: &Limits,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
-    if extent.steps <= limits.max_steps {
+    if size.steps <= limits.max_steps {
         return;
     }
     let message = format!(
         "the plan has {} steps with those of all plans and instances that it runs, more than the {} that are allowed",
-        extent.steps, limits.max_steps
+        size.steps, limits.max_steps
     );
-    let finding = findings.error(Code::TooManySteps, plan.place, message);
-    findings.push(finding.help("let fewer steps run plans, or make fewer instances"));
+    let diagnostic = reporter.error(Code::TooManySteps, plan.place, message);
+    reporter.push(diagnostic.help("let fewer steps run plans, or make fewer instances"));
 }
 
-fn slots(plan: &Plan, findings: &mut Findings<'_>) -> ControlFlow<()> {
+fn slots(plan: &Plan, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
     let mut flow = ControlFlow::Continue(());
     let writes = plan.steps.iter().filter_map(|step| step.writes.as_ref());
     for path in writes.flat_map(|writes| writes.targets.paths()) {
@@ -77,20 +77,20 @@ fn slots(plan: &Plan, findings: &mut Findings<'_>) -> ControlFlow<()> {
             let message = format!(
                 "the way to the slot has {depth} parts, more than the {MAX_SLOT_DEPTH} that are allowed"
             );
-            let finding = findings.error(Code::TooDeep, path.place, message);
-            findings.push(finding.help("name the slot by fewer parts"));
+            let diagnostic = reporter.error(Code::TooDeep, path.place, message);
+            reporter.push(diagnostic.help("name the slot by fewer parts"));
             flow = ControlFlow::Break(());
         }
     }
     flow
 }
 
-fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFlow<()> {
+fn steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
     let steps = plan.steps.len();
     if steps <= limits.max_steps {
         return ControlFlow::Continue(());
     }
-    let finding = findings
+    let diagnostic = reporter
         .error(
             Code::TooManySteps,
             plan.place,
@@ -100,13 +100,13 @@ fn steps(plan: &Plan, limits: &Limits, findings: &mut Findings<'_>) -> ControlFl
             ),
         )
         .help("use `for_each` where steps differ only in their arguments");
-    findings.push(finding);
+    reporter.push(diagnostic);
     ControlFlow::Break(())
 }
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    let limits = &survey.context.policy.limits;
-    for (_, step) in survey.steps() {
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let limits = &resolved.context.policy.limits;
+    for (_, step) in resolved.steps() {
         if let Some(repeat) = &step.repeat
             && repeat.max.get() > limits.max_repeat
         {
@@ -114,9 +114,9 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                 "the step `{}` may repeat {} times, more than the {} that are allowed",
                 step.id, repeat.max, limits.max_repeat
             );
-            let place = inside(step, &["repeat", "max"], findings);
-            let finding = findings.error(Code::BoundTooLarge, place, message);
-            findings.push(finding.help("lower the bound"));
+            let place = inside(step, &["repeat", "max"], reporter);
+            let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
+            reporter.push(diagnostic.help("lower the bound"));
         }
         if let Some(retry) = &step.retry
             && retry.attempts.get() > limits.max_attempts
@@ -125,16 +125,16 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                 "the step `{}` may try {} times, more than the {} that are allowed",
                 step.id, retry.attempts, limits.max_attempts
             );
-            let place = inside(step, &["retry", "attempts"], findings);
-            let finding = findings.error(Code::BoundTooLarge, place, message);
-            findings.push(finding.help("lower the bound"));
+            let place = inside(step, &["retry", "attempts"], reporter);
+            let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
+            reporter.push(diagnostic.help("lower the bound"));
         }
     }
     let most = limits.max_expression_length;
-    survey.each_use(&mut |place| {
+    resolved.each_use(&mut |place| {
         let length = longest_expression(place.reference);
         if length > most {
-            let finding = findings
+            let diagnostic = reporter
                 .error(
                     Code::ExpressionTooLong,
                     place.reference.place,
@@ -143,18 +143,18 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                     ),
                 )
                 .help("split it over several `value` steps");
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
     });
 }
 
 /// Where the step says what is at `keys`, or the nearest around it that was written so.
-fn inside(step: &Step, keys: &[&str], findings: &Findings<'_>) -> Place {
+fn inside(step: &Step, keys: &[&str], reporter: &Reporter<'_>) -> Place {
     let path: Vec<PointerSegment> = keys
         .iter()
         .map(|key| PointerSegment::Key((*key).into()))
         .collect();
-    findings.inside(step.place, &path)
+    reporter.inside(step.place, &path)
 }
 
 fn longest_expression(reference: &Reference) -> usize {

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::Hashing;
-use crate::check::reporter::{Findings, listed};
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::{Reporter, name_list};
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Action, Name, Output, Step};
 use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
 
@@ -22,62 +22,66 @@ const PLAN_TOOLS: [&str; 6] = [
     "run_plan",
 ];
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    if survey.plan.steps.is_empty() {
-        let finding = findings
-            .error(Code::EmptyPlan, survey.plan.place, "the plan has no steps")
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    if resolved.plan.steps.is_empty() {
+        let diagnostic = reporter
+            .error(
+                Code::EmptyPlan,
+                resolved.plan.place,
+                "the plan has no steps",
+            )
             .help("add at least one step");
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
-    ids(survey, findings);
-    instances(survey, findings);
-    for (_, step) in survey.steps() {
+    ids(resolved, reporter);
+    instances(resolved, reporter);
+    for (_, step) in resolved.steps() {
         if let Action::Tool(name) = &step.action {
-            tool(survey, step, name, findings);
+            tool(resolved, step, name, reporter);
         }
         for name in &step.after {
             let says = || format!("the step `{}` waits for", step.id);
-            known_step(survey, name, says, findings);
+            known_step(resolved, name, says, reporter);
         }
     }
-    if let Output::Steps(names) = &survey.plan.output {
+    if let Output::Steps(names) = &resolved.plan.output {
         for name in names {
-            known_step(survey, name, || "the output selects".to_owned(), findings);
+            known_step(resolved, name, || "the output selects".to_owned(), reporter);
         }
     }
 }
 
 /// Advice for an unknown step.
 pub(super) fn step_advice(
-    survey: &Survey<'_>,
+    resolved: &ResolvedPlan<'_>,
     id: &str,
-    findings: &Findings<'_>,
+    reporter: &Reporter<'_>,
 ) -> Option<String> {
-    findings.advice(
+    reporter.advice(
         id,
         "steps",
-        survey.plan.steps.iter().map(|step| step.id.as_str()),
+        resolved.plan.steps.iter().map(|step| step.id.as_str()),
     )
 }
 
-fn ids(survey: &Survey<'_>, findings: &mut Findings<'_>) {
+fn ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let mut first: HashMap<&StepId, usize, Hashing> =
-        HashMap::with_capacity_and_hasher(survey.plan.steps.len(), Hashing::default());
-    for (position, step) in survey.plan.steps.iter().enumerate() {
+        HashMap::with_capacity_and_hasher(resolved.plan.steps.len(), Hashing::default());
+    for (position, step) in resolved.plan.steps.iter().enumerate() {
         if step.id.as_str().trim().is_empty() {
-            let finding = findings
+            let diagnostic = reporter
                 .error(Code::InvalidId, step.place, "a step's id is blank")
                 .help("give the step a short name");
-            findings.push(finding);
+            reporter.push(diagnostic);
             continue;
         }
         let Some(other) = first.get(&step.id) else {
             first.insert(&step.id, position);
             continue;
         };
-        let place = survey.plan.steps.get(*other).map(|step| step.place);
-        let pointer = place.and_then(|place| findings.pointer(place));
-        let finding = findings
+        let place = resolved.plan.steps.get(*other).map(|step| step.place);
+        let pointer = place.and_then(|place| reporter.pointer(place));
+        let diagnostic = reporter
             .error(
                 Code::DuplicateStep,
                 step.place,
@@ -87,24 +91,24 @@ fn ids(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                 Some(pointer) => format!("the first is at `{pointer}`: give this one another id"),
                 None => format!("the first is step {}: give this one another id", other + 1),
             });
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 }
 
 /// A step of an instance that the plan does not run for would never run.
-fn instances(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    let known: HashSet<&str, Hashing> = survey
+fn instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let known: HashSet<&str, Hashing> = resolved
         .plan
         .instances
         .iter()
         .map(|instance| &**instance)
         .collect();
-    for step in &survey.plan.steps {
+    for step in &resolved.plan.steps {
         let Some(instance) = step.instance.as_deref() else {
             continue;
         };
         if !known.contains(instance) {
-            let finding = findings
+            let diagnostic = reporter
                 .error(
                     Code::InvalidFieldValue,
                     step.place,
@@ -114,13 +118,13 @@ fn instances(survey: &Survey<'_>, findings: &mut Findings<'_>) {
                     ),
                 )
                 .help("name one of its instances, or none");
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
     }
 }
 
-fn tool(survey: &Survey<'_>, step: &Step, name: &Name, findings: &mut Findings<'_>) {
-    let catalog = survey.context.catalog;
+fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
+    let catalog = resolved.context.catalog;
     // A dialect may know where its steps are, and no more.
     let is_placed = name.place != Place::NOWHERE;
     let place = if is_placed { name.place } else { step.place };
@@ -128,7 +132,7 @@ fn tool(survey: &Survey<'_>, step: &Step, name: &Name, findings: &mut Findings<'
         Lookup::Found(_) => {}
         Lookup::Ambiguous(tools) => {
             let names = certain_names(catalog, &tools);
-            let finding = findings
+            let diagnostic = reporter
                 .error(
                     Code::AmbiguousTool,
                     place,
@@ -138,40 +142,40 @@ fn tool(survey: &Survey<'_>, step: &Step, name: &Name, findings: &mut Findings<'
                     [_] => format!("write `{names}` if that tool is meant"),
                     _ => format!("write one of `{names}`"),
                 });
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
         Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
-            let finding = findings
+            let diagnostic = reporter
                 .error(
                     Code::NestedPlanTool,
                     place,
                     format!("a plan cannot call the plan tool `{}`", name.text),
                 )
                 .help("write the steps of the inner plan into this one");
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
         Lookup::Unknown => {
-            let finding = findings.error(
+            let diagnostic = reporter.error(
                 Code::UnknownTool,
                 place,
                 format!("there is no tool `{}`", name.text),
             );
-            let mut finding = with_tools(finding, name, catalog, findings);
+            let mut diagnostic = with_tools(diagnostic, name, catalog, reporter);
             if !is_placed {
                 // It would take the place of the whole step.
-                finding.fix = None;
+                diagnostic.fix = None;
             }
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
     }
 }
 
 /// Adds the tool that was probably meant, or those that there are.
 fn with_tools(
-    finding: Diagnostic,
+    diagnostic: Diagnostic,
     name: &Name,
     catalog: &Catalog,
-    findings: &Findings<'_>,
+    reporter: &Reporter<'_>,
 ) -> Diagnostic {
     let owner = catalog.servers().owner(&name.text);
     // Another server's tool is not meant by a name of this one.
@@ -182,7 +186,7 @@ fn with_tools(
     if let Some(owner) = owner
         && meant().next().is_none()
     {
-        return finding.help(format!(
+        return diagnostic.help(format!(
             "the name belongs to the server `{owner}`, of which no tool is known"
         ));
     }
@@ -194,21 +198,21 @@ fn with_tools(
         Vec::new()
     };
     let known = bare.chain(qualified.iter().map(String::as_str));
-    let Some((distance, near)) = findings.ranked(&name.text, known) else {
+    let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
         let names: Vec<String> = meant().map(|tool| catalog.shortest_name(tool)).collect();
-        let help = listed("tools", names.iter().map(String::as_str));
-        return finding.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
+        let help = name_list("tools", names.iter().map(String::as_str));
+        return diagnostic.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
     };
-    if let Some(reading) = reading_tool(&name.text, (distance, near), catalog, meant(), findings) {
-        return finding.help(format!("did you mean `{reading}`?"));
+    if let Some(reading) = reading_tool(&name.text, (distance, near), catalog, meant(), reporter) {
+        return diagnostic.help(format!("did you mean `{reading}`?"));
     }
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
             let names = certain_names(catalog, &tools);
-            finding.help(format!("did you mean one of `{names}`?"))
+            diagnostic.help(format!("did you mean one of `{names}`?"))
         }
         Lookup::Found(_) | Lookup::Unknown => {
-            finding.help(format!("did you mean `{near}`?")).fix(near)
+            diagnostic.help(format!("did you mean `{near}`?")).fix(near)
         }
     }
 }
@@ -220,7 +224,7 @@ fn reading_tool<'a>(
     (distance, near): (usize, &str),
     catalog: &Catalog,
     meant: impl Iterator<Item = &'a Arc<Tool>>,
-    findings: &Findings<'_>,
+    reporter: &Reporter<'_>,
 ) -> Option<String> {
     let reads = |tool: &Arc<Tool>| tool.hints.read_only == Some(true);
     let changes = match catalog.find(near) {
@@ -234,12 +238,14 @@ fn reading_tool<'a>(
     let reading: Vec<&Arc<Tool>> = meant.filter(|tool| reads(tool)).collect();
     let bare = || reading.iter().map(|tool| &*tool.name);
     let own = name.rsplit(['.', '/']).next().unwrap_or(name);
-    let found = findings
-        .ranked(name, bare())
+    let found = reporter
+        .nearest_with_distance(name, bare())
         .filter(|(rank, _)| *rank <= distance)
         .or_else(|| {
             let is_typing_error = distance <= MAX_TYPING_ERROR;
-            findings.ranked(own, bare()).filter(|_| !is_typing_error)
+            reporter
+                .nearest_with_distance(own, bare())
+                .filter(|_| !is_typing_error)
         });
     let (_, found) = found?;
     let tool = reading.iter().find(|tool| *tool.name == *found)?;
@@ -256,19 +262,19 @@ fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
 }
 
 fn known_step(
-    survey: &Survey<'_>,
+    resolved: &ResolvedPlan<'_>,
     name: &Name,
     says: impl FnOnce() -> String,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
-    if survey.ids.contains_key(&*name.text) || findings.only_counts(Severity::Error) {
+    if resolved.ids.contains_key(&*name.text) || reporter.only_counts(Severity::Error) {
         return;
     }
-    let mut finding = findings.error(
+    let mut diagnostic = reporter.error(
         Code::UnknownStep,
         name.place,
         format!("{} `{}`, which is not in the plan", says(), name.text),
     );
-    finding.help = step_advice(survey, &name.text, findings);
-    findings.push(finding);
+    diagnostic.help = step_advice(resolved, &name.text, reporter);
+    reporter.push(diagnostic);
 }

@@ -1,67 +1,67 @@
 //! The policy pass: the tools that a plan calls, and the external values that it gives them.
 
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Action, Missing, Node, Output, Outside, Read, Reference, Source};
 use crate::{Code, Tool};
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    check_tools(survey, findings);
-    check_external_values(survey, findings);
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    check_tools(resolved, reporter);
+    check_external_values(resolved, reporter);
 }
 
-fn check_tools(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    let policy = survey.context.policy;
+fn check_tools(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let policy = resolved.context.policy;
     if policy.denied.is_empty() && policy.allowed.is_empty() && policy.stage.is_none() {
         return;
     }
-    for (index, step) in survey.steps() {
-        let (Some(name), Some(tool)) = (step.tool(), survey.tool(index)) else {
+    for (index, step) in resolved.steps() {
+        let (Some(name), Some(tool)) = (step.tool(), resolved.tool(index)) else {
             continue;
         };
         if let Some((message, help)) = policy.objection_to(&name.text, tool) {
-            let finding = findings.error(Code::DeniedTool, name.place, message);
-            findings.push(finding.help(help));
+            let diagnostic = reporter.error(Code::DeniedTool, name.place, message);
+            reporter.push(diagnostic.help(help));
         }
     }
 }
 
-fn check_external_values(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    for (index, step) in survey.steps() {
-        let mut pass = Pass {
-            survey,
+fn check_external_values(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    for (index, step) in resolved.steps() {
+        let mut pass = ExternalValuePass {
+            resolved,
             is_argument: matches!(step.action, Action::Tool(_)),
-            tool: survey.tool(index).map(AsRef::as_ref),
+            tool: resolved.tool(index).map(AsRef::as_ref),
         };
         for node in step.argument_nodes() {
-            pass.node(node, findings);
+            pass.node(node, reporter);
         }
         pass.is_argument = false;
-        step.each_other_node(&mut |node, _| pass.node(node, findings));
+        step.each_other_node(&mut |node, _| pass.node(node, reporter));
     }
-    if let Output::Value(node) = &survey.plan.output {
-        let pass = Pass {
-            survey,
+    if let Output::Value(node) = &resolved.plan.output {
+        let pass = ExternalValuePass {
+            resolved,
             is_argument: false,
             tool: None,
         };
-        pass.node(node, findings);
+        pass.node(node, reporter);
     }
 }
 
-struct Pass<'a> {
-    survey: &'a Survey<'a>,
+struct ExternalValuePass<'a> {
+    resolved: &'a ResolvedPlan<'a>,
     /// Whether a tool is called with what is looked at.
     is_argument: bool,
     tool: Option<&'a Tool>,
 }
 
-impl Pass<'_> {
-    fn node(&self, node: &Node, findings: &mut Findings<'_>) {
+impl ExternalValuePass<'_> {
+    fn node(&self, node: &Node, reporter: &mut Reporter<'_>) {
         node.each_reference(&mut |reference| {
             for read in reference.reads() {
                 if let Source::Outside(what, name) = &read.source {
-                    self.read(reference, read, (*what, name), findings);
+                    self.read(reference, read, (*what, name), reporter);
                 }
             }
         });
@@ -72,7 +72,7 @@ impl Pass<'_> {
         reference: &Reference,
         read: &Read,
         (what, name): (Outside, &str),
-        findings: &mut Findings<'_>,
+        reporter: &mut Reporter<'_>,
     ) {
         let text = reference.shown();
         let misplaced = if !self.is_argument {
@@ -93,13 +93,13 @@ impl Pass<'_> {
         } else {
             None
         };
-        let finding = match (misplaced, self.tool) {
-            (Some((message, help)), _) => findings
+        let diagnostic = match (misplaced, self.tool) {
+            (Some((message, help)), _) => reporter
                 .error(Code::OutsideValue, reference.place, message)
                 .help(help),
             (None, Some(tool)) => {
                 let Some(help) = self
-                    .survey
+                    .resolved
                     .context
                     .policy
                     .releases
@@ -111,12 +111,12 @@ impl Pass<'_> {
                     "the tool `{}` may not be given `{what}.{name}`",
                     tool.qualified_name()
                 );
-                findings
+                reporter
                     .error(Code::UnreleasedValue, reference.place, message)
                     .help(help)
             }
             (None, None) => return,
         };
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::receiver::properties;
-use crate::check::reporter::{Findings, Found, listed};
+use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
 use crate::plan::{Action, Field, Name, Node, NodeKind, PlanTarget};
 use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Step, Tool, Value};
 
@@ -14,11 +14,11 @@ pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
     name_all(plan, catalog).finish()
 }
 
-fn name_all(plan: &mut Plan, catalog: &Catalog) -> Found {
+fn name_all(plan: &mut Plan, catalog: &Catalog) -> DiagnosticBatch {
     let sources = plan.sources.clone();
-    let mut findings = Findings::new(&sources, None);
-    name(plan, catalog, &mut findings);
-    let mut found = findings.finish();
+    let mut reporter = Reporter::new(&sources, None);
+    name(plan, catalog, &mut reporter);
+    let mut found = reporter.finish();
     for step in &mut plan.steps {
         if let Action::Plan(call) = &mut step.action
             && let PlanTarget::Inline(inner) = &mut call.target
@@ -30,17 +30,17 @@ fn name_all(plan: &mut Plan, catalog: &Catalog) -> Found {
 }
 
 /// The same for one plan alone.
-pub(in crate::check) fn name(plan: &mut Plan, catalog: &Catalog, findings: &mut Findings<'_>) {
+pub(in crate::check) fn name(plan: &mut Plan, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     for step in &mut plan.steps {
         if !step.positional.is_empty() {
-            name_step(step, catalog, findings);
+            name_step(step, catalog, reporter);
         }
     }
 }
 
-fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
+fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     let Action::Tool(name) = &step.action else {
-        report_nameless(step, findings);
+        report_nameless(step, reporter);
         return;
     };
     // An unknown or ambiguous tool is a finding of its own.
@@ -49,18 +49,18 @@ fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
     };
     let parameters = parameters(&tool);
     if parameters.is_empty() {
-        report_unknown(step, name, &tool, findings);
+        report_unknown(step, name, &tool, reporter);
         return;
     }
-    let Some(mut fields) = fields(&step.args, findings) else {
+    let Some(mut fields) = fields(&step.args, reporter) else {
         return;
     };
     let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
-    let known = listed("parameters", parameters.iter().map(|name| &**name));
+    let known = name_list("parameters", parameters.iter().map(|name| &**name));
     let mut names = parameters.iter();
     for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
         match names.next() {
-            Some(name) if given.contains(name) => report_twice(name, &tool, node.place, findings),
+            Some(name) if given.contains(name) => report_twice(name, &tool, node.place, reporter),
             Some(name) => fields.push(Field {
                 key: Arc::clone(name),
                 value: node,
@@ -70,7 +70,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, findings: &mut Findings<'_>) {
                 (parameters.len(), known.as_deref()),
                 &tool,
                 node.place,
-                findings,
+                reporter,
             ),
         }
     }
@@ -103,7 +103,7 @@ fn parameters(tool: &Tool) -> Vec<Arc<str>> {
 }
 
 /// The arguments that have names; nothing where not even that is known.
-fn fields(args: &Node, findings: &Findings<'_>) -> Option<Vec<Field>> {
+fn fields(args: &Node, reporter: &Reporter<'_>) -> Option<Vec<Field>> {
     match &args.kind {
         NodeKind::Object(fields) => Some(fields.clone()),
         NodeKind::Literal(Value::Null) => Some(Vec::new()),
@@ -112,7 +112,7 @@ fn fields(args: &Node, findings: &Findings<'_>) -> Option<Vec<Field>> {
                 .iter()
                 .map(|(key, value)| {
                     let inside = [PointerSegment::Key(Arc::clone(key))];
-                    let place = findings.inside(args.place, &inside);
+                    let place = reporter.inside(args.place, &inside);
                     Field {
                         key: Arc::clone(key),
                         value: Node::literal(value.clone(), place),
@@ -124,12 +124,12 @@ fn fields(args: &Node, findings: &Findings<'_>) -> Option<Vec<Field>> {
     }
 }
 
-fn report_nameless(step: &Step, findings: &mut Findings<'_>) {
+fn report_nameless(step: &Step, reporter: &mut Reporter<'_>) {
     let message = format!("the step `{}` calls no tool that could name it", step.id);
-    report(first_place(step), message, Some("give it a name"), findings);
+    report(first_place(step), message, Some("give it a name"), reporter);
 }
 
-fn report_unknown(step: &Step, name: &Name, tool: &Tool, findings: &mut Findings<'_>) {
+fn report_unknown(step: &Step, name: &Name, tool: &Tool, reporter: &mut Reporter<'_>) {
     let message = format!(
         "the tool `{}` names no parameters that it could be meant for",
         tool.name
@@ -140,15 +140,15 @@ fn report_unknown(step: &Step, name: &Name, tool: &Tool, findings: &mut Findings
     } else {
         "the tool takes no arguments".to_owned()
     };
-    report(first_place(step), message, Some(&help), findings);
+    report(first_place(step), message, Some(&help), reporter);
 }
 
-fn report_twice(name: &str, tool: &Tool, place: Place, findings: &mut Findings<'_>) {
+fn report_twice(name: &str, tool: &Tool, place: Place, reporter: &mut Reporter<'_>) {
     let message = format!(
         "it stands where `{name}` of the tool `{}` does, which is given by name as well",
         tool.name
     );
-    report(place, message, Some("give it once"), findings);
+    report(place, message, Some("give it once"), reporter);
 }
 
 fn report_surplus(
@@ -156,7 +156,7 @@ fn report_surplus(
     (count, known): (usize, Option<&str>),
     tool: &Tool,
     place: Place,
-    findings: &mut Findings<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
     let message = format!(
         "it is number {} of those for the tool `{}`, which has {count} parameters",
@@ -164,7 +164,7 @@ fn report_surplus(
         tool.name,
     )
     .replace(" 1 parameters", " 1 parameter");
-    report(place, message, known, findings);
+    report(place, message, known, reporter);
 }
 
 fn first_place(step: &Step) -> Place {
@@ -173,9 +173,9 @@ fn first_place(step: &Step) -> Place {
         .map_or(step.place, |node| node.place)
 }
 
-fn report(place: Place, message: String, help: Option<&str>, findings: &mut Findings<'_>) {
+fn report(place: Place, message: String, help: Option<&str>, reporter: &mut Reporter<'_>) {
     let message = format!("an argument has no name: {message}");
-    let mut finding = findings.error(Code::UnnamedArgument, place, message);
-    finding.help = help.map(str::to_owned);
-    findings.push(finding);
+    let mut diagnostic = reporter.error(Code::UnnamedArgument, place, message);
+    diagnostic.help = help.map(str::to_owned);
+    reporter.push(diagnostic);
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::LONGEST;
+use crate::diagnostic::MAX_TEXT_BYTES;
 use crate::place::start_of;
 use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
-use crate::schema::{Fit, Type};
+use crate::schema::{Compatibility, Type};
 use crate::{Diagnostic, PointerSegment, Schema, Value};
 
 /// How many fields that would fit are named.
 const MAX_FITTING: usize = 6;
 
 /// What the arguments are held against.
-pub(super) struct Receiver<'a> {
+pub(super) struct ArgumentReceiver<'a> {
     pub(super) schema: &'a Schema,
     /// ``the tool `x` ``, or ``the plan of `y` ``.
     pub(super) name: String,
@@ -20,7 +20,7 @@ pub(super) struct Receiver<'a> {
     pub(super) argument: Option<Arc<str>>,
 }
 
-impl Receiver<'_> {
+impl ArgumentReceiver<'_> {
     /// What the schema says of the part at `path`.
     pub(super) fn shape(&self, path: &[PointerSegment]) -> Type {
         let whole = self.schema.structure().clone();
@@ -34,10 +34,10 @@ impl Receiver<'_> {
     /// The argument at `path`, as messages name it.
     pub(super) fn named(&self, path: &[PointerSegment]) -> String {
         let argument = self.argument.as_deref().unwrap_or_default();
-        let mut name = start_of(argument, LONGEST).to_owned();
+        let mut name = start_of(argument, MAX_TEXT_BYTES).to_owned();
         for segment in path {
             // No message is longer, and the same key may stand in very many.
-            if name.len() > LONGEST {
+            if name.len() > MAX_TEXT_BYTES {
                 break;
             }
             match segment {
@@ -46,7 +46,7 @@ impl Receiver<'_> {
                     if !name.is_empty() {
                         name.push('.');
                     }
-                    name.push_str(start_of(key, LONGEST));
+                    name.push_str(start_of(key, MAX_TEXT_BYTES));
                 }
                 PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
             }
@@ -83,10 +83,10 @@ pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
 }
 
 /// Adds what is to be given, where that is known.
-pub(super) fn with_shape(finding: Diagnostic, shape: Option<Type>) -> Diagnostic {
+pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnostic {
     match shape {
-        Some(shape) if shape != Type::Any => finding.help(format!("it takes {shape}")),
-        _ => finding,
+        Some(shape) if shape != Type::Any => diagnostic.help(format!("it takes {shape}")),
+        _ => diagnostic,
     }
 }
 
@@ -96,7 +96,9 @@ pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
         .into_iter()
         .filter(|name| {
             let shape = given.property(name);
-            shape.is_some_and(|shape| shape != Type::Any && wanted.accepts(&shape) == Fit::Yes)
+            shape.is_some_and(|shape| {
+                shape != Type::Any && wanted.accepts(&shape) == Compatibility::Yes
+            })
         })
         .take(MAX_FITTING)
         .collect();

@@ -3,65 +3,65 @@
 use std::borrow::Cow;
 
 use super::names::step_advice;
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::{Sees, Survey, Use};
-use crate::check::type_inference::{Shapes, Sight};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
+use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
 use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKind, Source};
-use crate::schema::{Fields, Reach};
+use crate::schema::{KnownFields, PathLookup};
 use crate::{Code, Diagnostic, Severity, StepId};
 
 /// Advice where an inner plan refers to what is around it.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
 
 pub(in crate::check) fn check(
-    survey: &Survey<'_>,
-    shapes: &Shapes<'_>,
-    findings: &mut Findings<'_>,
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
 ) {
-    survey.each_use(&mut |place| {
+    resolved.each_use(&mut |place| {
         let alternatives = match &place.reference.form {
             Form::First(alternatives) => alternatives.len(),
             Form::All(_) => 1,
         };
         for read in place.reference.reads() {
             let pass = ReadPass {
-                survey,
-                shapes,
+                resolved,
+                types,
                 place,
                 read,
                 has_fallback: alternatives > 1,
             };
-            pass.check(findings);
+            pass.check(reporter);
         }
     });
 }
 
 struct ReadPass<'a> {
-    survey: &'a Survey<'a>,
-    shapes: &'a Shapes<'a>,
-    place: Use<'a>,
+    resolved: &'a ResolvedPlan<'a>,
+    types: &'a TypeInference<'a>,
+    place: ReferenceUse<'a>,
     read: &'a Read,
     has_fallback: bool,
 }
 
 impl ReadPass<'_> {
-    fn check(&self, findings: &mut Findings<'_>) {
+    fn check(&self, reporter: &mut Reporter<'_>) {
         match &self.read.source {
-            Source::Step(id) | Source::Result(id) => self.step(id, findings),
-            Source::Slot(kind) => self.slot(*kind, findings),
-            Source::Item | Source::Index | Source::Last => self.scoped(findings),
+            Source::Step(id) | Source::Result(id) => self.step(id, reporter),
+            Source::Slot(kind) => self.slot(*kind, reporter),
+            Source::Item | Source::Index | Source::Last => self.scoped(reporter),
             // There is a pass of its own for these.
             Source::Outside(..) => {}
         }
     }
 
-    fn step(&self, id: &StepId, findings: &mut Findings<'_>) {
-        let Some(on) = self.survey.ids.get(id) else {
-            if findings.only_counts(Severity::Error) {
+    fn step(&self, id: &StepId, reporter: &mut Reporter<'_>) {
+        let Some(on) = self.resolved.ids.get(id) else {
+            if reporter.only_counts(Severity::Error) {
                 return;
             }
-            let mut finding = findings.error(
+            let mut diagnostic = reporter.error(
                 Code::UnknownStep,
                 self.place.reference.place,
                 format!(
@@ -69,20 +69,20 @@ impl ReadPass<'_> {
                     self.text()
                 ),
             );
-            finding.help = step_advice(self.survey, id.as_str(), findings);
-            if !self.survey.role.is_main() {
-                let advice = finding.help.iter().map(String::as_str);
+            diagnostic.help = step_advice(self.resolved, id.as_str(), reporter);
+            if !self.resolved.role.is_main() {
+                let advice = diagnostic.help.iter().map(String::as_str);
                 let advice: Vec<&str> = advice.chain([ARGUMENTS_ONLY]).collect();
-                finding.help = Some(advice.join("; "));
+                diagnostic.help = Some(advice.join("; "));
             }
-            findings.push(finding);
+            reporter.push(diagnostic);
             return;
         };
-        if let (Some((index, _)), Ordering::Listed) = (self.place.step, self.survey.plan.ordering)
+        if let (Some((index, _)), Ordering::Listed) = (self.place.step, self.resolved.plan.ordering)
             && *on > index
-            && !findings.only_counts(Severity::Error)
+            && !reporter.only_counts(Severity::Error)
         {
-            let finding = findings
+            let diagnostic = reporter
                 .error(
                     Code::LaterStep,
                     self.place.reference.place,
@@ -92,16 +92,16 @@ impl ReadPass<'_> {
                     ),
                 )
                 .help(format!("the steps run as they are listed: move `{id}` up"));
-            findings.push(finding);
+            reporter.push(diagnostic);
         }
         let what = match &self.read.source {
             Source::Result(_) => format!("the result of `{id}`"),
             _ => format!("the output of `{id}`"),
         };
-        self.path(&what, &self.read.path, findings);
+        self.path(&what, &self.read.path, reporter);
     }
 
-    fn slot(&self, kind: SlotKind, findings: &mut Findings<'_>) {
+    fn slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
         // The state and the data are looked at where slots are.
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return;
@@ -109,28 +109,28 @@ impl ReadPass<'_> {
         let Some((Segment::Key(name), rest)) = self.read.path.split_first() else {
             return;
         };
-        if self.sight() == Sight::EmptySlot {
-            self.unknown_slot(kind, name, findings);
+        if self.target() == ReadTarget::EmptySlot {
+            self.unknown_slot(kind, name, reporter);
         } else {
             let noun = if kind == SlotKind::Inputs {
                 "input"
             } else {
                 "variable"
             };
-            self.path(&format!("the {noun} `{name}`"), rest, findings);
+            self.path(&format!("the {noun} `{name}`"), rest, reporter);
         }
     }
 
-    fn unknown_slot(&self, kind: SlotKind, name: &str, findings: &mut Findings<'_>) {
+    fn unknown_slot(&self, kind: SlotKind, name: &str, reporter: &mut Reporter<'_>) {
         let severity = if self.need_not_exist() || self.may_come_by_message(kind) {
             Severity::Warning
         } else {
             Severity::Error
         };
-        if findings.only_counts(severity) {
+        if reporter.only_counts(severity) {
             return;
         }
-        let by_bare_name = self.shapes.contents.variables_have_bare_names();
+        let by_bare_name = self.types.initial.variables_have_bare_names();
         let (noun, plural) = match kind {
             SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
             _ => ("variable", "variables"),
@@ -140,21 +140,21 @@ impl ReadPass<'_> {
             self.text()
         );
         let place = self.place.reference.place;
-        let mut finding = findings.of(severity, Code::UnknownInput, place, message);
-        let known = self.shapes.contents.known(kind);
-        finding.help = findings
+        let mut diagnostic = reporter.of(severity, Code::UnknownInput, place, message);
+        let known = self.types.initial.known(kind);
+        diagnostic.help = reporter
             .advice(name, plural, known.iter().map(|name| &**name))
             .or_else(|| {
                 let declared = if by_bare_name { "variables" } else { "inputs" };
                 Some(format!("declare `{name}` among the plan's {declared}"))
             });
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 
     /// Where inputs come as messages, one more message may bring what is missing, and a step
     /// without it is skipped.
     fn may_come_by_message(&self, kind: SlotKind) -> bool {
-        let plan = self.survey.plan;
+        let plan = self.resolved.plan;
         kind == SlotKind::Inputs
             && plan.inputs.is_empty()
             && plan
@@ -163,72 +163,75 @@ impl ReadPass<'_> {
                 .any(|content| content.kind == SlotKind::Inputs)
     }
 
-    fn scoped(&self, findings: &mut Findings<'_>) {
+    fn scoped(&self, reporter: &mut Reporter<'_>) {
         let step = self.place.step.map(|(_, step)| step);
-        let sees = self.place.sees;
-        let in_each = sees != Sees::Nothing && step.is_some_and(|step| step.for_each.is_some());
-        let in_repeat = sees == Sees::Round && step.is_some_and(|step| step.repeat.is_some());
+        let loop_scope = self.place.loop_scope;
+        let in_each =
+            loop_scope != LoopScope::None && step.is_some_and(|step| step.for_each.is_some());
+        let in_repeat =
+            loop_scope == LoopScope::Round && step.is_some_and(|step| step.repeat.is_some());
         let (name, allowed, holders) = match self.read.source {
             Source::Item => ("item", in_each, "`for_each`"),
             Source::Index => ("index", in_each || in_repeat, "`for_each` or `repeat`"),
             _ => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
-            self.path(&format!("`{name}`"), &self.read.path, findings);
+            self.path(&format!("`{name}`"), &self.read.path, reporter);
             return;
         }
         let mut help = format!("`{name}` is there in a step with {holders}");
-        if !self.survey.role.is_main() {
+        if !self.resolved.role.is_main() {
             help.push_str("; ");
             help.push_str(ARGUMENTS_ONLY);
         }
-        let finding = findings
+        let diagnostic = reporter
             .error(
                 Code::OutOfScope,
                 self.place.reference.place,
                 format!("`{}` refers to `{name}`, which is not there", self.text()),
             )
             .help(help);
-        findings.push(finding);
+        reporter.push(diagnostic);
     }
 
     /// `path` is the part of the read's path behind what is called `what`.
-    fn path(&self, what: &str, path: &[Segment], findings: &mut Findings<'_>) {
+    fn path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
-        match self.sight() {
-            Sight::Reach(Reach::Impossible { known, good }) => {
-                if findings.only_counts(self.severity()) {
+        match self.target() {
+            ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
+                if reporter.only_counts(self.severity()) {
                     return;
                 }
-                let good = good.saturating_sub(before);
-                let finding = self.impossible(what, path, good, findings);
-                let mut finding = with_fields(finding, path.get(good), &known, findings);
-                if finding.help.is_none() {
-                    finding.help = self.what_is_there(what, path, good);
+                let matched = matched.saturating_sub(before);
+                let diagnostic = self.impossible(what, path, matched, reporter);
+                let mut diagnostic = with_fields(diagnostic, path.get(matched), &known, reporter);
+                if diagnostic.help.is_none() {
+                    diagnostic.help = self.what_is_there(what, path, matched);
                 }
-                findings.push(finding);
+                reporter.push(diagnostic);
             }
-            Sight::Reach(Reach::Unlisted { known, good }) => {
-                if findings.only_counts(Severity::Warning) {
+            ReadTarget::Path(PathLookup::Unlisted { known, matched }) => {
+                if reporter.only_counts(Severity::Warning) {
                     return;
                 }
-                let good = good.saturating_sub(before);
+                let matched = matched.saturating_sub(before);
                 let place = self.place.reference.place;
                 let message = format!(
                     "`{}` reads the {}, which the schema does not list",
                     self.text(),
-                    broken_at(what, path, good)
+                    broken_at(what, path, matched)
                 );
-                let finding = findings.warning(Code::UnlistedPath, place, message);
-                findings.push(with_fields(finding, path.get(good), &known, findings));
+                let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
+                reporter.push(with_fields(diagnostic, path.get(matched), &known, reporter));
             }
-            Sight::Reach(Reach::Found(_) | Reach::Unknown) | Sight::EmptySlot => {}
+            ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
+            | ReadTarget::EmptySlot => {}
         }
     }
 
     /// What stands where the path breaks off.
-    fn what_is_there(&self, what: &str, path: &[Segment], good: usize) -> Option<String> {
-        let moves = self.read.path.len() - path.len() + good;
+    fn what_is_there(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
+        let moves = self.read.path.len() - path.len() + matched;
         let way = self.read.path.get(..moves)?;
         if way.contains(&Segment::Each) {
             return None;
@@ -238,12 +241,12 @@ impl ReadPass<'_> {
             ..self.read.clone()
         };
         match self
-            .shapes
+            .types
             .read(&around, self.place.step.map(|(index, _)| index))
         {
-            Sight::Reach(Reach::Found(shape)) => Some(format!(
+            ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
                 "{} is {shape}",
-                broken_at(what, path.get(..good)?, good)
+                broken_at(what, path.get(..matched)?, matched)
             )),
             _ => None,
         }
@@ -253,16 +256,16 @@ impl ReadPass<'_> {
         &self,
         what: &str,
         path: &[Segment],
-        good: usize,
-        findings: &Findings<'_>,
+        matched: usize,
+        reporter: &Reporter<'_>,
     ) -> Diagnostic {
         let place = self.place.reference.place;
         let message = format!(
             "`{}` leads nowhere: there is no {}",
             self.text(),
-            broken_at(what, path, good)
+            broken_at(what, path, matched)
         );
-        findings.of(self.severity(), Code::ImpossiblePath, place, message)
+        reporter.of(self.severity(), Code::ImpossiblePath, place, message)
     }
 
     fn severity(&self) -> Severity {
@@ -273,14 +276,14 @@ impl ReadPass<'_> {
         }
     }
 
-    fn sight(&self) -> Sight {
+    fn target(&self) -> ReadTarget {
         let step = self.place.step.map(|(index, _)| index);
         match (&self.read.source, self.place.reflexive) {
             // In `on_error`, a step may ask for its own output, of which there is none.
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
-                Sight::Reach(Reach::Unknown)
+                ReadTarget::Path(PathLookup::Unknown)
             }
-            _ => self.shapes.read(self.read, step),
+            _ => self.types.read(self.read, step),
         }
     }
 
@@ -311,13 +314,13 @@ impl ReadPass<'_> {
 }
 
 /// Where a path breaks off, in words.
-pub(super) fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
+pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String {
     let mut around = what.to_owned();
-    if good > 0 {
-        let way = print_path(path.get(..good).unwrap_or_default());
+    if matched > 0 {
+        let way = print_path(path.get(..matched).unwrap_or_default());
         around = format!("`{}` in {what}", way.trim_start_matches('.'));
     }
-    match path.get(good) {
+    match path.get(matched) {
         // Such a key may be the position of an item as well.
         Some(Segment::Key(key)) if key.parse::<i64>().is_ok() => format!("`{key}` in {around}"),
         Some(Segment::Key(key)) => format!("field `{key}` in {around}"),
@@ -329,14 +332,14 @@ pub(super) fn broken_at(what: &str, path: &[Segment], good: usize) -> String {
 
 /// Adds the field that was probably meant, or those that there are.
 pub(super) fn with_fields(
-    mut finding: Diagnostic,
+    mut diagnostic: Diagnostic,
     segment: Option<&Segment>,
-    known: &Fields,
-    findings: &Findings<'_>,
+    known: &KnownFields,
+    reporter: &Reporter<'_>,
 ) -> Diagnostic {
     if let Some(Segment::Key(key)) = segment {
         let known = known.names().map(|name| &**name);
-        finding.help = findings.advice(key, "fields", known);
+        diagnostic.help = reporter.advice(key, "fields", known);
     }
-    finding
+    diagnostic
 }

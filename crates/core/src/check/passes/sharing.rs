@@ -1,32 +1,32 @@
 //! Which parameters may receive data from other steps.
 
-use crate::check::reporter::Findings;
-use crate::check::resolved_plan::Survey;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Field, Node, NodeKind, Sharing};
 use crate::schema::resolve_pointer;
 use crate::{Code, Schema, Tool, Value};
 
 /// What a schema says about a parameter, or a part of one, that may receive data from other steps.
-const MARK: &str = "x-sharable";
+const SHARABLE_KEYWORD: &str = "x-sharable";
 
-pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) {
-    if survey.plan.sharing == Sharing::Open {
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    if resolved.plan.sharing == Sharing::Open {
         return;
     }
-    for (index, step) in survey.steps() {
-        let Some(tool) = survey.tool(index) else {
+    for (index, step) in resolved.steps() {
+        let Some(tool) = resolved.tool(index) else {
             continue;
         };
         match &step.args.kind {
             NodeKind::Object(fields) => {
-                let whole = tool.input.spot();
+                let whole = tool.input.location();
                 for field in fields {
-                    parameter(tool, field, &whole, findings);
+                    parameter(tool, field, &whole, reporter);
                 }
             }
             NodeKind::Literal(_) => {}
             _ => {
-                let finding = findings.error(
+                let diagnostic = reporter.error(
                     Code::NotSharable,
                     step.args.place,
                     format!(
@@ -34,13 +34,13 @@ pub(in crate::check) fn check(survey: &Survey<'_>, findings: &mut Findings<'_>) 
                         tool.name
                     ),
                 );
-                findings.push(finding);
+                reporter.push(diagnostic);
             }
         }
     }
 }
 
-fn parameter(tool: &Tool, field: &Field, whole: &Spot<'_>, findings: &mut Findings<'_>) {
+fn parameter(tool: &Tool, field: &Field, whole: &SchemaLocation<'_>, reporter: &mut Reporter<'_>) {
     let mut found = Vec::new();
     visit(&field.value, &whole.field(&field.key), false, &mut found);
     for node in found {
@@ -49,29 +49,34 @@ fn parameter(tool: &Tool, field: &Field, whole: &Spot<'_>, findings: &mut Findin
                 "the parameter `{}` of `{}` is not sharable, so no reference may stand in it",
                 field.key, tool.name
             );
-            let finding = findings.error(Code::NotSharable, reference.place, message).help(
+            let diagnostic = reporter.error(Code::NotSharable, reference.place, message).help(
                 "write the value itself, or mark the parameter with `x-sharable` in the tool's schema",
             );
-            findings.push(finding);
+            reporter.push(diagnostic);
         });
     }
 }
 
 /// Collects the references in `node` that stand where they may not: the nearest mark around each decides.
-fn visit<'a>(node: &'a Node, spot: &Spot<'_>, sharable: bool, found: &mut Vec<&'a Node>) {
-    let sharable = spot.says(MARK).unwrap_or(sharable);
+fn visit<'a>(
+    node: &'a Node,
+    location: &SchemaLocation<'_>,
+    sharable: bool,
+    found: &mut Vec<&'a Node>,
+) {
+    let sharable = location.flag(SHARABLE_KEYWORD).unwrap_or(sharable);
     match &node.kind {
         NodeKind::Literal(_) => {}
         NodeKind::Reference(_) | NodeKind::Text(_) if sharable => {}
         NodeKind::Reference(_) | NodeKind::Text(_) => found.push(node),
         NodeKind::List(items) => {
             for (index, item) in items.iter().enumerate() {
-                visit(item, &spot.item(index), sharable, found);
+                visit(item, &location.item(index), sharable, found);
             }
         }
         NodeKind::Object(fields) => {
             for field in fields {
-                visit(&field.value, &spot.field(&field.key), sharable, found);
+                visit(&field.value, &location.field(&field.key), sharable, found);
             }
         }
     }
@@ -83,20 +88,20 @@ const MAX_SCHEMAS: usize = 64;
 /// The schemas that may hold in one place: those that a `$ref` leads to and the branches of
 /// `allOf`, `anyOf` and `oneOf` included.
 #[derive(Clone, Debug)]
-struct Spot<'a> {
+struct SchemaLocation<'a> {
     document: &'a Value,
     schemas: Vec<&'a Value>,
 }
 
 impl Schema {
     /// The place of the whole value.
-    fn spot(&self) -> Spot<'_> {
+    fn location(&self) -> SchemaLocation<'_> {
         let document = self.as_value();
-        Spot::new(document, vec![document])
+        SchemaLocation::new(document, vec![document])
     }
 }
 
-impl<'a> Spot<'a> {
+impl<'a> SchemaLocation<'a> {
     fn new(document: &'a Value, mut schemas: Vec<&'a Value>) -> Self {
         let mut at = 0;
         while let Some(schema) = schemas.get(at).copied() {
@@ -139,7 +144,7 @@ impl<'a> Spot<'a> {
 
     /// Whether one of the schemas says `true` under `keyword`, or one `false` and none `true`;
     /// nothing where none says either.
-    fn says(&self, keyword: &str) -> Option<bool> {
+    fn flag(&self, keyword: &str) -> Option<bool> {
         self.schemas
             .iter()
             .filter_map(|schema| schema.get(keyword)?.as_bool())

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::sketch::World;
-use crate::check::passes::graph::{Graph, shortest_cycle};
+use crate::check::passes::graph::{DependencyGraph, shortest_cycle};
 
 #[test]
-fn circles() {
+fn cyclic_components() {
     let world = World::with_tools(r#"{"e": {}}"#);
     world.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
@@ -146,25 +146,25 @@ fn a_long_chain_does_not_exhaust_the_stack() {
     let edges: Vec<Vec<u32>> = (0..100_000)
         .map(|step| vec![(step + 1) % 100_000])
         .collect();
-    let circles = Graph::new(edges).circles();
-    assert_eq!(circles.len(), 1);
-    assert_eq!(circles[0].len(), 100_000);
+    let cyclic_components = DependencyGraph::new(edges).cyclic_components();
+    assert_eq!(cyclic_components.len(), 1);
+    assert_eq!(cyclic_components[0].len(), 100_000);
 }
 
 proptest! {
     #[test]
     fn circles_are_what_reachability_says(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
         let reach = reachable(&edges);
-        let graph = Graph::new(edges.clone());
-        let circles = graph.circles();
-        prop_assert!(circles.is_sorted_by(|one, next| one < next));
+        let graph = DependencyGraph::new(edges.clone());
+        let cyclic_components = graph.cyclic_components();
+        prop_assert!(cyclic_components.is_sorted_by(|one, next| one < next));
         for one in 0..12_u32 {
             for other in 0..12_u32 {
-                let together = circles.iter().any(|set| set.contains(&one) && set.contains(&other));
+                let together = cyclic_components.iter().any(|set| set.contains(&one) && set.contains(&other));
                 prop_assert_eq!(together, reach[one as usize][other as usize] && reach[other as usize][one as usize]);
             }
         }
-        for circle in &circles {
+        for circle in &cyclic_components {
             let cycle = shortest_cycle(&graph, circle).expect("a circle has a cycle");
             for (position, step) in cycle.iter().enumerate() {
                 let next = cycle[(position + 1) % cycle.len()];

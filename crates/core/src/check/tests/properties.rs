@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::sketch::World;
-use crate::check::passes::graph::Graph;
+use crate::check::passes::graph::DependencyGraph;
 
 /// A way to refer to something, good or bad.
 fn any_text() -> impl Strategy<Value = String> {
@@ -101,7 +101,7 @@ proptest! {
             let edges = checked.steps().iter().map(|step| {
                 step.dependencies.iter().map(|dependency| dependency.on).collect()
             });
-            prop_assert_eq!(Graph::new(edges.collect()).circles(), Vec::<Vec<u32>>::new());
+            prop_assert_eq!(DependencyGraph::new(edges.collect()).cyclic_components(), Vec::<Vec<u32>>::new());
             for step in checked.steps() {
                 prop_assert!(step.first_waits.is_sorted_by(|one, next| one < next));
                 for wait in &step.first_waits {

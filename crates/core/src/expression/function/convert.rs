@@ -1,15 +1,15 @@
 //! Functions that make a value of another kind.
 
-use super::table::{failed, unfit};
+use super::table::{failed, unsupported};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::expression::operator::{double_value, out_of_range, whole, whole_value};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
 /// Text as it is, anything else as compact JSON.
-pub(super) fn string(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Text(text)] => Ok(Value::Text(text.clone())),
         [value] => {
@@ -17,17 +17,17 @@ pub(super) fn string(values: &[Value], budget: &mut Budget) -> Result {
             budget.spend_text(text.len())?;
             Ok(text.into())
         }
-        _ => Err(unfit("string", values)),
+        _ => Err(unsupported("string", values)),
     }
 }
 
 /// A whole number; a double is cut off towards zero.
-pub(super) fn int(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn int(values: &[Value], _: &mut EvaluationBudget) -> Result {
     to_whole("int", values)
 }
 
 /// A whole number that is not negative.
-pub(super) fn uint(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
     let value = to_whole("uint", values)?;
     let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
     if is_negative || value.as_u64().is_none() {
@@ -40,19 +40,19 @@ fn to_whole(name: &str, values: &[Value]) -> Result {
     match values {
         [Value::Number(number)] => match whole(number) {
             Some(whole) => whole_value(whole).ok_or_else(out_of_range),
-            None => cut(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
+            None => truncate(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
         },
         [Value::Text(text)] => text
             .parse()
             .ok()
             .and_then(whole_value)
-            .ok_or_else(|| failed(format!("the text `{}` is no whole number", short(text)))),
-        _ => Err(unfit(name, values)),
+            .ok_or_else(|| failed(format!("the text `{}` is no whole number", excerpt(text)))),
+        _ => Err(unsupported(name, values)),
     }
 }
 
 /// The whole part of a double, if 64 bits can hold it.
-pub(super) fn cut(number: f64) -> Option<Value> {
+pub(super) fn truncate(number: f64) -> Option<Value> {
     if number.is_nan() || number.abs() > 1e20 {
         return None;
     }
@@ -65,19 +65,19 @@ pub(super) fn cut(number: f64) -> Option<Value> {
 }
 
 /// A double.
-pub(super) fn double(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
         [Value::Text(text)] => match text.parse() {
             Ok(number) => double_value(number),
-            Err(_) => Err(failed(format!("the text `{}` is no number", short(text)))),
+            Err(_) => Err(failed(format!("the text `{}` is no number", excerpt(text)))),
         },
-        _ => Err(unfit("double", values)),
+        _ => Err(unsupported("double", values)),
     }
 }
 
 /// A truth value.
-pub(super) fn bool(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Bool(value)] => Ok((*value).into()),
         [Value::Text(text)] => match text.as_ref() {
@@ -85,23 +85,23 @@ pub(super) fn bool(values: &[Value], _: &mut Budget) -> Result {
             "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
             other => Err(failed(format!(
                 "the text `{}` is neither true nor false",
-                short(other)
+                excerpt(other)
             ))),
         },
-        _ => Err(unfit("bool", values)),
+        _ => Err(unsupported("bool", values)),
     }
 }
 
 /// The value as it is.
-pub(super) fn same(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value] => Ok(value.clone()),
-        _ => Err(unfit("dyn", values)),
+        _ => Err(unsupported("dyn", values)),
     }
 }
 
 /// The beginning of a text, for messages.
-fn short(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     match text.char_indices().nth(40) {
         // Without the mark of a cut, nobody would recognise the beginning of a secret.
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

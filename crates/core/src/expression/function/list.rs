@@ -2,19 +2,19 @@
 
 use std::cmp::Ordering;
 
-use super::table::{failed, unfit};
+use super::table::{failed, unsupported};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::expression::operator::{compare, equal};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
 /// The most items that `lists.range` makes at once.
-const LONGEST_RANGE: i64 = 100_000;
+const MAX_RANGE: i64 = 100_000;
 
 /// How many characters a text, items a list, fields an object has.
-pub(super) fn size(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn size(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let size = match values {
         [Value::Text(text)] => {
             budget.spend_text(text.len())?;
@@ -22,13 +22,13 @@ pub(super) fn size(values: &[Value], budget: &mut Budget) -> Result {
         }
         [Value::List(items)] => items.len(),
         [Value::Object(fields)] => fields.len(),
-        _ => return Err(unfit("size", values)),
+        _ => return Err(unsupported("size", values)),
     };
     Ok((size as u64).into())
 }
 
 /// The list, or the text, from its end.
-pub(super) fn reverse(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn reverse(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => {
             budget.spend(items.len())?;
@@ -38,14 +38,14 @@ pub(super) fn reverse(values: &[Value], budget: &mut Budget) -> Result {
             budget.spend_text(text.len())?;
             Ok(text.chars().rev().collect::<String>().into())
         }
-        _ => Err(unfit("reverse", values)),
+        _ => Err(unsupported("reverse", values)),
     }
 }
 
 /// The items from one position up to, and without, another.
-pub(super) fn slice(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items), Value::Number(from), Value::Number(to)] = values else {
-        return Err(unfit("slice", values));
+        return Err(unsupported("slice", values));
     };
     let position = |number: &crate::Number| {
         number
@@ -66,14 +66,14 @@ pub(super) fn slice(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The items of the lists in a list, one level deep or as many as are asked for.
-pub(super) fn flatten(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, depth) = match values {
         [Value::List(items)] => (items, 1),
         [Value::List(items), Value::Number(depth)] => match depth.as_u64() {
             Some(depth) => (items, depth),
             None => return Err(failed("`flatten` needs a depth that is not negative")),
         },
-        _ => return Err(unfit("flatten", values)),
+        _ => return Err(unsupported("flatten", values)),
     };
     let mut flat = items.to_vec();
     for _ in 0..depth {
@@ -97,9 +97,9 @@ pub(super) fn flatten(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The items without repetitions, each where it first stands.
-pub(super) fn distinct(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items)] = values else {
-        return Err(unfit("distinct", values));
+        return Err(unsupported("distinct", values));
     };
     let mut kept: Vec<Value> = Vec::new();
     'items: for item in items.iter() {
@@ -114,10 +114,10 @@ pub(super) fn distinct(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The items in order.
-pub(super) fn sort(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => sort_by(items.to_vec(), items.to_vec(), budget),
-        _ => Err(unfit("sort", values)),
+        _ => Err(unsupported("sort", values)),
     }
 }
 
@@ -125,12 +125,12 @@ pub(super) fn sort(values: &[Value], budget: &mut Budget) -> Result {
 pub(in crate::expression) fn sort_by(
     items: Vec<Value>,
     keys: Vec<Value>,
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> Result {
     let first = keys.first().cloned().unwrap_or_default();
     for key in &keys {
         if compare(&first, key).is_none() {
-            return Err(unfit("sort", &[first, key.clone()]));
+            return Err(unsupported("sort", &[first, key.clone()]));
         }
     }
     let work: usize = keys
@@ -146,18 +146,14 @@ pub(in crate::expression) fn sort_by(
 }
 
 /// The whole numbers from 0 up to, and without, the one given.
-pub(super) fn range(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn range(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let count = match values {
         [Value::Number(count)] => count.as_i64(),
-        _ => return Err(unfit("lists.range", values)),
+        _ => return Err(unsupported("lists.range", values)),
     };
     let count = count
-        .filter(|count| (0..=LONGEST_RANGE).contains(count))
-        .ok_or_else(|| {
-            failed(format!(
-                "`lists.range` goes from 0 to {LONGEST_RANGE} at most"
-            ))
-        })?;
+        .filter(|count| (0..=MAX_RANGE).contains(count))
+        .ok_or_else(|| failed(format!("`lists.range` goes from 0 to {MAX_RANGE} at most")))?;
     budget.spend(usize::try_from(count).unwrap_or(usize::MAX))?;
     Ok(Value::list((0..count).map(Value::from)))
 }

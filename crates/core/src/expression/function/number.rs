@@ -2,25 +2,30 @@
 
 use std::cmp::Ordering;
 
-use super::table::unfit;
+use super::table::unsupported;
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::expression::operator::{compare, double_value, negate, whole};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
 /// The greatest of several numbers, or of the numbers in a list.
-pub(super) fn greatest(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn greatest(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.greatest", values, Ordering::Greater, budget)
 }
 
 /// The least of several numbers, or of the numbers in a list.
-pub(super) fn least(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn least(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.least", values, Ordering::Less, budget)
 }
 
-fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) -> Result {
+fn extreme(
+    name: &str,
+    values: &[Value],
+    wanted: Ordering,
+    budget: &mut EvaluationBudget,
+) -> Result {
     let numbers = match values {
         [Value::List(items)] => items.as_slice(),
         values => values,
@@ -29,7 +34,7 @@ fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) 
     let mut best: Option<&Value> = None;
     for number in numbers {
         if !matches!(number, Value::Number(_)) {
-            return Err(unfit(name, std::slice::from_ref(number)));
+            return Err(unsupported(name, std::slice::from_ref(number)));
         }
         match best {
             Some(best) if compare(number, best) != Some(wanted) => {}
@@ -42,7 +47,7 @@ fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) 
 }
 
 /// The number without its sign.
-pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn abs(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value @ Value::Number(number)] => {
             if number.as_f64().is_some_and(f64::is_sign_negative) {
@@ -51,27 +56,27 @@ pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
                 Ok(value.clone())
             }
         }
-        _ => Err(unfit("math.abs", values)),
+        _ => Err(unsupported("math.abs", values)),
     }
 }
 
 /// The next whole number above.
-pub(super) fn ceil(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn ceil(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.ceil", values, f64::ceil)
 }
 
 /// The next whole number below.
-pub(super) fn floor(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn floor(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.floor", values, f64::floor)
 }
 
 /// The nearest whole number; halves go away from zero.
-pub(super) fn round(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn round(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.round", values, f64::round)
 }
 
 /// The number without what follows the point.
-pub(super) fn trunc(values: &[Value], _: &mut Budget) -> Result {
+pub(super) fn trunc(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.trunc", values, f64::trunc)
 }
 
@@ -81,6 +86,6 @@ fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
             Some(_) => Ok(value.clone()),
             None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
         },
-        _ => Err(unfit(name, values)),
+        _ => Err(unsupported(name, values)),
     }
 }

@@ -3,10 +3,10 @@
 use super::{convert, list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::path::with_article;
 
-type Run = fn(&[Value], &mut Budget) -> Result<Value, EvaluationError>;
+type Run = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 
 /// A function of expressions.
 #[derive(Debug)]
@@ -16,9 +16,9 @@ pub(in crate::expression) struct Function {
     /// How it is called.
     style: Style,
     /// The fewest arguments, the value before a method included.
-    pub(in crate::expression) least: usize,
+    pub(in crate::expression) min_arguments: usize,
     /// The most.
-    pub(in crate::expression) most: usize,
+    pub(in crate::expression) max_arguments: usize,
     /// Computes it.
     pub(in crate::expression) run: Run,
 }
@@ -34,12 +34,18 @@ enum Style {
     Both,
 }
 
-const fn row(name: &'static str, style: Style, least: usize, most: usize, run: Run) -> Function {
+const fn row(
+    name: &'static str,
+    style: Style,
+    min_arguments: usize,
+    max_arguments: usize,
+    run: Run,
+) -> Function {
     Function {
         name,
         style,
-        least,
-        most,
+        min_arguments,
+        max_arguments,
         run,
     }
 }
@@ -47,16 +53,16 @@ const fn row(name: &'static str, style: Style, least: usize, most: usize, run: R
 /// Names that stand before a dot in the names of functions.
 pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
 
-const MANY: usize = usize::MAX;
+const UNBOUNDED: usize = usize::MAX;
 
-static TABLE: &[Function] = &[
+static FUNCTIONS: &[Function] = &[
     row("size", Style::Both, 1, 1, list::size),
     row("string", Style::Global, 1, 1, convert::string),
     row("int", Style::Global, 1, 1, convert::int),
     row("uint", Style::Global, 1, 1, convert::uint),
     row("double", Style::Global, 1, 1, convert::double),
     row("bool", Style::Global, 1, 1, convert::bool),
-    row("dyn", Style::Global, 1, 1, convert::same),
+    row("dyn", Style::Global, 1, 1, convert::identity),
     row("contains", Style::Method, 2, 2, text::contains),
     row("startsWith", Style::Method, 2, 2, text::starts_with),
     row("endsWith", Style::Method, 2, 2, text::ends_with),
@@ -77,8 +83,14 @@ static TABLE: &[Function] = &[
     row("distinct", Style::Method, 1, 1, list::distinct),
     row("sort", Style::Method, 1, 1, list::sort),
     row("lists.range", Style::Global, 1, 1, list::range),
-    row("math.greatest", Style::Global, 1, MANY, number::greatest),
-    row("math.least", Style::Global, 1, MANY, number::least),
+    row(
+        "math.greatest",
+        Style::Global,
+        1,
+        UNBOUNDED,
+        number::greatest,
+    ),
+    row("math.least", Style::Global, 1, UNBOUNDED, number::least),
     row("math.abs", Style::Global, 1, 1, number::abs),
     row("math.ceil", Style::Global, 1, 1, number::ceil),
     row("math.floor", Style::Global, 1, 1, number::floor),
@@ -97,13 +109,13 @@ pub(in crate::expression) fn method(name: &str) -> Option<&'static Function> {
 }
 
 fn named(name: &str, not: Style) -> Option<&'static Function> {
-    TABLE
+    FUNCTIONS
         .iter()
         .find(|function| function.name == name && function.style != not)
 }
 
 /// What functions are called elsewhere, in lower case, and here.
-static ELSEWHERE: &[(&str, &str)] = &[
+static FOREIGN_NAMES: &[(&str, &str)] = &[
     ("abs", "math.abs"),
     ("ceil", "math.ceil"),
     ("count", "size"),
@@ -134,7 +146,10 @@ static ELSEWHERE: &[(&str, &str)] = &[
 /// The function that is probably meant by `name`, if any is: one of that name elsewhere, or with a like name here.
 pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
-    if let Some((_, here)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == lower) {
+    if let Some((_, here)) = FOREIGN_NAMES
+        .iter()
+        .find(|(elsewhere, _)| *elsewhere == lower)
+    {
         return Some(here);
     }
     let loops = [
@@ -146,18 +161,18 @@ pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
         "map",
         "sortBy",
     ];
-    TABLE
+    FUNCTIONS
         .iter()
         .map(|function| function.name)
         .chain(loops)
         .map(|known| (strsim::jaro_winkler(known, name), known))
-        .filter(|(likeness, _)| *likeness > 0.75)
+        .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }
 
 /// The failure of the function `name`, which cannot work on `values`.
-pub(super) fn unfit(name: &str, values: &[Value]) -> EvaluationError {
+pub(super) fn unsupported(name: &str, values: &[Value]) -> EvaluationError {
     let kinds: Vec<&str> = values.iter().map(with_article).collect();
     failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
 }

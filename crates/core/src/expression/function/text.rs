@@ -2,18 +2,22 @@
 
 use regex::Regex;
 
-use super::table::{failed, unfit};
+use super::table::{failed, unsupported};
 use crate::expression::EvaluationError;
-use crate::expression::limits::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
 /// Whether the pattern is found anywhere in the text.
-pub(in crate::expression) fn search(value: &Value, regex: &Regex, budget: &mut Budget) -> Result {
+pub(in crate::expression) fn search(
+    value: &Value,
+    regex: &Regex,
+    budget: &mut EvaluationBudget,
+) -> Result {
     let Value::Text(text) = value else {
-        return Err(unfit("matches", std::slice::from_ref(value)));
+        return Err(unsupported("matches", std::slice::from_ref(value)));
     };
     // The slowest search takes time in proportion to both lengths.
     budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
@@ -21,38 +25,38 @@ pub(in crate::expression) fn search(value: &Value, regex: &Regex, budget: &mut B
 }
 
 /// Whether a pattern that was not known ahead is found anywhere in the text.
-pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [text, Value::Text(pattern)] = values else {
-        return Err(unfit("matches", values));
+        return Err(unsupported("matches", values));
     };
-    budget.spend(pattern::operations(pattern))?;
+    budget.spend(pattern::compile_cost(pattern))?;
     let regex = pattern::compile(pattern, &mut PatternBudget::default())
-        .map_err(|fault| failed(fault.message))?;
+        .map_err(|error| failed(error.message))?;
     search(text, &regex, budget)
 }
 
 /// Whether the text has another one in it.
-pub(super) fn contains(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("contains", values, budget)?;
+pub(super) fn contains(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("contains", values, budget)?;
     Ok(text.contains(part).into())
 }
 
 /// Whether the text begins with another one.
-pub(super) fn starts_with(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("startsWith", values, budget)?;
+pub(super) fn starts_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("startsWith", values, budget)?;
     Ok(text.starts_with(part).into())
 }
 
 /// Whether the text ends with another one.
-pub(super) fn ends_with(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("endsWith", values, budget)?;
+pub(super) fn ends_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("endsWith", values, budget)?;
     Ok(text.ends_with(part).into())
 }
 
 /// The character at a position; empty at the very end.
-pub(super) fn char_at(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::Text(text), Value::Number(at)] = values else {
-        return Err(unfit("charAt", values));
+        return Err(unsupported("charAt", values));
     };
     budget.spend_text(text.len())?;
     let start = byte_of(text, at)?;
@@ -61,13 +65,13 @@ pub(super) fn char_at(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// Where another text first stands, from a position on; -1 where it does not.
-pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, from) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, 0),
         [Value::Text(text), Value::Text(part), Value::Number(from)] => {
             (text, part, search_position(text, part, from)?)
         }
-        _ => return Err(unfit("indexOf", values)),
+        _ => return Err(unsupported("indexOf", values)),
     };
     budget.spend_text(text.len())?;
     let found = text
@@ -78,13 +82,13 @@ pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// Where another text last stands, up to a position; -1 where it does not.
-pub(super) fn last_index_of(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, last) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, text.len()),
         [Value::Text(text), Value::Text(part), Value::Number(last)] => {
             (text, part, search_position(text, part, last)?)
         }
-        _ => return Err(unfit("lastIndexOf", values)),
+        _ => return Err(unsupported("lastIndexOf", values)),
     };
     budget.spend_text(text.len() + part.len())?;
     let end = text.floor_char_boundary(last.saturating_add(part.len()));
@@ -93,26 +97,26 @@ pub(super) fn last_index_of(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The text with its ASCII letters in lower case.
-pub(super) fn lower_ascii(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("lowerAscii", values, budget)?
+pub(super) fn lower_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("lowerAscii", values, budget)?
         .to_ascii_lowercase()
         .into())
 }
 
 /// The text with its ASCII letters in upper case.
-pub(super) fn upper_ascii(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("upperAscii", values, budget)?
+pub(super) fn upper_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("upperAscii", values, budget)?
         .to_ascii_uppercase()
         .into())
 }
 
 /// The text without the space around it.
-pub(super) fn trim(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("trim", values, budget)?.trim().into())
+pub(super) fn trim(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("trim", values, budget)?.trim().into())
 }
 
 /// The text with one part replaced by another, everywhere or the first few times.
-pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to, most) = match values {
         [Value::Text(text), Value::Text(from), Value::Text(to)] => (text, from, to, usize::MAX),
         [
@@ -121,7 +125,7 @@ pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(to),
             Value::Number(most),
         ] => (text, from, to, count(most)?),
-        _ => return Err(unfit("replace", values)),
+        _ => return Err(unsupported("replace", values)),
     };
     budget.spend_text(text.len())?;
     let found = text.matches(from.as_ref()).take(most).count();
@@ -130,7 +134,7 @@ pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The parts of the text between separators, all or the first few; an empty separator gives the characters.
-pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, separator, most) = match values {
         [Value::Text(text), Value::Text(separator)] => (text, separator, usize::MAX),
         [
@@ -138,7 +142,7 @@ pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(separator),
             Value::Number(most),
         ] => (text, separator, count(most)?),
-        _ => return Err(unfit("split", values)),
+        _ => return Err(unsupported("split", values)),
     };
     budget.spend(text.len())?;
     if separator.is_empty() {
@@ -163,13 +167,13 @@ pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The characters from one position up to, and without, another one, or the end.
-pub(super) fn substring(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn substring(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to) = match values {
         [Value::Text(text), Value::Number(from)] => (text, byte_of(text, from)?, text.len()),
         [Value::Text(text), Value::Number(from), Value::Number(to)] => {
             (text, byte_of(text, from)?, byte_of(text, to)?)
         }
-        _ => return Err(unfit("substring", values)),
+        _ => return Err(unsupported("substring", values)),
     };
     budget.spend_text(text.len())?;
     text.get(from..to)
@@ -178,16 +182,16 @@ pub(super) fn substring(values: &[Value], budget: &mut Budget) -> Result {
 }
 
 /// The texts in a list, one after the other, with a separator between them.
-pub(super) fn join(values: &[Value], budget: &mut Budget) -> Result {
+pub(super) fn join(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, separator) = match values {
         [Value::List(items)] => (items, ""),
         [Value::List(items), Value::Text(separator)] => (items, separator.as_ref()),
-        _ => return Err(unfit("join", values)),
+        _ => return Err(unsupported("join", values)),
     };
     let mut joined = String::new();
     for (position, item) in items.iter().enumerate() {
         let Value::Text(text) = item else {
-            return Err(unfit("join", std::slice::from_ref(item)));
+            return Err(unsupported("join", std::slice::from_ref(item)));
         };
         budget.spend_text(text.len() + separator.len())?;
         if position > 0 {
@@ -198,25 +202,25 @@ pub(super) fn join(values: &[Value], budget: &mut Budget) -> Result {
     Ok(joined.into())
 }
 
-fn one<'v>(
+fn one_text<'v>(
     name: &str,
     values: &'v [Value],
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> std::result::Result<&'v str, EvaluationError> {
     let [Value::Text(text)] = values else {
-        return Err(unfit(name, values));
+        return Err(unsupported(name, values));
     };
     budget.spend_text(text.len())?;
     Ok(text)
 }
 
-fn two<'v>(
+fn two_texts<'v>(
     name: &str,
     values: &'v [Value],
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> std::result::Result<(&'v str, &'v str), EvaluationError> {
     let [Value::Text(text), Value::Text(part)] = values else {
-        return Err(unfit(name, values));
+        return Err(unsupported(name, values));
     };
     budget.spend_text(text.len() + part.len())?;
     Ok((text, part))

@@ -9,7 +9,7 @@ use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function::{self, Function};
 use crate::expression::pattern;
-use crate::expression::tree::{Loop, Move, Tree};
+use crate::expression::tree::{Accessor, Loop, Tree};
 
 impl<'t> Parser<'t> {
     /// A call of `name`, whose opening bracket has been taken.
@@ -19,8 +19,11 @@ impl<'t> Parser<'t> {
             self.cursor.expect(")")?;
             let is_path = match &path {
                 Tree::Read(read) => !read.path.is_empty(),
-                Tree::Then(_, moves) => {
-                    matches!(moves.last(), Some(Move::Part(..) | Move::Item(_)))
+                Tree::Access(_, accessors) => {
+                    matches!(
+                        accessors.last(),
+                        Some(Accessor::Part(..) | Accessor::Item(_))
+                    )
                 }
                 _ => false,
             };
@@ -56,15 +59,15 @@ impl<'t> Parser<'t> {
         {
             let searched = arguments.pop().unwrap_or(Tree::Literal(Value::Null));
             let matches = self.matches(function, pattern, at)?;
-            return Ok(Tree::Then(Box::new(searched), vec![matches]));
+            return Ok(Tree::Access(Box::new(searched), vec![matches]));
         }
         Ok(Tree::Call(function, arguments))
     }
 
     /// A call of the method `name`, whose opening bracket has been taken.
-    pub(super) fn method(&mut self, name: &'t str, at: usize) -> Result<Move, ExpressionError> {
-        if let Some((kind, least, most)) = Loop::named(name) {
-            return self.loop_over(name, kind, least..=most, at);
+    pub(super) fn method(&mut self, name: &'t str, at: usize) -> Result<Accessor, ExpressionError> {
+        if let Some((kind, min_arguments, max_arguments)) = Loop::named(name) {
+            return self.loop_over(name, kind, min_arguments..=max_arguments, at);
         }
         let mut arguments = self.arguments(")")?;
         let function = function::method(name).ok_or_else(|| {
@@ -82,7 +85,7 @@ impl<'t> Parser<'t> {
         {
             return self.matches(function, pattern, at);
         }
-        Ok(Move::Call(function, arguments))
+        Ok(Accessor::Call(function, arguments))
     }
 
     /// `matches` with a pattern that is compiled now, where it is known already.
@@ -91,15 +94,15 @@ impl<'t> Parser<'t> {
         function: &'static Function,
         pattern: Tree,
         at: usize,
-    ) -> Result<Move, ExpressionError> {
+    ) -> Result<Accessor, ExpressionError> {
         let Tree::Literal(Value::Text(pattern)) = &pattern else {
-            return Ok(Move::Call(function, vec![pattern]));
+            return Ok(Accessor::Call(function, vec![pattern]));
         };
         pattern::compile(pattern, self.patterns)
-            .map(|regex| Move::Matches(Arc::new(regex)))
-            .map_err(|fault| ExpressionError {
-                help: fault.help.map(str::to_owned),
-                ..ExpressionError::new(fault.message, at)
+            .map(|regex| Accessor::Matches(Arc::new(regex)))
+            .map_err(|error| ExpressionError {
+                help: error.help.map(str::to_owned),
+                ..ExpressionError::new(error.message, at)
             })
     }
 
@@ -109,7 +112,7 @@ impl<'t> Parser<'t> {
         kind: Loop,
         counts: RangeInclusive<usize>,
         at: usize,
-    ) -> Result<Move, ExpressionError> {
+    ) -> Result<Accessor, ExpressionError> {
         self.cursor.skip_space();
         let variable = self.cursor.name().filter(|variable| plain_name(variable));
         let (Some(variable), true) = (variable, self.cursor.take_spaced(",")) else {
@@ -130,7 +133,7 @@ impl<'t> Parser<'t> {
             )
             .help(format!("write `list.{name}(x, …)`")));
         }
-        Ok(Move::Loop(kind, trees))
+        Ok(Accessor::Loop(kind, trees))
     }
 }
 
@@ -140,19 +143,21 @@ fn check_count(
     before: usize,
     at: usize,
 ) -> Result<(), ExpressionError> {
-    let (least, most) = (
-        function.least.saturating_sub(before),
-        function.most.saturating_sub(before),
+    let (min_arguments, max_arguments) = (
+        function.min_arguments.saturating_sub(before),
+        function.max_arguments.saturating_sub(before),
     );
-    if (least..=most).contains(&given) {
+    if (min_arguments..=max_arguments).contains(&given) {
         return Ok(());
     }
-    let wanted = match (least, most) {
-        (least, usize::MAX) => format!("at least {least}"),
-        (least, most) if least == most => least.to_string(),
-        (least, most) => format!("{least} to {most}"),
+    let wanted = match (min_arguments, max_arguments) {
+        (min_arguments, usize::MAX) => format!("at least {min_arguments}"),
+        (min_arguments, max_arguments) if min_arguments == max_arguments => {
+            min_arguments.to_string()
+        }
+        (min_arguments, max_arguments) => format!("{min_arguments} to {max_arguments}"),
     };
-    let plural = most > 1 && (least, most) != (1, usize::MAX);
+    let plural = max_arguments > 1 && (min_arguments, max_arguments) != (1, usize::MAX);
     Err(ExpressionError::new(
         format!(
             "`{}` takes {wanted} {}, found {given}",

@@ -1,6 +1,6 @@
 //! Reading an expression's text letter by letter: names, numbers, quoted text.
 
-use crate::expression::{ExpressionError, MOST_NESTED};
+use crate::expression::{ExpressionError, MAX_EXPRESSION_DEPTH};
 use crate::{Number, Value};
 
 /// A position in a text.
@@ -23,9 +23,9 @@ impl<'t> Cursor<'t> {
     /// Goes one level in.
     pub(super) fn enter(&mut self) -> Result<(), ExpressionError> {
         self.nested += 1;
-        if self.nested > MOST_NESTED {
+        if self.nested > MAX_EXPRESSION_DEPTH {
             return Err(ExpressionError::too_large(
-                format!("the expression is nested more than {MOST_NESTED} levels deep"),
+                format!("the expression is nested more than {MAX_EXPRESSION_DEPTH} levels deep"),
                 self.at,
             ));
         }

@@ -7,7 +7,7 @@ use crate::Value;
 use crate::expression::operator::Operator;
 use crate::expression::pattern::PatternBudget;
 use crate::expression::program::Binder;
-use crate::expression::tree::{Coalesced, Tree};
+use crate::expression::tree::{CoalesceOperand, Tree};
 use crate::expression::{Expression, ExpressionError, LONGEST_TEXT, operator};
 use crate::plan::{Alternative, Form, Read};
 
@@ -60,7 +60,7 @@ pub fn parse_form_within(
 }
 
 /// The form that `alternatives`, cut from `text`, make.
-pub(in crate::expression) fn form_of(alternatives: Vec<Coalesced>, text: &str) -> Form {
+pub(in crate::expression) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
     let mut flat = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {
         match alternative.tree {
@@ -127,14 +127,14 @@ impl Parser<'_> {
     }
 
     /// `a ?? b ?? c`, each with its place in the text.
-    pub(super) fn alternatives(&mut self) -> Result<Vec<Coalesced>, ExpressionError> {
+    pub(super) fn alternatives(&mut self) -> Result<Vec<CoalesceOperand>, ExpressionError> {
         let mut alternatives = Vec::new();
         loop {
             self.cursor.skip_space();
             let start = self.cursor.at;
             let tree = self.choice()?;
             let span = start..self.cursor.at;
-            alternatives.push(Coalesced { tree, span });
+            alternatives.push(CoalesceOperand { tree, span });
             if !self.cursor.take_spaced("??") {
                 return Ok(alternatives);
             }

@@ -8,7 +8,7 @@ use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
-use crate::expression::tree::{Move, Tree};
+use crate::expression::tree::{Accessor, Tree};
 use crate::plan::{Missing, Outside, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
 
@@ -31,7 +31,7 @@ impl Parser<'_> {
             }
             _ => self.named()?,
         };
-        self.moves(tree)
+        self.accessors(tree)
     }
 
     fn list(&mut self) -> Result<Tree, ExpressionError> {
@@ -139,7 +139,7 @@ impl Parser<'_> {
             _ => {}
         }
         if let Some(position) = self.locals.iter().rev().position(|local| *local == name) {
-            return Ok(Tree::Local(position));
+            return Ok(Tree::LoopVariable(position));
         }
         if let Some((start, _)) = name.split_once('-')
             && self.locals.contains(&start)
@@ -226,7 +226,7 @@ impl Parser<'_> {
     }
 
     /// Everything that is done to `tree` with `.`, `[…]` and `?`.
-    fn moves(&mut self, mut tree: Tree) -> Result<Tree, ExpressionError> {
+    fn accessors(&mut self, mut tree: Tree) -> Result<Tree, ExpressionError> {
         loop {
             let end = self.cursor.at;
             self.cursor.skip_space();
@@ -240,7 +240,7 @@ impl Parser<'_> {
                     };
                     if self.cursor.take_call() {
                         let call = self.method(name, at + 1)?;
-                        tree = then(tree, call);
+                        tree = with_accessor(tree, call);
                     } else {
                         has_parts(&tree, at)?;
                         tree = with_segment(tree, Segment::key(name), Missing::Fail);
@@ -334,7 +334,7 @@ impl Parser<'_> {
                     at,
                 ));
             }
-            computed => then(tree, Move::Item(computed)),
+            computed => with_accessor(tree, Accessor::Item(computed)),
         })
     }
 }
@@ -351,13 +351,13 @@ fn has_parts(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     }
 }
 
-fn then(tree: Tree, next: Move) -> Tree {
+fn with_accessor(tree: Tree, next: Accessor) -> Tree {
     match tree {
-        Tree::Then(base, mut moves) => {
-            moves.push(next);
-            Tree::Then(base, moves)
+        Tree::Access(base, mut accessors) => {
+            accessors.push(next);
+            Tree::Access(base, accessors)
         }
-        base => Tree::Then(Box::new(base), vec![next]),
+        base => Tree::Access(Box::new(base), vec![next]),
     }
 }
 
@@ -369,7 +369,7 @@ fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
         }
         return tree;
     }
-    then(tree, Move::Part(vec![segment], missing))
+    with_accessor(tree, Accessor::Part(vec![segment], missing))
 }
 
 fn optional(mut tree: Tree) -> Result<Tree, ()> {
@@ -382,8 +382,8 @@ fn optional(mut tree: Tree) -> Result<Tree, ()> {
 fn last_path(tree: &mut Tree) -> Option<(&mut Path, &mut Missing)> {
     match tree {
         Tree::Read(read) => Some((&mut read.path, &mut read.missing)),
-        Tree::Then(_, moves) => match moves.last_mut() {
-            Some(Move::Part(path, missing)) => Some((path, missing)),
+        Tree::Access(_, accessors) => match accessors.last_mut() {
+            Some(Accessor::Part(path, missing)) => Some((path, missing)),
             _ => None,
         },
         _ => None,

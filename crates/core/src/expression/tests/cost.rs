@@ -6,7 +6,7 @@ use super::computing::compute;
 use crate::expression::{EvaluationError, ExpressionErrorKind, parse_form};
 
 /// Far more than any of these takes, even unoptimised on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs `work` on the stack that a thread of an asynchronous runtime has.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -38,7 +38,7 @@ fn check_too_costly(text: impl Into<String>) {
             Err(EvaluationError::TooCostly { limit: 1_000_000 }),
             "{text}"
         );
-        assert!(elapsed < PATIENCE, "{text}: {elapsed:?}");
+        assert!(elapsed < TIMEOUT, "{text}: {elapsed:?}");
     });
 }
 
@@ -144,7 +144,7 @@ fn long_texts() {
         on_a_small_stack(move || {
             // Whether it gives a value or a failure, it must end.
             let (_, elapsed) = time(|| compute(&text));
-            assert!(elapsed < PATIENCE, "{text}");
+            assert!(elapsed < TIMEOUT, "{text}");
         });
     }
     assert_eq!(

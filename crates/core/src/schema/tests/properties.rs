@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::Value;
-use crate::schema::{Fit, Schema, Type};
+use crate::schema::{Compatibility, Schema, Type};
 
 fn any_value() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
@@ -87,7 +87,7 @@ proptest! {
         prop_assume!(schema.malformed().is_none());
         if schema.is_valid(&value) {
             prop_assert!(schema.structure().admits(&value));
-            prop_assert_ne!(schema.structure().accepts(&Type::Literal(value)), Fit::No);
+            prop_assert_ne!(schema.structure().accepts(&Type::Literal(value)), Compatibility::No);
         }
     }
 
@@ -97,7 +97,7 @@ proptest! {
         let value = Value::from(value);
         prop_assume!(one.malformed().is_none() && other.malformed().is_none());
         if one.is_valid(&value) && other.is_valid(&value) {
-            prop_assert_ne!(one.structure().accepts(other.structure()), Fit::No);
+            prop_assert_ne!(one.structure().accepts(other.structure()), Compatibility::No);
         }
     }
 

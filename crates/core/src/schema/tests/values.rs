@@ -2,7 +2,7 @@
 
 use crate::Value;
 use crate::plan::Segment;
-use crate::schema::{Fields, Fit, Reach, Schema};
+use crate::schema::{Compatibility, KnownFields, PathLookup, Schema};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).expect("a test's JSON")
@@ -38,10 +38,10 @@ fn nothing_takes_longer_than_anybody_waits() {
         let one = r##"{"properties": {"n": {"$ref": "#"}, "x": {"type": "integer"}}}"##;
         format!(r#"{{"{keyword}": [{one}, {one}]}}"#)
     };
-    let (good, bad) = (nested(60, r#"{"x": 1}"#), nested(60, r#"{"x": "a"}"#));
-    check(&twice("allOf"), &good, Some(true));
+    let (matched, bad) = (nested(60, r#"{"x": 1}"#), nested(60, r#"{"x": "a"}"#));
+    check(&twice("allOf"), &matched, Some(true));
     check(&twice("allOf"), &bad, Some(false));
-    check(&twice("anyOf"), &good, Some(true));
+    check(&twice("anyOf"), &matched, Some(true));
     check(&twice("anyOf"), &bad, None);
     // Many ways to the same part, and none of them through anything that is remembered.
     let steps: Vec<String> = (1..60)
@@ -58,7 +58,7 @@ fn nothing_takes_longer_than_anybody_waits() {
         steps.join(",")
     );
     check(&steps, &nested(10, r#"{"x": 1}"#), Some(true));
-    check(&steps, &good, None);
+    check(&steps, &matched, None);
     // More levels than there is room for on the stack, unless each takes little.
     let chain: Vec<String> = (1..60)
         .map(|n| {
@@ -355,7 +355,10 @@ fn hostile_schemas_are_read_in_bounded_time() {
         r##"{{"$ref": "#/$defs/d0", "$defs": {{{definitions} "d60": {{"type": "null"}}}}}}"##
     );
     let (one, other) = (schema(&text), schema(&text));
-    assert_ne!(one.structure().accepts(other.structure()), Fit::No);
+    assert_ne!(
+        one.structure().accepts(other.structure()),
+        Compatibility::No
+    );
 }
 
 #[test]
@@ -373,19 +376,19 @@ fn paths_are_followed_through_types() {
             .collect()
     }
     fn check(text: &str, steps: &str, expected: &str) {
-        let named = |known: &Fields| {
+        let named = |known: &KnownFields| {
             let names: Vec<&str> = known.names().map(|name| &**name).collect();
             names.join(",")
         };
         let reached = match schema(text).structure().at(&path(steps)) {
-            Reach::Found(found) => found.to_string(),
-            Reach::Impossible { known, good } => {
-                format!("impossible after {good}: {}", named(&known))
+            PathLookup::Found(found) => found.to_string(),
+            PathLookup::Impossible { known, matched } => {
+                format!("impossible after {matched}: {}", named(&known))
             }
-            Reach::Unlisted { known, good } => {
-                format!("unlisted after {good}: {}", named(&known))
+            PathLookup::Unlisted { known, matched } => {
+                format!("unlisted after {matched}: {}", named(&known))
             }
-            Reach::Unknown => "unknown".to_owned(),
+            PathLookup::Unknown => "unknown".to_owned(),
         };
         assert_eq!(reached, expected, "{steps} in {text}");
     }
@@ -439,7 +442,7 @@ fn paths_are_followed_through_types() {
 
 #[test]
 fn only_a_certain_no_is_no() {
-    fn check(wanted: &str, given: &str, expected: Fit) {
+    fn check(wanted: &str, given: &str, expected: Compatibility) {
         let (wanted, given) = (schema(wanted), schema(given));
         assert_eq!(
             wanted.structure().accepts(given.structure()),
@@ -448,47 +451,67 @@ fn only_a_certain_no_is_no() {
         );
     }
 
-    check(r#"{"type": "number"}"#, r#"{"type": "integer"}"#, Fit::Yes);
+    check(
+        r#"{"type": "number"}"#,
+        r#"{"type": "integer"}"#,
+        Compatibility::Yes,
+    );
     check(
         r#"{"type": "integer"}"#,
         r#"{"type": "number"}"#,
-        Fit::Unknown,
+        Compatibility::Unknown,
     );
-    check(r#"{"type": "string"}"#, r#"{"type": "integer"}"#, Fit::No);
-    check(r#"{"type": "string"}"#, "{}", Fit::Unknown);
-    check("{}", r#"{"type": "string"}"#, Fit::Yes);
-    check(r#"{"type": "boolean"}"#, r#"{"type": "array"}"#, Fit::No);
+    check(
+        r#"{"type": "string"}"#,
+        r#"{"type": "integer"}"#,
+        Compatibility::No,
+    );
+    check(r#"{"type": "string"}"#, "{}", Compatibility::Unknown);
+    check("{}", r#"{"type": "string"}"#, Compatibility::Yes);
+    check(
+        r#"{"type": "boolean"}"#,
+        r#"{"type": "array"}"#,
+        Compatibility::No,
+    );
     check(
         r#"{"enum": ["a", "b"]}"#,
         r#"{"type": "string"}"#,
-        Fit::Unknown,
+        Compatibility::Unknown,
     );
-    check(r#"{"enum": ["a", "b"]}"#, r#"{"const": "b"}"#, Fit::Yes);
-    check(r#"{"enum": ["a", "b"]}"#, r#"{"const": "c"}"#, Fit::No);
+    check(
+        r#"{"enum": ["a", "b"]}"#,
+        r#"{"const": "b"}"#,
+        Compatibility::Yes,
+    );
+    check(
+        r#"{"enum": ["a", "b"]}"#,
+        r#"{"const": "c"}"#,
+        Compatibility::No,
+    );
     check(
         r#"{"type": ["string", "null"]}"#,
         r#"{"type": ["null", "integer"]}"#,
-        Fit::Unknown,
+        Compatibility::Unknown,
     );
     check(
         r#"{"type": "array", "items": {"type": "string"}}"#,
         r#"{"type": "array", "items": {"type": "integer"}}"#,
-        Fit::Unknown,
+        Compatibility::Unknown,
     );
     check(
         r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}"#,
         r#"{"type": "object", "properties": {"a": {"type": "integer"}}}"#,
-        Fit::No,
+        Compatibility::No,
     );
     check(
         r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}"#,
         r#"{"type": "object", "properties": {"b": {}}, "additionalProperties": false}"#,
-        Fit::No,
+        Compatibility::No,
     );
     check(
         r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#,
         r#"{"type": "object", "properties": {"a": {"type": "integer"}}}"#,
-        Fit::Unknown,
+        Compatibility::Unknown,
     );
 }
 
